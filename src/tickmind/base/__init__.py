@@ -1,0 +1,26 @@
+"""What every part stands on and that knows no domain: time, names, errors, limits, secrets and logs."""
+
+from tickmind.base.clock import Clock, ManualClock, SystemClock
+from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError
+from tickmind.base.ids import IdMaker, secret_token
+from tickmind.base.limits import Limit
+from tickmind.base.log import configure_logging, get_logger
+from tickmind.base.secret import MASK, Secret, redact, redact_fields
+
+__all__ = [
+    "MASK",
+    "Clock",
+    "ConfigError",
+    "IdMaker",
+    "Limit",
+    "LimitExceededError",
+    "ManualClock",
+    "Secret",
+    "SystemClock",
+    "TickmindError",
+    "configure_logging",
+    "get_logger",
+    "redact",
+    "redact_fields",
+    "secret_token",
+]

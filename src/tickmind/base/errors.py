@@ -1,0 +1,31 @@
+"""The root of every error that tickmind raises.
+
+    TickmindError
+    ├── ConfigError            something a person wrote is wrong: a file, an argument, a variable
+    ├── LimitExceededError     a named limit was reached; the message says which and how to raise it
+    ├── tick.TickError         the engine: dead entities, failing systems, snapshots
+    ├── ai.AIError             the tactical layer: trees, their files, unknown names
+    └── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
+
+Each package adds its own branch in its `errors` module.
+"""
+
+
+class TickmindError(Exception):
+    """Anything that tickmind raises on purpose; catch it to catch all of them."""
+
+
+class ConfigError(TickmindError, ValueError):
+    """Something a person wrote can't be used; the message says where and what is expected."""
+
+
+class LimitExceededError(TickmindError):
+    """A named limit was reached. Nothing was changed."""
+
+    def __init__(self, name: str, value: int | float, maximum: int | float, unit: str = "") -> None:
+        self.name = name
+        self.value = value
+        self.maximum = maximum
+        self.unit = unit
+        suffix = f" {unit}" if unit else ""
+        super().__init__(f"{name} is {value:,}{suffix}, more than the limit of {maximum:,}")

@@ -1,0 +1,114 @@
+"""Secrets that can't be shown by accident, and the redaction that logs, errors and recordings go through."""
+
+import re
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from tickmind.base.limits import Limit
+
+MASK = "***"
+MAX_KNOWN_SECRETS = Limit("number of remembered secrets", 1024)
+_SHORTEST_MASKED = 6  # shorter values would mask ordinary words
+_DEEPEST_FIELD = 8
+
+_lock = threading.Lock()
+_known: dict[str, None] = {}  # secret value -> None, oldest first
+
+_SECRET_NAME = re.compile(
+    r"(?:^|[_\-.])(?:api[_\-]?key|authorization|cookie|credential|passw(?:or)?d|private[_\-]?key|secret|token)s?$",
+    re.IGNORECASE,
+)
+_SHAPES = (
+    re.compile(r"(?P<keep>\b(?:bearer|basic)\s+)[\w\-.~+/=]{6,}", re.IGNORECASE),
+    re.compile(
+        r"(?P<keep>[\"']?\b[\w\-]*(?:api[_\-]?key|authorization|passw(?:or)?d|secret|(?<!max_)token)[\"']?\s*[:=]\s*[\"']?)"
+        r"(?!bearer\b|basic\b)[^\s\"'&,;}\])]{6,}",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?P<keep>\b(?:sk|pk|gsk|csk|rk|xai|ghp|hf|AIza)[\-_])[A-Za-z0-9_\-]{6,}"),
+    re.compile(r"(?P<keep>://)[^/\s:@]+:[^/\s@]+(?=@)"),
+)
+
+
+class Secret:
+    """A password or key: it prints as `***`, and `redact` knows its value from then on.
+
+    Only `reveal()` gives the value; call it where it is put on the wire, nowhere else.
+    """
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+        _remember(value)
+
+    def reveal(self) -> str:
+        """The value itself."""
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+    def __repr__(self) -> str:
+        return f"Secret({MASK if self._value else ''!r})"
+
+    def __str__(self) -> str:
+        return MASK if self._value else ""
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a Secret is not pickled or copied into other processes; hand it over by file descriptor")
+
+
+def _remember(value: str) -> None:
+    if len(value) < _SHORTEST_MASKED:
+        return
+    with _lock:
+        _known.pop(value, None)
+        _known[value] = None
+        if not MAX_KNOWN_SECRETS.allows(len(_known)):
+            del _known[next(iter(_known))]
+
+
+def redact(text: str) -> str:
+    """Mask every known secret and everything that has the shape of one."""
+    for value in list(_known):
+        if value in text:
+            text = text.replace(value, MASK)
+    for shape in _SHAPES:
+        text = shape.sub(lambda match: match["keep"] + MASK, text)
+    return text
+
+
+def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Mask the values of a log event or an error's details, by name and by content, nested ones included."""
+    return {name: _redact_field(name, value, 0) for name, value in fields.items()}
+
+
+def _redact_field(name: str, value: Any, depth: int) -> Any:
+    if _SECRET_NAME.search(name) and not isinstance(value, (bool, int, float, type(None))):
+        return MASK
+    return _redact_value(value, depth)
+
+
+def _redact_value(value: Any, depth: int) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if depth > _DEEPEST_FIELD:
+        return "..."
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {redact(str(name)): _redact_field(str(name), item, depth + 1) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_redact_value(item, depth + 1) for item in value]
+    return redact(repr(value))
