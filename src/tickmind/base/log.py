@@ -1,7 +1,7 @@
 """Logs: readable on a console, JSON for machines, secrets masked in both.
 
-Parts log through the standard library's `logging`, so an application that embeds one keeps its own set-up. Programs call
-`configure_logging` once; every record of every library then passes the same redaction.
+Parts log through the standard library's `logging`, so an application that embeds one keeps its own set-up.
+Programs call `configure_logging` once; every record of every library then passes the same redaction.
 """
 
 import logging

@@ -1,0 +1,1 @@
+"""One request to any model: typed, streamed, with tools."""

@@ -1,0 +1,86 @@
+"""What a caller gets back from one call."""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a call took, in seconds; `first_token_s` is None where nothing was streamed."""
+
+    total_s: float = 0.0
+    first_token_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LLMResult:
+    """A whole reply: what was said, what was thought, how it ended and what it cost."""
+
+    content: str
+    thinking: str
+    finish_reason: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    blocks: tuple[ThinkingBlock, ...] = ()  # to send back with the next turn, where a provider wants them
+    timing: Timing = Timing()
+    cost_usd: float | None = None  # None where the model's price is not known
+    attempts: int = 1
+    model: str = ""
+
+    @property
+    def total_tokens(self) -> int | None:
+        """Prompt and completion together, if both are known."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens + self.completion_tokens
+
+    def as_message(self) -> Message:
+        """The reply as a turn of the conversation."""
+        return Message.assistant(self.content, tool_calls=self.tool_calls, thinking=self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChunk:
+    """A piece of a streamed reply: content or thinking, never both."""
+
+    content: str = ""
+    thinking: str = ""
+    finish_reason: str | None = None
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether it carries reasoning."""
+        return bool(self.thinking)
+
+    @property
+    def is_content(self) -> bool:
+        """Whether it carries the answer."""
+        return bool(self.content)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is the last one."""
+        return self.finish_reason is not None
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredResult(Generic[T]):
+    """A reply that was read as an object. `value` is of the type that was asked for; `data` is the plain object."""
+
+    value: T
+    data: dict[str, Any]
+    raw_content: str
+    thinking: str = ""
+    attempts: int = 1
+    finish_reason: str = "stop"
+    prompt_tokens: int | None = None  # of all attempts
+    completion_tokens: int | None = None
+    timing: Timing = Timing()
+    cost_usd: float | None = None
+    model: str = ""
+    errors: tuple[str, ...] = field(default=())  # why earlier attempts failed

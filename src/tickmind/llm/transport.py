@@ -1,0 +1,126 @@
+"""The one seam between us and any model: a request in provider-free form, and who carries it.
+
+A transport maps this form to a provider's wire form and back, and does nothing else: it does not retry, does not
+separate `<think>` tags and does not parse objects. Wrap one to add behaviour (retries, recording, faults).
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
+
+ToolChoice = Literal["auto", "none", "required"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model sees it."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]  # JSON schema of the arguments, an object
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """The form that a reply must have; endpoints that can, constrain the decoding to it."""
+
+    schema: Mapping[str, Any]  # JSON schema, an object
+    name: str = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One call, complete: nothing is taken from the surroundings."""
+
+    model: str
+    messages: tuple[Message, ...]
+    temperature: float | None = None  # None: not sent; 0.0 is a temperature
+    max_tokens: int | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
+    output: OutputSpec | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; None where it did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    thinking_tokens: int | None = None  # part of completion_tokens
+    cached_tokens: int | None = None  # part of prompt_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """A whole reply. `finish_reason` is stop, length, tool_calls or content_filter, else the provider's own word."""
+
+    content: str
+    finish_reason: str
+    thinking: tuple[ThinkingBlock, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    model: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallDelta:
+    """A piece of a streamed tool call; pieces with the same index belong together."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPiece:
+    """Whatever one event of a stream brought; any of the fields may be empty, and several may be set at once."""
+
+    content: str = ""
+    thinking: str = ""
+    tool_calls: tuple[ToolCallDelta, ...] = ()
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    block: ThinkingBlock | None = None  # a whole thinking block, where the provider wants it back; repeats `thinking`
+    model: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an endpoint can do beyond text."""
+
+    output: Literal["none", "json_object", "json_schema"] = "json_schema"
+    tools: bool = True
+
+
+class Transport(Protocol):
+    """Carries one request to one endpoint. It raises only `LLMError`s and leaves nothing behind when cancelled."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the endpoint can do."""
+        ...
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Send it and wait for the whole reply; the timeout is for all of it."""
+        ...
+
+    def stream(
+        self, request: ModelRequest, *, timeout_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
+        """Send it and read the reply as it comes; leaving the context ends the request."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back connections."""
+        ...
