@@ -63,10 +63,9 @@ def configure_logging(
     handler.set_name("tickmind")
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
             processors=[
                 *shared[1:],
-                structlog.stdlib.ExtraAdder(),
                 _redact_event,
                 structlog.processors.format_exc_info,
                 _redact_traceback,

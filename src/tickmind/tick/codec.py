@@ -1,0 +1,249 @@
+"""Values to plain data and back, exactly: dataclasses stay dataclasses, tuples stay tuples, enums stay enums.
+
+What JSON has is written as it is. Everything else becomes an object whose only key starts with `$`:
+`{"$type": ["Vec2", {...}]}`, `{"$enum": ["Mood", "CALM"]}`, `{"$tuple": [...]}`, `{"$set": [...]}`,
+`{"$frozenset": [...]}`, `{"$deque": [[...], maxlen]}`, `{"$map": [[key, value], ...]}`, `{"$bytes": "base64"}`,
+`{"$float": "nan"}`.
+"""
+
+import base64
+import dataclasses
+import json
+import typing
+from collections import deque
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import partial
+from typing import Any, TypeAlias
+
+from tickmind.base import ConfigError, Limit
+from tickmind.tick.errors import SnapshotError
+
+Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
+
+MAX_DEPTH = Limit("nesting of a component's value", 64, "levels")
+PLAIN = frozenset({str, int, bool, type(None)})
+
+
+class DataclassShape:
+    """How one registered dataclass is taken apart and put together, worked out once."""
+
+    __slots__ = ("_defaults", "_fast", "fields", "kind", "migrate", "name")
+
+    def __init__(self, kind: type, name: str, migrate: Migration | None) -> None:
+        self.kind = kind
+        self.name = name
+        self.migrate = migrate
+        fields = dataclasses.fields(kind)
+        self.fields = tuple(field.name for field in fields)
+        self._defaults: dict[str, Callable[[], Any]] = {}
+        for field in fields:
+            if field.default_factory is not dataclasses.MISSING:
+                self._defaults[field.name] = field.default_factory
+            elif field.default is not dataclasses.MISSING:
+                self._defaults[field.name] = partial(_same, field.default)
+        init = vars(kind).get("__init__")
+        self._fast = (
+            init is not None
+            and init.__code__.co_filename == "<string>"  # made by @dataclass, not written by hand
+            and not hasattr(kind, "__post_init__")
+            and all(field.init and not field.kw_only for field in fields)
+            and "InitVar" not in str(getattr(kind, "__annotations__", {}))
+        )
+
+    def build(self, names: tuple[str, ...], values: list[Any]) -> Any:
+        """Make an instance that has exactly these field values, whatever its `__post_init__` would do."""
+        if self._fast and names == self.fields:
+            return self.kind(*values)
+        made: Any = object.__new__(self.kind)
+        for name, value in self.complete(dict(zip(names, values, strict=True))).items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def complete(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Today's fields from those of a snapshot, which may be older."""
+        if given.keys() == set(self.fields):
+            return given
+        if self.migrate is not None:
+            given = dict(self.migrate(given))
+        if unknown := given.keys() - set(self.fields):
+            raise SnapshotError(
+                f"{self.name} has no field {min(unknown)!r} any more; "
+                f"say what became of it with register_component({self.kind.__qualname__}, migrate=...)"
+            )
+        for name in self.fields:
+            if name not in given:
+                if name not in self._defaults:
+                    raise SnapshotError(
+                        f"{self.name}.{name} is not in the snapshot and has no default; give it one, "
+                        f"or fill it in with register_component({self.kind.__qualname__}, migrate=...)"
+                    )
+                given[name] = self._defaults[name]()
+        return given
+
+
+class ComponentTypes:
+    """The names under which types are written down."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, type] = {}
+        self._kinds: dict[type, str] = {}
+        self._shapes: dict[type, DataclassShape] = {}
+
+    def __contains__(self, kind: type) -> bool:
+        return kind in self._kinds
+
+    def by_name(self, name: str) -> type | None:
+        """The type of this name."""
+        return self._names.get(name)
+
+    def add(self, kind: type, *, name: str | None = None, migrate: Migration | None = None) -> None:
+        """Register a type, and the dataclasses and enums that its fields are declared with."""
+        if not isinstance(kind, type):
+            raise TypeError(f"register the class, not an instance: {kind!r}")
+        name = name or self._kinds.get(kind) or kind.__qualname__
+        known = self._names.get(name)
+        if known is not None and known is not kind:
+            raise ConfigError(
+                f"two component types are called {name!r}: {known.__module__} and {kind.__module__}; "
+                f"give one another name with register_component({kind.__qualname__}, name=...)"
+            )
+        if (old := self._kinds.get(kind)) is not None and old != name:
+            del self._names[old]
+        self._names[name] = kind
+        self._kinds[kind] = name
+        if dataclasses.is_dataclass(kind):
+            self._shapes[kind] = DataclassShape(kind, name, migrate)
+            for inner in _declared_types(kind):
+                if inner not in self._kinds:
+                    self.add(inner)
+
+    def shape(self, kind: type, where: str) -> DataclassShape:
+        """How to write a component type; an error that names it if it can't be."""
+        shape = self._shapes.get(kind)
+        if shape is None:
+            raise SnapshotError(self._why_not(kind, where))
+        return shape
+
+    def shape_named(self, name: str) -> DataclassShape:
+        """How to read a component type."""
+        kind = self._names.get(name)
+        if kind is None:
+            raise SnapshotError(
+                f"the snapshot has {name!r}, which is not registered; call register_component() with it first"
+            )
+        return self.shape(kind, name)
+
+    def _why_not(self, kind: type, where: str) -> str:
+        if dataclasses.is_dataclass(kind) or issubclass(kind, Enum):
+            return f"{where}: {kind.__qualname__} is not registered; call register_component({kind.__qualname__}) first"
+        return (
+            f"{where}: {kind.__qualname__} can't be written down; "
+            "use a dataclass, an enum, numbers, text, bytes or the built-in collections"
+        )
+
+    # Values
+
+    def encode(self, value: Any, where: str, depth: int = 0) -> Any:
+        """Plain data for a value; `where` is shown in errors."""
+        kind = type(value)
+        if kind in PLAIN:
+            return value
+        if kind is float:
+            return value if value - value == 0.0 else {"$float": repr(value)}
+        if not MAX_DEPTH.allows(depth):
+            raise SnapshotError(
+                f"{where[:200]}: nested more than {MAX_DEPTH.maximum} levels deep; is it part of itself?"
+            )
+        depth += 1
+        if kind is list:
+            return [self.encode(item, where, depth) for item in value]
+        if kind is dict:
+            if all(type(key) is str and not key.startswith("$") for key in value):
+                return {key: self.encode(item, f"{where}[{key!r}]", depth) for key, item in value.items()}
+            return {
+                "$map": [
+                    [self.encode(k, where, depth), self.encode(v, f"{where}[{k!r}]", depth)] for k, v in value.items()
+                ]
+            }
+        if kind in self._shapes:
+            shape = self._shapes[kind]
+            fields = {name: self.encode(getattr(value, name), f"{where}.{name}", depth) for name in shape.fields}
+            return {"$type": [shape.name, fields]}
+        if kind is tuple:
+            return {"$tuple": [self.encode(item, where, depth) for item in value]}
+        if kind is set or kind is frozenset:
+            items = [self.encode(item, where, depth) for item in value]
+            return {f"${kind.__name__}": sorted(items, key=lambda item: json.dumps(item, sort_keys=True))}
+        if kind is deque:
+            return {"$deque": [[self.encode(item, where, depth) for item in value], value.maxlen]}
+        if kind is bytes:
+            return {"$bytes": base64.b64encode(value).decode("ascii")}
+        if isinstance(value, Enum) and kind in self._kinds:
+            return {"$enum": [self._kinds[kind], value.name]}
+        raise SnapshotError(self._why_not(kind, where))
+
+    def decode(self, data: Any) -> Any:
+        """The value that was written."""
+        kind = type(data)
+        if kind is list:
+            return [self.decode(item) for item in data]
+        if kind is not dict:
+            return data
+        if len(data) == 1:
+            [(tag, body)] = data.items()
+            if tag.startswith("$"):
+                return self._decode_tagged(tag, body)
+        return {key: self.decode(item) for key, item in data.items()}
+
+    def _decode_tagged(self, tag: str, body: Any) -> Any:
+        match tag, body:
+            case "$type", [str(name), dict(fields)]:
+                shape = self.shape_named(name)
+                return shape.build(tuple(fields), [self.decode(item) for item in fields.values()])
+            case "$enum", [str(name), str(member)]:
+                kind = self._names.get(name)
+                if kind is None or not issubclass(kind, Enum):
+                    raise SnapshotError(
+                        f"the snapshot has the enum {name!r}, which is not registered; "
+                        "call register_component() with it first"
+                    )
+                if member not in kind.__members__:
+                    raise SnapshotError(f"the enum {name!r} has no member {member!r} any more")
+                return kind[member]
+            case "$tuple", list():
+                return tuple([self.decode(item) for item in body])
+            case "$set", list():
+                return {self.decode(item) for item in body}
+            case "$frozenset", list():
+                return frozenset(self.decode(item) for item in body)
+            case "$deque", [list(items), int() | None as maxlen]:
+                return deque((self.decode(item) for item in items), maxlen)
+            case "$map", list():
+                return {self.decode(key): self.decode(item) for key, item in body}
+            case "$bytes", str():
+                return base64.b64decode(body)
+            case "$float", "nan" | "inf" | "-inf":
+                return float(body)
+            case _:
+                raise SnapshotError(f"the snapshot has a value of form {tag!r} that this version does not know")
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _declared_types(kind: type) -> list[type]:
+    """The dataclasses and enums that the fields of a dataclass are declared with, inside `list[...]` and unions too."""
+    try:
+        hints = typing.get_type_hints(kind)
+    except (NameError, TypeError):
+        return []  # annotations of classes inside functions can't be resolved; encode() then names what is missing
+    found: list[type] = []
+    todo = list(hints.values())
+    while todo:
+        hint = todo.pop()
+        todo.extend(typing.get_args(hint))
+        if isinstance(hint, type) and hint is not kind and (dataclasses.is_dataclass(hint) or issubclass(hint, Enum)):
+            found.append(hint)
+    return found

@@ -1,0 +1,187 @@
+"""The loop: systems in order, once per tick, on time."""
+
+import os
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tickmind.base import Clock, ConfigError, SystemClock
+from tickmind.tick.context import System, TickContext
+from tickmind.tick.errors import SnapshotError, SystemFailedError, TickError
+from tickmind.tick.snapshot import check_format
+from tickmind.tick.world import World
+
+ENGINE_FORMAT = 1
+EngineHook = Callable[[World, TickContext], None]
+OverrunHook = Callable[[int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineStatistics:
+    """How well `run_forever` keeps time."""
+
+    overruns: int = 0  # ticks that ended after the next one was due
+    worst_overrun_s: float = 0.0  # how long after
+    slipped_s: float = 0.0  # time given up because catching up would have taken too many ticks
+
+
+class Engine:
+    """Runs systems over a world, `tps` times a second or as fast as asked.
+
+    `seed` makes chance repeat; without one it is drawn and shown as `engine.seed`. After an overrun `run_forever`
+    catches up by not sleeping; if it is more than `max_catch_up_ticks` behind it lets the rest of the time slip, so a
+    long stall is not followed by a storm of ticks. No tick number is ever skipped.
+    """
+
+    def __init__(
+        self, tps: float = 20, seed: int | None = None, *, clock: Clock | None = None, max_catch_up_ticks: int = 10
+    ) -> None:
+        if not 0 < tps <= 1_000_000:
+            raise ConfigError(f"tps is the number of ticks per second, more than 0 and at most 1,000,000, not {tps!r}")
+        self.world = World()
+        self.tps = tps
+        self.dt = 1.0 / tps
+        self.seed = int.from_bytes(os.urandom(8), "big") if seed is None else seed
+        self.random = random.Random(self.seed)
+        self._clock = clock or SystemClock()
+        self._max_catch_up_s = max_catch_up_ticks * self.dt
+        self._tick_number = 0
+        self._ticking = False
+        self._stop_requested = False
+        self._systems: list[System] = []
+        self._start_hooks: list[EngineHook] = []
+        self._stop_hooks: list[EngineHook] = []
+        self._overrun_hooks: list[OverrunHook] = []
+        self._statistics = EngineStatistics()
+
+    def __repr__(self) -> str:
+        return f"<Engine at tick {self._tick_number}, {self.tps:g} ticks per second, {len(self._systems)} systems>"
+
+    @property
+    def tick_number(self) -> int:
+        """The number of the last tick that was begun; 0 before the first."""
+        return self._tick_number
+
+    def statistics(self) -> EngineStatistics:
+        """How well `run_forever` has kept time so far."""
+        return self._statistics
+
+    def add_system(self, system: System) -> None:
+        """Add a system; they run in the order in which they were added, a new one from the next tick on."""
+        self._systems.append(system)
+
+    def on_start(self, hook: EngineHook) -> None:
+        """Call `hook(world, ctx)` when `run` or `run_forever` begins."""
+        self._start_hooks.append(hook)
+
+    def on_stop(self, hook: EngineHook) -> None:
+        """Call `hook(world, ctx)` when `run` or `run_forever` ends, also when it ends with an error."""
+        self._stop_hooks.append(hook)
+
+    def on_overrun(self, hook: OverrunHook) -> None:
+        """Call `hook(tick_number, late_s)` when a tick of `run_forever` took longer than there was time."""
+        self._overrun_hooks.append(hook)
+
+    def step(self) -> None:
+        """Run one tick, without the hooks of starting and stopping."""
+        self._stop_requested = False
+        self._tick()
+
+    def run(self, n: int) -> None:
+        """Run n ticks as fast as possible, or fewer if a system asks to stop."""
+        self._run(range(n))
+
+    def run_forever(self) -> None:
+        """Run on time until a system asks to stop; Ctrl-C stops it too, after the stop hooks."""
+        self._run(self._due_ticks())
+
+    def _run(self, turns: Iterable[object]) -> None:
+        self._stop_requested = False
+        try:
+            for hook in tuple(self._start_hooks):
+                hook(self.world, self._context())
+            for _ in turns if not self._stop_requested else ():
+                self._tick()
+                if self._stop_requested:
+                    break
+        finally:
+            for hook in tuple(self._stop_hooks):
+                hook(self.world, self._context())
+
+    def _due_ticks(self) -> Iterator[None]:
+        """Yield when the next tick is due. The time table is fixed at the start, so lateness does not add up."""
+        due = self._clock.monotonic()
+        while True:
+            yield
+            due += self.dt
+            late = self._clock.monotonic() - due
+            if late <= 0:
+                self._clock.sleep(-late)
+            else:
+                due += self._overrun(late)
+
+    def _overrun(self, late: float) -> float:
+        """Report a tick that took too long; returns by how much the time table slips."""
+        slip = max(0.0, late - self._max_catch_up_s)
+        known = self._statistics
+        self._statistics = EngineStatistics(
+            known.overruns + 1, max(known.worst_overrun_s, late), known.slipped_s + slip
+        )
+        for hook in tuple(self._overrun_hooks):
+            hook(self._tick_number, late)
+        return slip
+
+    def _tick(self) -> None:
+        if self._ticking:
+            raise TickError("a system must not step the engine that runs it; leave the next tick to the caller")
+        self._ticking = True
+        self._tick_number += 1
+        context = self._context()
+        try:
+            for system in tuple(self._systems):
+                try:
+                    system(self.world, context)
+                except Exception as error:
+                    name = getattr(system, "__name__", type(system).__name__)
+                    raise SystemFailedError(self._tick_number, name, error) from error
+        finally:
+            self._ticking = False
+
+    def _context(self) -> TickContext:
+        return TickContext(self._tick_number, self.dt, self._tick_number * self.dt, self._request_stop, self.random)
+
+    def _request_stop(self) -> None:
+        self._stop_requested = True
+
+    def snapshot(self) -> dict[str, Any]:
+        """The tick, chance and the whole world as plain data; systems and hooks are code and are not in it."""
+        version, state, gauss_next = self.random.getstate()
+        return {
+            "format": ENGINE_FORMAT,
+            "tick": self._tick_number,
+            "tps": self.tps,
+            "seed": self.seed,
+            "random": [version, list(state), gauss_next],
+            "world": self.world.snapshot(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Go on from what was written; on an error the engine stays as it was."""
+        check_format(data, "engine", ENGINE_FORMAT)
+        if data.get("tps") != self.tps:
+            raise SnapshotError(
+                f"the snapshot was made at {data.get('tps')} ticks per second and this engine runs at {self.tps}; "
+                "make the engine with the same tps"
+            )
+        chance = random.Random()
+        try:
+            tick, seed = int(data["tick"]), int(data["seed"])
+            version, state, gauss_next = data["random"]
+            chance.setstate((version, tuple(state), gauss_next))
+            world = data["world"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise SnapshotError(f"the snapshot is damaged: {type(error).__name__}: {error}") from error
+        self.world.restore(world)
+        self._tick_number, self.seed = tick, seed
+        self.random.setstate(chance.getstate())

@@ -1,0 +1,96 @@
+"""The cached answer to one query, kept up to date by every change instead of being made anew.
+
+A loop over a query visits an entity if it matched when the loop began and has matched ever since; entities are visited
+in ascending id, with their components as they are at that moment. So a loop may spawn, despawn, attach and detach as it
+likes: what is gone is skipped, what is new waits for the next loop.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from tickmind.tick.filters import AnyOf, Not, QueryTerm
+from tickmind.tick.rows import Row, Rows
+
+Store: TypeAlias = dict[int, Any]  # entity id -> component of one type
+
+
+class Query:
+    """Which entities match some terms, in ascending id."""
+
+    __slots__ = ("_any", "_earlier", "_excluded", "_new", "_required", "_rows")
+
+    def __init__(self, terms: tuple[QueryTerm, ...], stores: dict[type, Store], alive: dict[int, None]) -> None:
+        self._required = tuple(stores[term] for term in terms if isinstance(term, type))
+        self._excluded = tuple(stores[term.component_type] for term in terms if isinstance(term, Not))
+        self._any = tuple(tuple(stores[kind] for kind in t.component_types) for t in terms if isinstance(t, AnyOf))
+        self._rows = Rows(self._read(alive))
+        self._new: dict[int, Row] = {}  # entity id -> row that came while a loop was running
+        self._earlier: list[Rows] = []  # tables without later additions, for loops that began before those
+
+    @property
+    def takes_bare_entities(self) -> bool:
+        """Whether an entity without components can match."""
+        return not self._required and not self._any
+
+    def __iter__(self) -> Iterator[Row]:
+        if self._new or self._earlier:
+            self._settle()
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows) + len(self._new)
+
+    def refresh(self, entity_id: int) -> None:
+        """Take in that the components of a living entity changed."""
+        row = self._row(entity_id)
+        if row is None:
+            self.remove(entity_id)
+            return
+        if entity_id not in self._rows and self._rows.being_read:
+            self._new[entity_id] = row
+        else:
+            self._new.pop(entity_id, None)
+            self._rows.put(row)
+        for table in self._earlier:
+            if entity_id in table:
+                table.put(row)
+
+    def remove(self, entity_id: int) -> None:
+        """Take in that the entity no longer matches."""
+        self._new.pop(entity_id, None)
+        self._rows.discard(entity_id)
+        for table in self._earlier:
+            table.discard(entity_id)
+
+    def reset(self, alive: dict[int, None]) -> None:
+        """Take in that the whole world was replaced; running loops end."""
+        for table in (self._rows, *self._earlier):
+            table.clear()
+        self._new.clear()
+        self._rows = Rows(self._read(alive))
+
+    def _settle(self) -> None:
+        """Let the new rows in; loops that are running keep the table without them."""
+        if self._new and self._rows.being_read:
+            self._earlier.append(self._rows)
+            self._rows = self._rows.copy()
+        self._earlier = [table for table in self._earlier if table.being_read]
+        for row in self._new.values():
+            self._rows.put(row)
+        self._new.clear()
+
+    def _row(self, entity_id: int) -> Row | None:
+        for store in self._excluded:
+            if entity_id in store:
+                return None
+        for group in self._any:
+            if not any(entity_id in store for store in group):
+                return None
+        try:
+            return entity_id, tuple([store[entity_id] for store in self._required])
+        except KeyError:
+            return None
+
+    def _read(self, alive: dict[int, None]) -> list[Row]:
+        base: dict[int, Any] = min(self._required, key=len) if self._required else alive
+        return [row for row in map(self._row, sorted(base)) if row is not None]

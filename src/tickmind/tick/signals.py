@@ -1,0 +1,83 @@
+"""Signals: what happened, told to whoever wants to know, once per tick."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tickmind.base import Limit
+
+if TYPE_CHECKING:
+    from tickmind.tick.context import System, TickContext
+    from tickmind.tick.world import World
+
+SignalHandler: TypeAlias = Callable[[str, dict[str, Any]], None]
+MAX_QUEUED = Limit("number of signals waiting to be flushed", 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class SignalStatistics:
+    """What went through a bus."""
+
+    queued: int
+    published: int
+    delivered: int
+
+
+class SignalBus:
+    """Publishes now, delivers at `flush`, so that everybody hears of a tick's events in the same order.
+
+    A signal published during a flush waits for the next one. If handlers raise, every signal is still delivered to
+    every handler; then the errors come out together as an `ExceptionGroup`.
+    """
+
+    def __init__(self, *, max_queued: int = int(MAX_QUEUED.maximum)) -> None:
+        self._limit = MAX_QUEUED.at(max_queued)
+        self._handlers: dict[str, list[SignalHandler]] = {}
+        self._queue: list[tuple[str, dict[str, Any]]] = []
+        self._published = 0
+        self._delivered = 0
+
+    def subscribe(self, signal: str, handler: SignalHandler) -> None:
+        """Call `handler(signal, data)` for each signal of this name from the next flush on."""
+        self._handlers.setdefault(signal, []).append(handler)
+
+    def unsubscribe(self, signal: str, handler: SignalHandler) -> None:
+        """Undo `subscribe`; a handler that is not there is left alone."""
+        self._handlers[signal] = [known for known in self._handlers.get(signal, ()) if known != handler]
+
+    def publish(self, signal: str, **data: Any) -> None:
+        """Queue a signal for the next flush: `bus.publish("eaten", eater=3, eaten=7)`."""
+        self._limit.check(len(self._queue) + 1)
+        self._queue.append((signal, data))
+        self._published += 1
+
+    def flush(self) -> None:
+        """Deliver what is queued, in the order of publishing."""
+        queue, self._queue = self._queue, []
+        errors: list[Exception] = []
+        for signal, data in queue:
+            for handler in tuple(self._handlers.get(signal, ())):
+                try:
+                    handler(signal, data)
+                except Exception as error:  # noqa: BLE001  the others must hear of it too; all errors are raised below
+                    errors.append(error)
+            self._delivered += 1
+        if errors:
+            raise ExceptionGroup("signal handlers raised", errors)
+
+    def clear(self) -> None:
+        """Forget what is queued."""
+        self._queue.clear()
+
+    def statistics(self) -> SignalStatistics:
+        """How many signals wait and went through."""
+        return SignalStatistics(len(self._queue), self._published, self._delivered)
+
+
+def make_signal_system(bus: SignalBus) -> "System":
+    """A system that flushes the bus; add it first, so that the others hear of the last tick."""
+
+    def signal_system(_world: "World", _ctx: "TickContext") -> None:
+        bus.flush()
+
+    return signal_system

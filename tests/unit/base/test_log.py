@@ -1,0 +1,65 @@
+import io
+import json
+import logging
+
+import pytest
+
+from tickmind.base import Secret, configure_logging, get_logger
+
+CANARY = "canary-0a1b2c3d4e5f"
+
+
+@pytest.fixture
+def stream():
+    root = logging.getLogger()
+    before = (root.handlers[:], root.level)
+    yield io.StringIO()
+    root.handlers[:], root.level = before
+
+
+def test_json_lines_carry_the_fields(stream):
+    configure_logging("json", stream=stream)
+    get_logger("tickmind.test").info("tick overran", tick=7, late_ms=3.5)
+    line = json.loads(stream.getvalue())
+    assert (line["event"], line["tick"], line["late_ms"], line["level"]) == ("tick overran", 7, 3.5, "info")
+    assert line["logger"] == "tickmind.test"
+
+
+def test_the_console_form_is_one_readable_line(stream):
+    configure_logging("console", stream=stream)
+    get_logger("tickmind.test").warning("queue is full", lane="groq")
+    assert stream.getvalue().count("\n") == 1
+    assert "queue is full" in stream.getvalue()
+    assert "lane=groq" in stream.getvalue()
+
+
+@pytest.mark.parametrize("style", ["console", "json"])
+def test_no_secret_gets_through(stream, style):
+    configure_logging(style, stream=stream)
+    secret = Secret(CANARY)
+    get_logger("tickmind.test").info("call", key=secret, note=f"sent {CANARY}", nested={"authorization": CANARY})
+    logging.getLogger("other.library").warning("header %s", CANARY)
+    logging.getLogger("other.library").warning("extra", extra={"payload": {"api_key": CANARY}})
+    try:
+        int(CANARY)
+    except ValueError:
+        logging.getLogger("other.library").exception("failed with %r", secret)
+        get_logger("tickmind.test").exception("failed")
+    assert CANARY not in stream.getvalue()
+    assert stream.getvalue().count("ValueError") >= 2
+
+
+def test_debug_is_left_out_unless_asked_for(stream):
+    configure_logging("json", stream=stream)
+    get_logger("tickmind.test").debug("detail")
+    assert stream.getvalue() == ""
+    configure_logging("json", stream=stream, level="debug")
+    get_logger("tickmind.test").debug("detail")
+    assert "detail" in stream.getvalue()
+
+
+def test_configuring_twice_does_not_double_the_lines(stream):
+    configure_logging("json", stream=stream)
+    configure_logging("json", stream=stream)
+    get_logger("tickmind.test").info("once")
+    assert stream.getvalue().count("once") == 1
