@@ -1,0 +1,37 @@
+"""Response curves: how much of an input (0 to 1) should count (0 to 1). Each call makes a curve."""
+
+import math
+from collections.abc import Callable
+from typing import TypeAlias
+
+Curve: TypeAlias = Callable[[float], float]
+
+
+def clamp(x: float) -> float:
+    """The nearest number from 0 to 1."""
+    return 0.0 if x <= 0.0 else min(1.0, x)
+
+
+def linear(slope: float = 1.0, offset: float = 0.0) -> Curve:
+    """A straight line: `linear(-1, 1)` counts the more the less there is."""
+    return lambda x: clamp(slope * clamp(x) + offset)
+
+
+def power(exponent: float = 2.0) -> Curve:
+    """Slow at first, then steep (or the other way round below 1)."""
+    return lambda x: clamp(x) ** exponent
+
+
+def inverse(exponent: float = 1.0) -> Curve:
+    """The less the better."""
+    return lambda x: 1.0 - clamp(x) ** exponent
+
+
+def logistic(steepness: float = 10.0, midpoint: float = 0.5) -> Curve:
+    """Little, then quickly much, around a midpoint."""
+    return lambda x: 1.0 / (1.0 + math.exp(-steepness * (clamp(x) - midpoint)))
+
+
+def step(threshold: float = 0.5) -> Curve:
+    """Nothing below the threshold, everything from there on."""
+    return lambda x: 1.0 if clamp(x) >= threshold else 0.0

@@ -1,0 +1,243 @@
+"""The registry of the tactical layer: definitions by name, shared by all entities that use them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, ScoreFn, compile_tree
+from tickmind.ai.components import BehaviorTree
+from tickmind.ai.draw import draw_tree
+from tickmind.ai.errors import UnknownNameError
+from tickmind.ai.machine import Machine, State
+from tickmind.ai.nodes import Node, Status
+from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
+from tickmind.ai.xml_reader import read_trees
+from tickmind.ai.xml_writer import write_trees
+
+if TYPE_CHECKING:
+    from tickmind.tick import TickContext, World
+
+A = TypeVar("A", bound=ActionFn)
+C = TypeVar("C", bound=ConditionFn)
+S = TypeVar("S", bound=ConsiderationFn)
+Found = TypeVar("Found")
+
+
+class AIManager:
+    """Trees, actions, conditions, considerations, utility selectors and state machines, each under its name.
+
+    Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs.
+    """
+
+    def __init__(self) -> None:
+        self._trees: dict[str, Node] = {}
+        self._actions: dict[str, ActionFn] = {}
+        self._halts: dict[str, HaltFn] = {}
+        self._conditions: dict[str, ConditionFn] = {}
+        self._considerations: dict[str, ConsiderationFn] = {}
+        self._utility_actions: dict[str, UtilityAction] = {}
+        self._utility_selectors: dict[str, tuple[str, ...]] = {}
+        self._machines: dict[str, Machine] = {}
+        self._compiled: dict[tuple[str, bool], CompiledTree] = {}  # tree name, traced -> ready to run
+        self._scores: dict[str, ScoreFn] = {}  # utility action -> ready to ask
+        self._library = Library(self._trees, self._actions, self._halts, self._conditions, self.scorer)
+
+    def _changed(self) -> None:
+        self._compiled.clear()
+        self._scores.clear()
+
+    # Trees
+
+    def define_tree(self, name: str, root: Node) -> None:
+        """Add or replace a tree."""
+        self._trees[name] = root
+        self._changed()
+
+    def tree(self, name: str) -> Node | None:
+        """The tree of this name."""
+        return self._trees.get(name)
+
+    def trees(self) -> dict[str, Node]:
+        """All trees by name."""
+        return dict(self._trees)
+
+    def check(self) -> None:
+        """Raise if any tree, utility action, selector or machine uses a name that nobody registered."""
+        for name in self._trees:
+            self.compiled(name)
+        for name in self._utility_actions:
+            self.scorer(name)
+        for selector, actions in self._utility_selectors.items():
+            for name in actions:
+                if name not in self._utility_actions:
+                    raise UnknownNameError(f"utility action (in selector {selector!r})", name, self._utility_actions)
+        for machine in self._machines.values():
+            for state in machine.states.values():
+                for name in filter(None, (state.do, state.enter, state.leave)):
+                    _known("action", name, self._actions)
+                for name, _ in state.exits:
+                    _known("condition", name, self._conditions)
+
+    def compiled(self, name: str, *, traced: bool = False) -> CompiledTree:
+        """The tree, ready to run; made when first needed."""
+        ready = self._compiled.get((name, traced))
+        if ready is None:
+            ready = self._compiled[name, traced] = compile_tree(name, self._library, traced=traced)
+        return ready
+
+    def evaluate(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status:
+        """Run an entity's tree for one tick and keep what came of it in the component."""
+        ready = self._compiled.get((tree.tree_name, tree.traced))
+        if ready is None:
+            ready = self.compiled(tree.tree_name, traced=tree.traced)
+        if tree.shape != ready.shape:
+            tree.memory.clear()
+            tree.shape = ready.shape
+        if ready.trace is not None:
+            ready.trace.statuses = tree.trace = {}
+        status = tree.status = ready.run(world, ctx, entity_id, tree.memory)
+        return status
+
+    def draw(self, tree: str | BehaviorTree) -> str:
+        """A tree as text; of a traced component with the last status of each node."""
+        if isinstance(tree, BehaviorTree):
+            statuses = tree.trace if tree.traced else None
+            return draw_tree(_known("tree", tree.tree_name, self._trees), self._trees, statuses)
+        return draw_tree(_known("tree", tree, self._trees), self._trees)
+
+    def load_xml(self, source: str | Path, *, tps: float | None = None) -> list[str]:
+        """Define the trees of a BehaviorTree.CPP 4 file (a path) or text; returns their names, the main one first.
+
+        Tags that the file's own model does not explain are taken for registered actions or conditions. `tps` turns
+        milliseconds into ticks where the file uses them.
+        """
+        text, where = (source.read_text(encoding="utf-8"), str(source)) if isinstance(source, Path) else (source, "XML")
+        trees = read_trees(text, source=where, actions=self._actions, conditions=self._conditions, tps=tps)
+        self._trees.update(trees)
+        self._changed()
+        return list(trees)
+
+    def save_xml(self, *names: str) -> str:
+        """Some trees (all, if none are named) as a BehaviorTree.CPP 4 file for Groot 2; the first is the main one."""
+        return write_trees({name: _known("tree", name, self._trees) for name in names or self._trees})
+
+    # Actions and conditions
+
+    @overload
+    def register_action(self, name: str, fn: A, *, on_halt: HaltFn | None = None) -> A: ...
+    @overload
+    def register_action(self, name: str, *, on_halt: HaltFn | None = None) -> Callable[[A], A]: ...
+
+    def register_action(self, name: str, fn: A | None = None, *, on_halt: HaltFn | None = None) -> A | Callable[[A], A]:
+        """Add `fn(world, ctx, entity_id) -> Status`; without `fn`, as a decorator.
+
+        `on_halt(world, ctx, entity_id)` is called when the action was running and something else takes over.
+        """
+
+        def register(fn: A) -> A:
+            self._actions[name] = fn
+            self._halts.pop(name, None)
+            if on_halt is not None:
+                self._halts[name] = on_halt
+            self._changed()
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def action(self, name: str) -> ActionFn | None:
+        """The action of this name."""
+        return self._actions.get(name)
+
+    @overload
+    def register_condition(self, name: str, fn: C) -> C: ...
+    @overload
+    def register_condition(self, name: str) -> Callable[[C], C]: ...
+
+    def register_condition(self, name: str, fn: C | None = None) -> C | Callable[[C], C]:
+        """Add `fn(world, entity_id) -> bool`; without `fn`, as a decorator."""
+
+        def register(fn: C) -> C:
+            self._conditions[name] = fn
+            self._changed()
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def condition(self, name: str) -> ConditionFn | None:
+        """The condition of this name."""
+        return self._conditions.get(name)
+
+    # Utility
+
+    @overload
+    def register_consideration(self, name: str, fn: S) -> S: ...
+    @overload
+    def register_consideration(self, name: str) -> Callable[[S], S]: ...
+
+    def register_consideration(self, name: str, fn: S | None = None) -> S | Callable[[S], S]:
+        """Add `fn(world, entity_id) -> float` from 0 to 1; without `fn`, as a decorator."""
+
+        def register(fn: S) -> S:
+            self._considerations[name] = fn
+            self._changed()
+            return fn
+
+        return register if fn is None else register(fn)
+
+    def consideration(self, name: str) -> ConsiderationFn | None:
+        """The consideration of this name."""
+        return self._considerations.get(name)
+
+    def define_utility_action(
+        self, name: str, considerations: Iterable[str | Consideration], *, weight: float = 1.0
+    ) -> None:
+        """Say what speaks for an action: considerations by name, or with a response curve as `Consideration`."""
+        asked = tuple(Consideration(item) if isinstance(item, str) else item for item in considerations)
+        self._utility_actions[name] = UtilityAction(name, asked, weight)
+        self._changed()
+
+    def define_utility_selector(self, name: str, actions: Iterable[str]) -> None:
+        """Say among which utility actions a selector chooses; ties go to the first."""
+        self._utility_selectors[name] = tuple(actions)
+
+    def utility_selector(self, name: str) -> tuple[str, ...] | None:
+        """The actions of a selector."""
+        return self._utility_selectors.get(name)
+
+    def scorer(self, name: str) -> ScoreFn:
+        """The score of a utility action, ready to ask."""
+        ready = self._scores.get(name)
+        if ready is None:
+            action = _known("utility action", name, self._utility_actions)
+            fns = tuple(_known("consideration", item.name, self._considerations) for item in action.considerations)
+            ready = self._scores[name] = lambda world, entity_id: score(action, fns, world, entity_id)
+        return ready
+
+    def score_action(self, name: str, world: "World", entity_id: int) -> float:
+        """How much speaks for an action just now."""
+        return self.scorer(name)(world, entity_id)
+
+    def select_action(self, selector: str, world: "World", entity_id: int) -> tuple[str, float]:
+        """The best action of a selector and its score; `("", 0.0)` if nothing speaks for any."""
+        best, choice = 0.0, ""
+        for name in _known("utility selector", selector, self._utility_selectors):
+            value = self.scorer(name)(world, entity_id)
+            if value > best:
+                best, choice = value, name
+        return choice, best
+
+    # State machines
+
+    def define_machine(self, name: str, *, initial: str, states: Mapping[str, State]) -> None:
+        """Add or replace a state machine."""
+        self._machines[name] = Machine(initial, dict(states))
+
+    def machine(self, name: str) -> Machine:
+        """The state machine of this name."""
+        return _known("state machine", name, self._machines)
+
+
+def _known(kind: str, name: str, known: Mapping[str, Found]) -> Found:
+    if name not in known:
+        raise UnknownNameError(kind, name, known)
+    return known[name]

@@ -1,0 +1,250 @@
+"""What a behaviour tree is made of. A tree is a value: shared by all that use it, and without any state.
+
+Selector(
+    Sequence(Condition("threatened"), Action("flee")),
+    Action("graze"),
+)
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from tickmind.ai.errors import TreeError
+
+Argument: TypeAlias = str | int | float | bool  # "{key}" is read from the Blackboard each time
+FailPolicy = Literal["fail", "restart"]
+
+
+class Status(StrEnum):
+    """How a node ended, or that it goes on."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, init=False)
+class _Leaf:
+    name: str
+    arguments: tuple[tuple[str, Argument], ...] = ()
+    label: str = ""
+
+    def __init__(self, name: str, arguments: Mapping[str, Argument] | None = None, *, label: str = "") -> None:
+        if not name:
+            raise TreeError(f"{type(self).__name__} needs the name of what it calls")
+        for argument in arguments or {}:
+            if not argument.isidentifier() or argument.startswith("_") or argument in ("ID", "name"):
+                raise TreeError(f"{name} can't have an argument called {argument!r}")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "arguments", tuple((arguments or {}).items()))
+        object.__setattr__(self, "label", label)
+
+
+class Action(_Leaf):
+    """Do something: calls the registered action, which returns a `Status`."""
+
+
+class Condition(_Leaf):
+    """Ask something: succeeds if the registered condition holds."""
+
+
+@dataclass(frozen=True, init=False)
+class _Composite:
+    children: tuple["Node", ...]
+    memory: bool = True
+    label: str = ""
+
+    def __init__(self, *children: "Node", memory: bool = True, label: str = "") -> None:
+        if not children:
+            raise TreeError(f"{type(self).__name__} needs at least one child")
+        object.__setattr__(self, "children", children)
+        object.__setattr__(self, "memory", memory)
+        object.__setattr__(self, "label", label)
+
+
+class Sequence(_Composite):
+    """All children in order; fails with the first that fails.
+
+    With memory it goes on next tick at the child that was running. Without, it asks from the first child again each
+    tick, so that an earlier condition can stop a later action.
+    """
+
+
+class Selector(_Composite):
+    """The first child that does not fail; fails if all do.
+
+    With memory it goes on next tick at the child that was running. Without, it tries from the first child again each
+    tick, so that a more urgent child can take over.
+    """
+
+
+@dataclass(frozen=True, init=False)
+class Parallel:
+    """All children each tick, until enough have succeeded or failed; a child that has ended waits for the others.
+
+    `success_threshold` None means all of them. When it ends, children that are still running are halted.
+    """
+
+    children: tuple["Node", ...]
+    success_threshold: int | None = None
+    failure_threshold: int = 1
+    label: str = ""
+
+    def __init__(
+        self,
+        *children: "Node",
+        success_threshold: int | None = None,
+        failure_threshold: int = 1,
+        label: str = "",
+    ) -> None:
+        for what, threshold in (("success", success_threshold), ("failure", failure_threshold)):
+            if threshold is not None and not 1 <= threshold <= len(children):
+                raise TreeError(f"Parallel with {len(children)} children can't have a {what} threshold of {threshold}")
+        if not children:
+            raise TreeError("Parallel needs at least one child")
+        object.__setattr__(self, "children", children)
+        object.__setattr__(self, "success_threshold", success_threshold)
+        object.__setattr__(self, "failure_threshold", failure_threshold)
+        object.__setattr__(self, "label", label)
+
+
+@dataclass(frozen=True, init=False)
+class UtilitySelector:
+    """The child whose utility action scores highest just now; fails if all score 0. Ties go to the first.
+
+    Each option is the name of a utility action and the node to run: `UtilitySelector(("eat", Action("eat")), ...)`.
+    """
+
+    options: tuple[tuple[str, "Node"], ...]
+    label: str = ""
+
+    def __init__(self, *options: tuple[str, "Node"], label: str = "") -> None:
+        if not options:
+            raise TreeError("UtilitySelector needs at least one option")
+        if any(not name or ";" in name for name, _ in options):
+            raise TreeError("the utility actions of a UtilitySelector need names without a semicolon")
+        object.__setattr__(self, "options", options)
+        object.__setattr__(self, "label", label)
+
+    @property
+    def children(self) -> tuple["Node", ...]:
+        """The nodes of the options."""
+        return tuple(node for _, node in self.options)
+
+
+@dataclass(frozen=True)
+class Inverter:
+    """Success becomes failure and the other way round."""
+
+    child: "Node"
+    label: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Repeater:
+    """Runs its child once a tick, `times` times in all (None: for ever), and then succeeds.
+
+    A child that fails ends it with failure, unless `fail_policy` is "restart": then failures count as rounds too.
+    """
+
+    child: "Node"
+    times: int | None = 1
+    fail_policy: FailPolicy = "fail"
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.times is not None and self.times < 1:
+            raise TreeError(f"Repeater needs at least 1 round, not {self.times}; None is for ever")
+        if self.fail_policy not in ("fail", "restart"):
+            raise TreeError(f"Repeater's fail_policy is 'fail' or 'restart', not {self.fail_policy!r}")
+
+
+@dataclass(frozen=True)
+class Succeeder:
+    """Succeeds whatever its child ends with, or at once if it has none."""
+
+    child: "Node | None" = None
+    label: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class AlwaysFail:
+    """Fails whatever its child ends with, or at once if it has none."""
+
+    child: "Node | None" = None
+    label: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Timeout:
+    """Gives its child `ticks` ticks; a child that is still running then is halted, and this fails."""
+
+    child: "Node"
+    ticks: int
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ticks < 1:
+            raise TreeError(f"Timeout needs at least 1 tick, not {self.ticks}")
+
+
+@dataclass(frozen=True)
+class Cooldown:
+    """After its child has succeeded, fails for `ticks` ticks without asking it."""
+
+    child: "Node"
+    ticks: int
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ticks < 1:
+            raise TreeError(f"Cooldown needs at least 1 tick, not {self.ticks}")
+
+
+@dataclass(frozen=True)
+class SubTree:
+    """Another tree, by name, as if it stood here."""
+
+    name: str
+    label: str = field(default="", kw_only=True)
+
+
+Node: TypeAlias = (
+    Action
+    | Condition
+    | Sequence
+    | Selector
+    | Parallel
+    | UtilitySelector
+    | Inverter
+    | Repeater
+    | Succeeder
+    | AlwaysFail
+    | Timeout
+    | Cooldown
+    | SubTree
+)
+
+
+def children_of(node: Node) -> tuple[Node, ...]:
+    """The nodes right below a node."""
+    match node:
+        case Sequence() | Selector() | Parallel() | UtilitySelector():
+            return node.children
+        case Inverter() | Repeater() | Timeout() | Cooldown():
+            return (node.child,)
+        case Succeeder() | AlwaysFail():
+            return () if node.child is None else (node.child,)
+        case Action() | Condition() | SubTree():
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all below it, each before its children, without the insides of subtrees."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo.extend(reversed(children_of(node)))
