@@ -46,18 +46,18 @@ class Query:
         if row is None:
             self.remove(entity_id)
             return
-        if entity_id not in self._rows and self._rows.being_read:
+        if not self._rows.put(row):
             self._new[entity_id] = row
-        else:
+        elif self._new:
             self._new.pop(entity_id, None)
-            self._rows.put(row)
         for table in self._earlier:
-            if entity_id in table:
+            if table.being_read:
                 table.put(row)
 
     def remove(self, entity_id: int) -> None:
         """Take in that the entity no longer matches."""
-        self._new.pop(entity_id, None)
+        if self._new:
+            self._new.pop(entity_id, None)
         self._rows.discard(entity_id)
         for table in self._earlier:
             table.discard(entity_id)

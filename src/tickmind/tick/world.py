@@ -86,9 +86,8 @@ class World:
         if kind not in self._types:
             self._types.add(kind)
         self._stores[kind][entity_id] = component
-        if kind in self._watchers:
-            for query in self._watchers[kind]:
-                query.refresh(entity_id)
+        for query in self._watchers.get(kind, ()):
+            query.refresh(entity_id)
         self._run_hooks(self._attach_hooks, kind, entity_id, component)
 
     def detach(self, entity_id: int, component_type: type) -> None:
@@ -97,9 +96,8 @@ class World:
         if store is None or entity_id not in store:
             return
         component = store.pop(entity_id)
-        if component_type in self._watchers:
-            for query in self._watchers[component_type]:
-                query.refresh(entity_id)
+        for query in self._watchers.get(component_type, ()):
+            query.refresh(entity_id)
         self._run_hooks(self._detach_hooks, component_type, entity_id, component)
 
     def get(self, entity_id: int, component_type: type[T]) -> T:

@@ -182,8 +182,8 @@ def test_a_cooldown_outlives_a_halt():
 def test_a_utility_selector_runs_the_best_and_halts_what_it_leaves():
     stage = Stage(UtilitySelector(("first", A), ("second", B)), a="R", b="R")
     scores = {"x": 0.5, "y": 0.5}
-    for name in scores:
-        stage.manager.register_consideration(name, lambda _world, _eid, name=name: scores[name])
+    stage.manager.register_consideration("x", lambda _world, _eid: scores["x"])
+    stage.manager.register_consideration("y", lambda _world, _eid: scores["y"])
     stage.manager.define_utility_action("first", ["x"])
     stage.manager.define_utility_action("second", ["y"])
     assert stage.tick() == "R"
@@ -230,7 +230,7 @@ def test_an_unknown_name_is_an_error_that_helps(root, message):
 
 def test_an_action_that_returns_no_status_is_named():
     stage = Stage(A, a="S")
-    stage.manager.register_action("a", lambda *_: None)
+    stage.manager.register_action("a", lambda *_: None)  # type: ignore[type-var]  # the mistake under test
     with pytest.raises(SystemFailedError, match="action 'a' returned None") as caught:
         stage.tick()
     assert isinstance(caught.value.__cause__, AIError)
@@ -277,9 +277,11 @@ def test_a_tree_that_is_replaced_forgets_what_ran():
 def test_on_status_hears_of_ends_only():
     stage = Stage(A, a="RSF")
     heard = []
-    stage.engine._systems[:] = [
-        make_bt_system(stage.manager, on_status=lambda _w, ctx, eid, status: heard.append((ctx.tick_number, eid, status)))
-    ]
+
+    def hear(_world, ctx, eid, status):
+        heard.append((ctx.tick_number, eid, status))
+
+    stage.engine._systems[:] = [make_bt_system(stage.manager, on_status=hear)]
     stage.tick(3)
     assert heard == [(2, stage.eid, "success"), (3, stage.eid, "failure")]
 
