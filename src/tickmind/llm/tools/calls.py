@@ -12,6 +12,7 @@ from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.tools.context import Interrupt, ToolContext
 from tickmind.llm.tools.envelope import Failed, ToolResult
 from tickmind.llm.tools.jsontext import decode_arguments
+from tickmind.llm.tools.plain import json_text
 from tickmind.llm.tools.threads import GRACE_S, Ledger
 from tickmind.llm.tools.tool import Tool
 
@@ -58,10 +59,12 @@ def make_ready(
         call_id = call.id if call.id and call.id not in taken else _fresh_id(taken)
         taken.add(call_id)
         problem: Failed | None = None
-        arguments = call.arguments if call.arguments.strip() else "{}"
+        arguments = call.arguments
         tool = tools.get(call.name)
         try:
-            decode_arguments(arguments, call.name)
+            decoded = decode_arguments(arguments, call.name)
+            if not arguments.lstrip().startswith("{"):  # none, null, or encoded twice
+                arguments = json_text(decoded)
         except ToolError as error:
             problem = Failed(ErrorType.PARSE_ERROR, str(error), {"name": call.name})
             arguments = "{}"
@@ -109,7 +112,7 @@ class CallRunner:
 
         One at a time, the calls after a question are left undone: they may depend on the answer.
         """
-        if self._max_parallel == 1:
+        if self._max_parallel == 1 or len(calls) < 2:
             for ready in calls:
                 await self._one(ready, contexts[ready.call.id])
                 if self.outcomes[ready.call.id].question is not None:

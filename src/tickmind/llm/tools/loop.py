@@ -73,6 +73,7 @@ class RunLoop:
         self._said: list[str] = []  # by step
         self._partial = ""  # of the reply that is coming in
         self._finish_reason = ""
+        self._left_out = 0  # calls of the last reply over the limit
         self.messages: list[Message] = list(turn)
         self.step = 0
         self.replies = 0
@@ -177,8 +178,7 @@ class RunLoop:
                 text, recovered = rest, True
                 calls = tuple(ToolCall("", call.name, call.arguments) for call in found)
         kept = calls[: int(self._config.max_calls_per_step.maximum)]
-        if len(kept) < len(calls):
-            _log.warning("too many tool calls in one reply", run_id=self._run_id, calls=len(calls), run=len(kept))
+        self._left_out = len(calls) - len(kept)
         taken = used_ids((*self._history, *self.messages))
         return text, make_ready(kept, self._tools, taken, recovered=recovered)
 
@@ -242,7 +242,7 @@ class RunLoop:
         self, calls: Sequence[ReadyCall], results: Mapping[str, str], outcomes: Mapping[str, CallOutcome]
     ) -> list[Failed]:
         failures = []
-        for ready in calls:
+        for place, ready in enumerate(calls):
             outcome = outcomes.get(ready.call.id)
             if outcome is not None and outcome.result is not None:
                 text = text_for_model(outcome.result)
@@ -254,6 +254,8 @@ class RunLoop:
                 cut = Failed(ErrorType.CANCELLED, "the run was cancelled before this tool had answered")
                 text = text_for_model(cut)
                 self._trace.append(self._traced(ready, False, text, 0.0))
+            if self._left_out and place == len(calls) - 1:
+                text += f"\n({self._left_out} more calls were not run: at most {len(calls)} at once)"
             self.messages.append(Message.tool(ready.call, text))
         return failures
 

@@ -1,14 +1,16 @@
 """A transport that says what a test tells it to."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
 
-from tickmind.llm.messages import ToolCall
+from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 
+Whole = Callable[[Sequence[Message]], bool]
 Step = ModelReply | Exception | list[StreamPiece] | Callable[[ModelRequest], ModelReply]
 
 
@@ -83,7 +85,32 @@ class ScriptedTransport:
         return None
 
 
-@pytest.fixture
+def is_whole(messages: Sequence[Message]) -> bool:
+    """Each tool call has exactly one result, right after it and in its order, and no id stands twice."""
+    seen: set[str] = set()
+    expected: list[str] = []
+    for message in messages:
+        if message.role == "tool":
+            if not expected or message.tool_call_id != expected.pop(0):
+                return False
+            continue
+        if expected:
+            return False
+        for call in message.tool_calls:
+            if call.id in seen or not isinstance(json.loads(call.arguments), dict):
+                return False
+            seen.add(call.id)
+            expected.append(call.id)
+    return not expected
+
+
+@pytest.fixture(scope="session")
 def script() -> type[ScriptedTransport]:
     """The scripted transport, to be filled by the test."""
     return ScriptedTransport
+
+
+@pytest.fixture(scope="session")
+def well_formed() -> Whole:
+    """Tells whether a history is whole."""
+    return is_whole
