@@ -36,6 +36,7 @@ from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
 
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
 
+_CUT_OFF = Failed(ErrorType.CANCELLED, "the run was cancelled before this tool had answered")
 _BACKSTOP_S = 0.5  # a transport keeps its own deadline; this is for one that does not
 _log = get_logger(__name__)
 
@@ -251,8 +252,7 @@ class RunLoop:
             elif ready.call.id in results:
                 text = results[ready.call.id]
             else:
-                cut = Failed(ErrorType.CANCELLED, "the run was cancelled before this tool had answered")
-                text = text_for_model(cut)
+                text = text_for_model(_CUT_OFF)
                 self._trace.append(self._traced(ready, False, text, 0.0))
             if self._left_out and place == len(calls) - 1:
                 text += f"\n({self._left_out} more calls were not run: at most {len(calls)} at once)"

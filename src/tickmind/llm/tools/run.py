@@ -27,6 +27,7 @@ class AgentRun:
         self.run_id = run_id
         self._log = log
         self._task: asyncio.Task[AgentResult] | None = None
+        self._cancelled = False
         self._result: asyncio.Future[AgentResult] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
@@ -50,7 +51,9 @@ class AgentRun:
         """Stop it: the result comes within a tenth of a second. False if it has ended already."""
         if self._task is None or self._task.done():
             return False
-        return self._task.cancel()
+        if not self._cancelled:  # a second one would only disturb the first
+            self._cancelled = self._task.cancel()
+        return True
 
     async def result(self) -> AgentResult:
         """Wait for the end. Cancelling one who waits does not cancel the run."""

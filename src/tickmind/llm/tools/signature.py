@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_ERRORS_TOLD = 5
 _VALUE_CHARS = 80
+_AROUND_CONTEXT = (Annotated, typing.Union, types.UnionType)
 
 
 def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
@@ -38,7 +40,8 @@ def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
 def context_parameter(function: Callable[..., Any]) -> str | None:
     """The name of the parameter that wants the `ToolContext`, if any."""
     for name, hint in hints_of(function).items():
-        if name != "return" and ToolContext in (hint, *typing.get_args(hint)):
+        inside = typing.get_args(hint) if typing.get_origin(hint) in _AROUND_CONTEXT else ()
+        if name != "return" and ToolContext in (hint, *inside):
             return name
     return None
 
@@ -61,7 +64,10 @@ class FunctionArguments:
         self._function = function
         self._tool = tool
         self._docstring = docstring
-        self._parameters = inspect.signature(function).parameters
+        try:
+            self._parameters = inspect.signature(function).parameters
+        except ValueError as error:
+            raise LLMConfigError(f"tool {tool!r}: {error}; wrap it in a function with annotations") from error
         for parameter in self._parameters.values():
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 raise LLMConfigError(f"tool {tool!r}: *{parameter.name} has no JSON form; take a list instead")

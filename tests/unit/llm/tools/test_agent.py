@@ -23,8 +23,6 @@ from tickmind.llm.transport import ModelReply, Usage
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
-else:
-    Whole = object
 
 
 @tool
@@ -126,7 +124,7 @@ def test_an_unknown_option_is_refused_and_never_sent(script: "type[ScriptedTrans
 
 
 @pytest.mark.asyncio
-async def test_max_steps_is_kept(script: "type[ScriptedTransport]", well_formed: Whole) -> None:
+async def test_max_steps_is_kept(script: "type[ScriptedTransport]", well_formed: "Whole") -> None:
     transport = script([script.say(f"step {n}", ("add", '{"a":1,"b":2}')) for n in range(20)])
     agent = agent_with(transport, max_steps=3)
     result = await agent.invoke("?")
@@ -139,7 +137,7 @@ async def test_max_steps_is_kept(script: "type[ScriptedTransport]", well_formed:
 
 @pytest.mark.asyncio
 async def test_at_the_limit_the_model_may_answer_once_more_without_tools(
-    script: "type[ScriptedTransport]", well_formed: Whole
+    script: "type[ScriptedTransport]", well_formed: "Whole"
 ) -> None:
     call = ("add", '{"a":1,"b":2}')
     transport = script([script.say("", call), script.say("So it is 3.", call)])
@@ -155,7 +153,7 @@ async def test_at_the_limit_the_model_may_answer_once_more_without_tools(
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("bad", ['{"a": 1, "b"', "{'a': 1}", '{"a": NaN, "b": 1}', "[1, 2]", '{"a": "x"}'])
 async def test_invalid_arguments_go_back_to_the_model(
-    script: "type[ScriptedTransport]", well_formed: Whole, bad: str, streaming: bool
+    script: "type[ScriptedTransport]", well_formed: "Whole", bad: str, streaming: bool
 ) -> None:
     transport = script([script.say("", ("add", bad)), script.say("", ("add", '{"a":1,"b":2}')), script.say("3")])
     result = await agent_with(transport).ainvoke("?", streaming=streaming).result()
@@ -182,7 +180,7 @@ async def test_an_unknown_tool_goes_back_to_the_model(script: "type[ScriptedTran
 
 @pytest.mark.asyncio
 async def test_empty_and_repeated_call_ids_are_made_unique(
-    script: "type[ScriptedTransport]", well_formed: Whole
+    script: "type[ScriptedTransport]", well_formed: "Whole"
 ) -> None:
     calls = [ToolCall("", "add", '{"a":1,"b":1}'), ToolCall("x", "add", '{"a":2,"b":2}'), ToolCall("x", "add", "{}")]
     transport = script([script.say("", *calls), script.say("", *calls), script.say("done")])
@@ -223,7 +221,7 @@ async def test_failures_are_envelopes(
 @pytest.mark.asyncio
 async def test_a_failing_tool_goes_back_to_the_model_unless_it_shall_stop_the_run(
     script: "type[ScriptedTransport]",
-    well_formed: Whole,
+    well_formed: "Whole",
 ) -> None:
     @tool
     def broken() -> None:

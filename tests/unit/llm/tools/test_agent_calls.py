@@ -24,8 +24,6 @@ from tickmind.llm.tools.agent import trimmed
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
-else:
-    Whole = object
 
 
 @tool
@@ -82,7 +80,7 @@ async def test_calls_run_one_at_a_time_where_parallel_is_off(script: "type[Scrip
 
 @pytest.mark.asyncio
 async def test_a_flood_of_calls_is_cut_and_stays_well_formed(
-    script: "type[ScriptedTransport]", well_formed: Whole
+    script: "type[ScriptedTransport]", well_formed: "Whole"
 ) -> None:
     calls = [("add", '{"a":1,"b":2}')] * 50
     agent = agent_with(script([script.say("", *calls), script.say("x")]), max_calls_per_step=Limit("calls", 5))
@@ -123,7 +121,9 @@ async def test_the_tools_timeout_is_kept_and_told(script: "type[ScriptedTranspor
 
 
 @pytest.mark.asyncio
-async def test_the_runs_deadline_ends_tools_and_requests(script: "type[ScriptedTransport]", well_formed: Whole) -> None:
+async def test_the_runs_deadline_ends_tools_and_requests(
+    script: "type[ScriptedTransport]", well_formed: "Whole"
+) -> None:
     @tool
     async def hang() -> None:
         await asyncio.Event().wait()

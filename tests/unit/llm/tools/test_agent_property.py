@@ -23,8 +23,6 @@ from tickmind.llm.transport import ModelReply
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
-else:
-    Whole = object
 
 
 @tool
@@ -60,7 +58,7 @@ errors = st.sampled_from([LLMConnectionError("gone"), LLMRateLimitError("wait"),
 def test_any_script_ends_and_leaves_a_whole_history(
     *,
     script: "type[ScriptedTransport]",
-    well_formed: Whole,
+    well_formed: "Whole",
     steps: list[ModelReply | Exception],
     max_steps: int,
     parallel: bool,

@@ -14,8 +14,6 @@ from tickmind.llm.transport import Usage
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
-else:
-    Whole = object
 
 
 @tool
@@ -44,7 +42,7 @@ def agent_with(transport: "ScriptedTransport", *tools: Tool, **options: Any) -> 
 
 @pytest.mark.asyncio
 async def test_a_question_stops_the_run_and_the_answer_is_the_tools_result(
-    script: "type[ScriptedTransport]", well_formed: Whole
+    script: "type[ScriptedTransport]", well_formed: "Whole"
 ) -> None:
     transport = script(
         [script.say("Hm.", ("ask_player", '{"question":"where?"}'), ("add", '{"a":1,"b":2}')), script.say("North!")]
@@ -71,7 +69,7 @@ async def test_a_question_stops_the_run_and_the_answer_is_the_tools_result(
 
 
 @pytest.mark.asyncio
-async def test_a_run_goes_on_in_another_process(script: "type[ScriptedTransport]", well_formed: Whole) -> None:
+async def test_a_run_goes_on_in_another_process(script: "type[ScriptedTransport]", well_formed: "Whole") -> None:
     first = agent_with(script([script.say("", ("burn", '{"house":"mill"}'))]), history=["hello"])
     run = first.ainvoke("burn it")
     await run.result()
@@ -113,7 +111,7 @@ async def test_one_at_a_time_the_calls_after_a_question_wait_for_the_answer(scri
 
 
 @pytest.mark.asyncio
-async def test_the_agent_may_go_on_meanwhile(script: "type[ScriptedTransport]", well_formed: Whole) -> None:
+async def test_the_agent_may_go_on_meanwhile(script: "type[ScriptedTransport]", well_formed: "Whole") -> None:
     transport = script([script.say("", ("ask_player", '{"question":"q"}')), script.say("meanwhile"), script.say("end")])
     agent = agent_with(transport)
     stopped = await agent.invoke("first")

@@ -11,8 +11,6 @@ from tickmind.llm.tools.prose import ProseCall, recover_calls
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
-else:
-    Whole = object
 
 
 @tool
@@ -101,7 +99,7 @@ def test_a_hostile_text_costs_little() -> None:
 @pytest.mark.asyncio
 @pytest.mark.parametrize("streaming", [False, True])
 async def test_a_call_written_as_prose_is_made(
-    script: "type[ScriptedTransport]", well_formed: Whole, streaming: bool
+    script: "type[ScriptedTransport]", well_formed: "Whole", streaming: bool
 ) -> None:
     transport = script([script.say(f"I go.\n<tool_call>{CALL}</tool_call>"), script.say("Arrived.")])
     agent = ToolAgent(transport, [move], model="m")

@@ -1,7 +1,6 @@
 import asyncio
-import contextvars
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -13,12 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from tickmind.base import Limit, Secret
 from tickmind.llm.errors import ErrorType, LLMConfigError, ToolError
-from tickmind.llm.tools import Failed, Interrupt, Ok, Tool, ToolContext, ToolRegistry, tool
-from tickmind.llm.tools.docstrings import Docstring
+from tickmind.llm.tools import Failed, Ok, Tool, ToolContext, tool
 from tickmind.llm.tools.jsontext import decode_arguments
-from tickmind.llm.tools.plain import result_of, text_for_model
 
 
 class Colour(Enum):
@@ -192,6 +188,8 @@ def test_what_has_no_json_form_is_refused_with_a_reason() -> None:
 
     with pytest.raises(LLMConfigError, match="no JSON form"):
         take.to_spec()
+    with pytest.raises(LLMConfigError, match="wrap it in a function"):
+        Tool.from_function(dict, name="builtin")
     with pytest.raises(LLMConfigError, match="no name for a tool"):
         Tool.from_function(lambda: None, name="two words")
     with pytest.raises(LLMConfigError, match="timeout_s must be over 0"):
@@ -205,6 +203,13 @@ async def test_context_is_given_for_each_call_and_hidden_from_the_model() -> Non
         return f"{ctx.agent_id}/{ctx.call_id}/{name}"
 
     assert list(who.schema["properties"]) == ["name"]
+
+    @tool
+    def maybe(ctx: ToolContext | None = None) -> bool:
+        return ctx is not None
+
+    assert not maybe.schema["properties"]
+    assert await maybe.execute({}) == Ok(True, "true")
     many = await asyncio.gather(
         *(who.execute({}, ToolContext(agent_id=f"a{place}", call_id=f"c{place}")) for place in range(50))
     )
@@ -283,210 +288,3 @@ def test_arguments_that_are_no_json_object_are_told_so(text: str) -> None:
 @pytest.mark.parametrize(("text", "value"), [("", {}), (" ", {}), ("null", {}), ('{"a":1}', {"a": 1}), ('"{}"', {})])
 def test_missing_and_doubly_encoded_arguments_are_read(text: str, value: object) -> None:
     assert decode_arguments(text, "move") == value
-
-
-@pytest.mark.asyncio
-async def test_a_blocking_tool_does_not_block_the_loop() -> None:
-    gate = threading.Event()
-
-    @tool
-    def wait() -> str:
-        return "done" if gate.wait(10) else "late"
-
-    task = asyncio.create_task(wait.execute({}))
-    for _ in range(10):
-        await asyncio.sleep(0)
-    gate.set()
-    assert await task == Ok("done", "done")
-
-
-@pytest.mark.asyncio
-async def test_context_variables_reach_the_thread() -> None:
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
-
-    @tool
-    def look() -> str:
-        return variable.get()
-
-    variable.set("mine")
-    assert await look.execute({}) == Ok("mine", "mine")
-
-
-@pytest.mark.asyncio
-async def test_a_timed_out_thread_is_abandoned_counted_and_forgotten_when_it_returns() -> None:
-    gate = threading.Event()
-    hang = Tool.from_function(lambda: gate.wait(10), name="hang", timeout_s=0.02)
-    result = await hang.execute({})
-    assert isinstance(result, Failed)
-    assert result.message == "tool 'hang' did not finish within 0.02 s"
-    assert hang.statistics().abandoned == 1
-    gate.set()
-    for thread in threading.enumerate():
-        if thread.name == "tool-hang":
-            thread.join(5)
-    assert hang.statistics().abandoned == 0
-
-
-@pytest.mark.asyncio
-async def test_a_tool_with_too_many_stuck_calls_is_not_called_again() -> None:
-    gate = threading.Event()
-    template = Tool.from_function(lambda: gate.wait(10), name="hang")
-    hang = Tool(
-        "hang", "", template._handler, template._arguments, timeout_s=0.01, max_abandoned=Limit("stuck calls", 1)
-    )
-    await hang.execute({})
-    result = await hang.execute({})
-    gate.set()
-    assert isinstance(result, Failed)
-    assert "1 calls that never returned" in result.message
-
-
-@pytest.mark.asyncio
-async def test_an_async_tool_is_really_cancelled_by_its_timeout() -> None:
-    ended: list[str] = []
-
-    @tool(timeout_s=0.01)
-    async def hang() -> None:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append("cleaned up")
-
-    assert isinstance(await hang.execute({}), Failed)
-    assert ended == ["cleaned up"]
-    assert hang.statistics().abandoned == 0
-    assert len(asyncio.all_tasks()) == 1
-
-
-@pytest.mark.asyncio
-async def test_an_async_tool_that_ignores_its_cancellation_is_abandoned_and_counted() -> None:
-    release = asyncio.Event()
-
-    @tool(timeout_s=0.01)
-    async def stubborn() -> None:
-        while not release.is_set():
-            try:
-                await release.wait()
-            except asyncio.CancelledError:
-                continue
-
-    assert isinstance(await stubborn.execute({}), Failed)
-    assert stubborn.statistics().abandoned == 1
-    release.set()
-    for _ in range(3):
-        await asyncio.sleep(0)
-    assert stubborn.statistics().abandoned == 0
-
-
-def _raiser(error: BaseException) -> Callable[[], None]:
-    def fail() -> None:
-        raise error
-
-    return fail
-
-
-@pytest.mark.asyncio
-@pytest.mark.parametrize("error", [ValueError("bad"), StopIteration(1), SystemExit(1), TimeoutError("own")])
-async def test_whatever_a_tool_raises_comes_back_as_an_envelope(error: BaseException) -> None:
-    async def fail_async() -> None:
-        raise error
-
-    for subject in (Tool.from_function(_raiser(error)), Tool.from_function(fail_async)):
-        result = await subject.execute({})
-        assert isinstance(result, Failed)
-        assert result.type is ErrorType.TOOL_ERROR
-        assert result.details["name"] == subject.name
-
-
-@pytest.mark.asyncio
-async def test_a_tool_that_cancels_itself_only_fails() -> None:
-    @tool
-    async def odd() -> None:
-        raise asyncio.CancelledError
-
-    assert isinstance(await odd.execute({}), Failed)
-    assert isinstance(await Tool.from_function(_raiser(asyncio.CancelledError())).execute({}), Failed)
-
-
-@pytest.mark.asyncio
-async def test_a_secret_in_an_exception_is_masked() -> None:
-    key = Secret("canary-key-12345")
-    result = await Tool.from_function(_raiser(ValueError(f"refused {key.reveal()}"))).execute({})
-    assert isinstance(result, Failed)
-    assert "canary" not in str(result)
-    assert "ValueError: refused ***" in result.message
-
-
-@pytest.mark.asyncio
-async def test_an_interrupt_is_a_question_whether_raised_or_returned() -> None:
-    for subject in (
-        Tool.from_function(lambda: Interrupt("sure?"), name="a"),
-        Tool.from_function(_raiser(Interrupt("sure?"))),
-    ):
-        with pytest.raises(Interrupt, match=r"sure\?"):
-            await subject.execute({})
-
-
-def test_results_are_envelopes_and_plain_data() -> None:
-    assert result_of({"ok": True, "data": [1]}) == Ok([1], "[1]")
-    assert result_of({"ok": True}) == Ok(None, '{"ok":true}')
-    assert result_of({"ok": True, "a": 1}) == Ok({"a": 1}, '{"a":1}')
-    failed = Failed(ErrorType.PARSE_ERROR, "bad", {"line": 3})
-    assert result_of({"ok": False, "type": "parse_error", "message": "bad", "details": {"line": 3}}) == failed
-    assert result_of({"ok": False, "error": {"message": "x"}}) == Failed(ErrorType.TOOL_ERROR, "x")
-    assert text_for_model(failed) == '{"ok":false,"type":"parse_error","message":"bad","details":{"line":3}}'
-    assert failed.to_dict()["ok"] is False
-
-
-def test_anything_becomes_plain_data() -> None:
-    circle: list[object] = []
-    circle.append(circle)
-    value = {"p": Point(1, 2), "s": {3}, "b": b"abc", "o": Order(title="a", amount=1), "k": Secret("hidden-key"), 1: 2}
-    result = result_of(value)
-    assert isinstance(result, Ok)
-    assert result.data == {
-        "p": {"x": 1, "y": 2},
-        "s": [3],
-        "b": "<3 bytes>",
-        "o": {"title": "a", "amount": 1},
-        "k": "***",
-        "1": 2,
-    }
-    assert isinstance(result_of(circle), Ok)
-    assert isinstance(result_of(10**40), Ok)
-    assert result_of(float("nan")) == Ok(None, "null")
-
-
-def test_a_long_result_is_shortened_and_says_so() -> None:
-    result = result_of(["x" * 100] * 10, Limit("result", 50))
-    assert isinstance(result, Ok)
-    assert result.truncated
-    assert len(result.text) < 110
-    assert result.text.endswith("[shortened: 1,031 characters in all]")
-
-
-def test_docstrings_without_sections_are_all_description() -> None:
-    assert Docstring.parse("One: two.\n\nThree.") == Docstring("One: two.\n\nThree.", {})
-    assert Docstring.parse(None) == Docstring()
-
-
-@given(st.text())
-def test_any_docstring_can_be_read(text: str) -> None:
-    Docstring.parse(text)
-
-
-def test_registry_keeps_tools_by_name_and_refuses_doubles() -> None:
-    registry = ToolRegistry([move])
-
-    @registry.register
-    def stay() -> None:
-        """Stay."""
-
-    assert registry.get("stay") is stay
-    assert registry.get("gone") is None
-    assert registry.get_all() == (move, stay)
-    assert [spec.name for spec in registry.get_schemas()] == ["move", "stay"]
-    with pytest.raises(LLMConfigError, match="already"):
-        registry.register(move)
-    registry.clear()
-    assert len(registry) == 0
