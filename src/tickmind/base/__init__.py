@@ -5,7 +5,7 @@ from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError
 from tickmind.base.ids import IdMaker, secret_token
 from tickmind.base.limits import Limit
 from tickmind.base.log import configure_logging, get_logger
-from tickmind.base.secret import MASK, Secret, redact, redact_fields
+from tickmind.base.secret import MASK, Secret, mask_known, redact, redact_fields
 
 __all__ = [
     "MASK",
@@ -20,6 +20,7 @@ __all__ = [
     "TickmindError",
     "configure_logging",
     "get_logger",
+    "mask_known",
     "redact",
     "redact_fields",
     "secret_token",

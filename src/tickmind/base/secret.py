@@ -79,11 +79,17 @@ def _remember(value: str) -> None:
             del _known[next(iter(_known))]
 
 
-def redact(text: str) -> str:
-    """Mask every known secret and everything that has the shape of one."""
+def mask_known(text: str) -> str:
+    """Mask every known secret and nothing else: for what models and people say, where a password may be a story's."""
     for value in list(_known):
         if value in text:
             text = text.replace(value, MASK)
+    return text
+
+
+def redact(text: str) -> str:
+    """Mask every known secret and everything that has the shape of one."""
+    text = mask_known(text)
     for shape in _SHAPES:
         text = shape.sub(lambda match: match["keep"] + MASK, text)
     return text

@@ -1,0 +1,252 @@
+"""An agent: a model with tools, a history and a limit on everything."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Unpack
+
+from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
+from tickmind.llm.errors import ErrorType, LLMConfigError
+from tickmind.llm.messages import Message, MessageLike, as_messages
+from tickmind.llm.tools.caller import Caller
+from tickmind.llm.tools.config import AgentConfig, AgentOptions
+from tickmind.llm.tools.envelope import AgentResult, Failed, StopReason
+from tickmind.llm.tools.events import MAX_EVENTS_KEPT, AgentEvent, EventHook, EventLog, RunFinished, RunStarted
+from tickmind.llm.tools.loop import RunLoop
+from tickmind.llm.tools.registry import ToolRegistry
+from tickmind.llm.tools.run import AgentRun, AgentStream
+from tickmind.llm.tools.state import AgentState
+from tickmind.llm.tools.tool import Tool
+
+MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
+
+_NO_ANSWER: Any = object()
+_make_id = IdMaker()
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatistics:
+    """How an agent fares."""
+
+    runs: int  # at work or waiting for their turn
+    messages: int  # in the history
+    abandoned: int  # calls of its tools that could not be stopped and are still at work
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What a run is to do."""
+
+    turn: tuple[Message, ...]
+    streaming: bool
+    state: AgentState | None = None
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ToolAgent:
+    """Talks with a model that may use tools. Runs of one agent take turns, because they share its history.
+
+    The first argument is a `Transport`, or anything with its `complete` and `stream`. Tools are `Tool`s, functions or a
+    `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. A turn that no model
+    answered leaves no trace in the history, so it can simply be asked again.
+    """
+
+    def __init__(
+        self,
+        caller: Caller,
+        tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
+        *,
+        agent_id: str | None = None,
+        history: Iterable[MessageLike] = (),
+        config: AgentConfig | None = None,
+        on_event: EventHook | None = None,
+        max_events: Limit = MAX_EVENTS_KEPT,
+        max_runs: Limit = MAX_RUNS,
+        clock: Clock | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        self.config = (config or AgentConfig()).changed(options)
+        if not self.config.model:
+            self.config = self.config.changed({"model": str(getattr(caller, "default_model", ""))})
+        if not self.config.model:
+            raise LLMConfigError("say which model to ask: ToolAgent(transport, tools, model='...')")
+        self.agent_id = agent_id or _make_id("agent")
+        self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
+        self._caller = caller
+        self._history: tuple[Message, ...] = as_messages(history)
+        self._on_event = on_event
+        self._max_events = max_events
+        self._max_runs = max_runs
+        self._clock = clock or SystemClock()
+        self._turns = asyncio.Lock()
+        self._runs: set[AgentRun] = set()
+
+    def __repr__(self) -> str:
+        return f"ToolAgent({self.agent_id!r}, model={self.config.model!r}, tools={len(self.tools)})"
+
+    @property
+    def history(self) -> tuple[Message, ...]:
+        """The conversation so far, without the system message; every tool call in it has its result."""
+        return self._history
+
+    def clear_history(self) -> None:
+        """Begin a new conversation; a run that is at work still adds its turns."""
+        self._history = ()
+
+    def statistics(self) -> AgentStatistics:
+        """How many runs, messages and abandoned calls there are."""
+        abandoned = sum(tool.statistics().abandoned for tool in self.tools)
+        return AgentStatistics(len(self._runs), len(self._history), abandoned)
+
+    async def invoke(self, messages: str | Iterable[MessageLike]) -> AgentResult:
+        """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised."""
+        return await self._wait(self._start(_Order(as_messages(messages), streaming=False)))
+
+    def ainvoke(self, messages: str | Iterable[MessageLike], *, streaming: bool = True) -> AgentRun:
+        """Say something and get a handle at once, while the run goes on by itself."""
+        return self._start(_Order(as_messages(messages), streaming=streaming))
+
+    def stream(self, messages: str | Iterable[MessageLike]) -> AgentStream:
+        """Say something and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
+        return AgentStream(partial(self._start, _Order(as_messages(messages), streaming=True)))
+
+    async def resume(
+        self,
+        interrupted: AgentRun | AgentResult | AgentState,
+        answer: Any = _NO_ANSWER,
+        *,
+        answers: Mapping[str, Any] | None = None,
+    ) -> AgentResult:
+        """Go on with a run that a tool's question stopped, here or in another process, and wait for the end.
+
+        One question takes `answer`; several take `answers`, by call id.
+        """
+        return await self._wait(self._start(self._resumption(interrupted, answer, answers, streaming=False)))
+
+    def aresume(
+        self,
+        interrupted: AgentRun | AgentResult | AgentState,
+        answer: Any = _NO_ANSWER,
+        *,
+        answers: Mapping[str, Any] | None = None,
+        streaming: bool = True,
+    ) -> AgentRun:
+        """Like `resume`, with a handle at once."""
+        return self._start(self._resumption(interrupted, answer, answers, streaming=streaming))
+
+    def cancel_all(self) -> int:
+        """Cancel all runs, at work or waiting; tells how many."""
+        return sum(run.cancel() for run in tuple(self._runs))
+
+    async def aclose(self) -> None:
+        """Cancel all runs and wait until they have ended."""
+        runs = tuple(self._runs)
+        self.cancel_all()
+        for run in runs:
+            await run.result()
+
+    def _resumption(
+        self,
+        interrupted: AgentRun | AgentResult | AgentState,
+        answer: Any,
+        answers: Mapping[str, Any] | None,
+        *,
+        streaming: bool,
+    ) -> _Order:
+        state = interrupted if isinstance(interrupted, AgentState) else interrupted.state
+        if state is None:
+            raise LLMConfigError("this run was not stopped by a question, so there is nothing to resume")
+        asked = [question.call_id for question in state.questions]
+        given = dict(answers or {})
+        if answer is not _NO_ANSWER:
+            if len(asked) != 1:
+                raise LLMConfigError(f"{len(asked)} tools asked; answer each: answers={{call id: answer}} for {asked}")
+            given[asked[0]] = answer
+        missing = [call_id for call_id in asked if call_id not in given]
+        if missing:
+            raise LLMConfigError(f"an answer is missing for {', '.join(missing)}")
+        return _Order(state.messages, streaming, state, given)
+
+    def _start(self, order: _Order) -> AgentRun:
+        self._max_runs.check(len(self._runs) + 1)
+        run_id = order.state.run_id if order.state else _make_id("run")
+        log: EventLog[AgentEvent] = EventLog(self._max_events)
+        run = AgentRun(self.agent_id, run_id, log)
+        self._runs.add(run)
+        self._tell(started := RunStarted(self.agent_id, run_id, 0))
+        log.add_nowait(started)
+        task = asyncio.create_task(self._drive(run_id, log, order), name=f"agent-{run_id}")
+        run.attach(task, partial(self._end, run, log))
+        return run
+
+    async def _drive(self, run_id: str, log: EventLog[AgentEvent], order: _Order) -> AgentResult:
+        async def emit(event: AgentEvent) -> None:
+            self._tell(event)
+            await log.add(event)
+
+        async with self._turns:
+            history = self._history if order.state is None else order.state.history
+            loop = RunLoop(
+                caller=self._caller,
+                tools={tool.name: tool for tool in self.tools},
+                config=self.config,
+                agent_id=self.agent_id,
+                run_id=run_id,
+                history=history,
+                turn=order.turn,
+                emit=emit,
+                streaming=order.streaming,
+                clock=self._clock,
+            )
+            result = await loop.run(order.state, order.answers)
+            if loop.replies and result.stop_reason is not StopReason.INTERRUPTED:
+                grown = (*(self._history or history), *loop.messages)
+                self._history = trimmed(grown, self.config.max_history)
+            return result
+
+    def _end(self, run: AgentRun, log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult]") -> AgentResult:
+        self._runs.discard(run)
+        if task.cancelled():
+            error = Failed(ErrorType.CANCELLED, "the run was cancelled before it began")
+            result = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
+        elif caught := task.exception():
+            _log.error("a run ended in a way that it should not", run_id=run.run_id, exc_info=caught)
+            error = Failed(ErrorType.TRANSPORT_ERROR, f"{type(caught).__name__}: {caught}")
+            result = AgentResult(False, "", StopReason.HTTP_ERROR, error=error, run_id=run.run_id)
+        else:
+            result = task.result()
+        finished = RunFinished(self.agent_id, run.run_id, result.steps, result)
+        log.add_nowait(finished)
+        self._tell(finished)
+        return result
+
+    async def _wait(self, run: AgentRun) -> AgentResult:
+        try:
+            return await run.result()
+        except asyncio.CancelledError:
+            run.cancel()
+            await run.result()
+            raise
+
+    def _tell(self, event: AgentEvent) -> None:
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(event)
+        except Exception:  # noqa: BLE001 - a listener is anybody's code and must not break a run
+            _log.exception("a listener failed", agent_id=self.agent_id, event_kind=event.kind)
+
+
+def trimmed(messages: Sequence[Message], limit: Limit) -> tuple[Message, ...]:
+    """The latest turns within the limit, cut where somebody speaks, so that no result loses its call.
+
+    A last turn that is over the limit by itself is kept whole.
+    """
+    if limit.allows(len(messages)):
+        return tuple(messages)
+    starts = [place for place, message in enumerate(messages) if message.role == "user"]
+    earliest = len(messages) - int(limit.maximum)
+    cut = next((place for place in starts if place >= earliest), starts[-1] if starts else 0)
+    return tuple(messages[cut:])

@@ -1,0 +1,81 @@
+"""How an agent works: shared by the agent itself and by the hub that makes agents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypedDict
+
+from tickmind.base import Limit
+from tickmind.llm.errors import LLMConfigError
+
+MAX_HISTORY = Limit("messages in an agent's history", 1_000)
+MAX_CALLS_PER_STEP = Limit("tool calls in one reply", 128)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTimeouts:
+    """How long things may take: one request to the model, one call of a tool, a whole run (None: no end)."""
+
+    request_s: float = 120.0
+    tool_s: float = 30.0
+    run_s: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("request_s", "tool_s", "run_s"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise LLMConfigError(f"the timeout {name} must be over 0, not {value}")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentConfig:
+    """The options of an agent. Temperature 0.0 is a temperature; None leaves it to the endpoint.
+
+    `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
+    run at the first tool that fails, instead of telling the model; `recover_prose_calls` takes calls that the model
+    wrote as text for calls.
+    """
+
+    model: str = ""
+    system: str | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    max_steps: int = 8
+    parallel_tool_calls: bool = True
+    max_parallel: int = 16
+    timeouts: AgentTimeouts = field(default_factory=AgentTimeouts)
+    answer_at_limit: bool = False
+    stop_on_tool_error: bool = False
+    recover_prose_calls: bool = True
+    max_history: Limit = MAX_HISTORY
+    max_calls_per_step: Limit = MAX_CALLS_PER_STEP
+
+    def __post_init__(self) -> None:
+        for name in ("max_steps", "max_parallel"):
+            if getattr(self, name) < 1:
+                raise LLMConfigError(f"{name} must be 1 or more, not {getattr(self, name)}")
+
+    def changed(self, options: Mapping[str, Any]) -> "AgentConfig":
+        """The same with some options set; an unknown one is an error here, not a surprise for an endpoint."""
+        known = [item.name for item in fields(self)]
+        for name in options:
+            if name not in known:
+                raise LLMConfigError(f"an agent has no option {name!r}; there are: {', '.join(known)}")
+        return replace(self, **options)
+
+
+class AgentOptions(TypedDict, total=False):
+    """The fields of `AgentConfig` as keyword arguments."""
+
+    model: str
+    system: str | None
+    temperature: float | None
+    max_output_tokens: int | None
+    max_steps: int
+    parallel_tool_calls: bool
+    max_parallel: int
+    timeouts: AgentTimeouts
+    answer_at_limit: bool
+    stop_on_tool_error: bool
+    recover_prose_calls: bool
+    max_history: Limit
+    max_calls_per_step: Limit

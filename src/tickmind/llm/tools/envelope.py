@@ -1,0 +1,179 @@
+"""What tools and agents answer: one envelope, `{ok: true, ...}` or `{ok: false, type, message, details}`, as types."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from tickmind.base import Limit, redact, redact_fields
+from tickmind.llm.errors import (
+    ErrorType,
+    LLMDeadlineError,
+    LLMError,
+    LLMRateLimitError,
+    LLMResponseError,
+    ToolError,
+)
+from tickmind.llm.messages import Message
+from tickmind.llm.transport import Usage
+
+if TYPE_CHECKING:
+    from tickmind.llm.tools.state import AgentState
+
+MAX_MESSAGE_CHARS = Limit("length of an error message", 2_000, "characters")
+MAX_TRACE_CHARS = Limit("length of a value in a tool trace", 500, "characters")
+
+
+class StopReason(StrEnum):
+    """Why a run ended."""
+
+    NO_MORE_TOOLS = "no_more_tools"  # the model answered
+    MAX_STEPS = "max_steps"
+    CANCELLED = "cancelled"
+    HTTP_ERROR = "http_error"
+    RATE_LIMITED = "rate_limited"
+    TOOL_ERROR = "tool_error"
+    PARSE_ERROR = "parse_error"
+    DEADLINE = "deadline"
+    INTERRUPTED = "interrupted"  # a tool asked a question; resume with the answer
+
+
+_STOPS = {
+    ErrorType.HTTP_ERROR: StopReason.HTTP_ERROR,
+    ErrorType.REQUEST_ERROR: StopReason.HTTP_ERROR,
+    ErrorType.TRANSPORT_ERROR: StopReason.HTTP_ERROR,
+    ErrorType.RATE_LIMITED: StopReason.RATE_LIMITED,
+    ErrorType.TOOL_ERROR: StopReason.TOOL_ERROR,
+    ErrorType.PARSE_ERROR: StopReason.PARSE_ERROR,
+    ErrorType.CANCELLED: StopReason.CANCELLED,
+}
+
+
+def shorten(text: str, limit: Limit) -> str:
+    """Keep the beginning and say how much there was."""
+    if limit.allows(len(text)):
+        return text
+    return f"{text[: int(limit.maximum)]}... [shortened: {len(text):,} characters in all]"
+
+
+@dataclass(frozen=True, slots=True)
+class Ok:
+    """A tool did its work. `data` is plain JSON data; `text` is how the model reads it."""
+
+    data: Any = None
+    text: str = ""
+    truncated: bool = False  # the result was over the size limit; `data` is the shortened text then
+
+    @property
+    def ok(self) -> bool:
+        """Always true."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain envelope."""
+        return {"ok": True, "data": self.data}
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something went wrong. The message is in plain words, for a person or a model to act on, and holds no secret."""
+
+    type: ErrorType
+    message: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", shorten(redact(self.message), MAX_MESSAGE_CHARS))
+        object.__setattr__(self, "details", redact_fields(self.details))
+
+    @classmethod
+    def from_error(cls, error: LLMError) -> "Failed":
+        """The envelope of an error that a call raised, with the status, the wait or the tool's name as details."""
+        details: dict[str, Any] = {}
+        if isinstance(error, (LLMResponseError, LLMRateLimitError)):
+            details["status"] = error.status
+        if isinstance(error, LLMRateLimitError) and error.retry_after_s is not None:
+            details["retry_after_s"] = error.retry_after_s
+        if isinstance(error, ToolError) and error.tool:
+            details["name"] = error.tool
+        return cls(error.error_type, str(error), details)
+
+    @property
+    def ok(self) -> bool:
+        """Always false."""
+        return False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain envelope."""
+        plain: dict[str, Any] = {"ok": False, "type": self.type.value, "message": self.message}
+        if self.details:
+            plain["details"] = dict(self.details)
+        return plain
+
+
+ToolResult = Ok | Failed
+
+
+def stop_reason_of(error: LLMError) -> StopReason:
+    """How a run ends that met this error."""
+    return StopReason.DEADLINE if isinstance(error, LLMDeadlineError) else _STOPS[error.error_type]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTrace:
+    """One use of a tool, shortened and without secrets: for debugging and for the record."""
+
+    step: int
+    call_id: str
+    name: str
+    args: str
+    ok: bool
+    result: str
+    duration_s: float
+    recovered: bool = False  # the model had written the call as prose
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", shorten(redact(self.args), MAX_TRACE_CHARS))
+        object.__setattr__(self, "result", shorten(redact(self.result), MAX_TRACE_CHARS))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """How a run ended. `ok` means that nothing failed: at the step limit or at a question it is true as well.
+
+    `text` is the model's answer, or all that it said until the run was stopped. `messages` are the turns that this run
+    added to the conversation; `state` is set when a tool asked a question.
+    """
+
+    ok: bool
+    text: str
+    stop_reason: StopReason
+    usage: Usage = field(default_factory=Usage)
+    steps: int = 0
+    tool_trace: tuple[ToolTrace, ...] = ()
+    error: Failed | None = None
+    messages: tuple[Message, ...] = ()
+    finish_reason: str = ""
+    run_id: str = ""
+    state: "AgentState | None" = None
+    abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain envelope, without the messages; of an error it has `type`, `message` and `details`."""
+        failure = self.error.to_dict() if self.error else {}
+        return {
+            **failure,
+            "ok": self.ok,
+            "text": self.text,
+            "stop_reason": self.stop_reason.value,
+            "finish_reason": self.finish_reason,
+            "run_id": self.run_id,
+            "steps": self.steps,
+            "usage": asdict(self.usage),
+            "tool_trace": [entry.to_dict() for entry in self.tool_trace],
+            "abandoned": self.abandoned,
+        }

@@ -1,0 +1,344 @@
+"""The loop of one run: ask the model, run the tools that it wants, tell it what they said, until it answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from tickmind.base import Clock, get_logger, redact
+from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
+from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.tools import events
+from tickmind.llm.tools.caller import Caller, ReplyBuilder, add_usage
+from tickmind.llm.tools.calls import (
+    CallOutcome,
+    CallRunner,
+    ReadyCall,
+    contexts_for,
+    make_ready,
+    used_ids,
+)
+from tickmind.llm.tools.config import AgentConfig
+from tickmind.llm.tools.envelope import (
+    MAX_TRACE_CHARS,
+    AgentResult,
+    Failed,
+    StopReason,
+    ToolTrace,
+    shorten,
+    stop_reason_of,
+)
+from tickmind.llm.tools.plain import result_of, text_for_model
+from tickmind.llm.tools.prose import recover_calls
+from tickmind.llm.tools.state import AgentState, PendingQuestion
+from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
+from tickmind.llm.tools.tool import Tool
+from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
+
+Emit = Callable[[events.AgentEvent], Awaitable[None]]
+
+_CUT_OFF = Failed(ErrorType.CANCELLED, "the run was cancelled before this tool had answered")
+_BACKSTOP_S = 0.5  # a transport keeps its own deadline; this is for one that does not
+_log = get_logger(__name__)
+
+
+class RunLoop:
+    """One run. `messages` are the turns that it has added so far; every tool call in them has exactly one result."""
+
+    def __init__(
+        self,
+        *,
+        caller: Caller,
+        tools: Mapping[str, Tool],
+        config: AgentConfig,
+        agent_id: str,
+        run_id: str,
+        history: Sequence[Message],
+        turn: Sequence[Message],
+        emit: Emit,
+        streaming: bool,
+        clock: Clock,
+    ) -> None:
+        self._caller = caller
+        self._tools = tools
+        self._config = config
+        self._agent_id = agent_id
+        self._run_id = run_id
+        self._history = tuple(history)
+        self._emit = emit
+        self._streaming = streaming
+        self._clock = clock
+        self._ledger = Ledger()
+        self._deadline_s: float | None = None  # on the event loop's clock
+        self._usage = Usage()
+        self._trace: list[ToolTrace] = []
+        self._said: list[str] = []  # by step
+        self._partial = ""  # of the reply that is coming in
+        self._finish_reason = ""
+        self._left_out = 0  # calls of the last reply over the limit
+        self.messages: list[Message] = list(turn)
+        self.step = 0
+        self.replies = 0
+
+    async def run(self, state: AgentState | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
+        """Go on until there is an answer, a limit, a question or a failure; never raises."""
+        run_s = self._config.timeouts.run_s
+        self._deadline_s = None if run_s is None else asyncio.get_running_loop().time() + run_s
+        try:
+            if state is not None:
+                ended = await self._take_up(state, answers or {})
+                if ended is not None:
+                    return ended
+            return await self._steps()
+        except asyncio.CancelledError:
+            return self._failed(StopReason.CANCELLED, Failed(ErrorType.CANCELLED, "the run was cancelled"))
+        except LLMError as error:
+            return self._failed(stop_reason_of(error), Failed.from_error(error))
+        except Exception as error:  # noqa: BLE001 - a caller's defect must not leave a run without an end
+            _log.exception("a run failed in a way that it should not", run_id=self._run_id, agent_id=self._agent_id)
+            words = f"{type(error).__name__}: {error}"
+            return self._failed(StopReason.HTTP_ERROR, Failed(ErrorType.TRANSPORT_ERROR, words))
+
+    async def _steps(self) -> AgentResult:
+        while self.step < self._config.max_steps:
+            self.step += 1
+            reply = await self._ask("auto")
+            text, calls = self._calls_of(reply)
+            self._keep(reply, text, calls)
+            if not calls:
+                return self._ended(StopReason.NO_MORE_TOOLS)
+            ended = await self._use(calls, {}, {})
+            if ended is not None:
+                return ended
+        if self._config.answer_at_limit:
+            reply = await self._ask("none")
+            self._keep(reply, reply.content, [])
+        return self._ended(StopReason.MAX_STEPS)
+
+    # asking
+
+    async def _ask(self, tool_choice: ToolChoice) -> ModelReply:
+        config = self._config
+        system = (Message.system(config.system),) if config.system else ()
+        request = ModelRequest(
+            model=config.model,
+            messages=(*system, *self._history, *self.messages),
+            temperature=config.temperature,
+            max_tokens=config.max_output_tokens,
+            tools=tuple(tool.to_spec() for tool in self._tools.values()),
+            tool_choice=tool_choice,
+            parallel_tool_calls=config.parallel_tool_calls,
+        )
+        timeout_s = config.timeouts.request_s
+        if self._deadline_s is not None:
+            timeout_s = min(timeout_s, self._deadline_s - asyncio.get_running_loop().time())
+            if timeout_s <= 0:
+                raise LLMDeadlineError("the time of this run is used up")
+        await self._emit(events.RequestStarted(*self._here, len(request.messages)))
+        begun_s = self._clock.monotonic()
+        work = self._stream(request, timeout_s) if self._streaming else self._complete(request, timeout_s)
+        try:
+            reply = await run_bounded(work, timeout_s=timeout_s + _BACKSTOP_S, ledgers=(self._ledger,))
+        except OverdueError:
+            raise LLMDeadlineError(f"the model did not reply within {timeout_s:g} s") from None
+        self.replies += 1
+        self._partial = ""
+        self._usage = add_usage(self._usage, reply.usage)
+        self._finish_reason = reply.finish_reason
+        took_s = self._clock.monotonic() - begun_s
+        await self._emit(events.RequestFinished(*self._here, reply.finish_reason, reply.usage, took_s))
+        return reply
+
+    async def _complete(self, request: ModelRequest, timeout_s: float) -> ModelReply:
+        reply = await self._caller.complete(request, timeout_s=timeout_s)
+        if thinking := "".join(block.text for block in reply.thinking):
+            await self._emit(events.ThinkingDelta(*self._here, thinking))
+        if reply.content:
+            await self._emit(events.TextDelta(*self._here, reply.content))
+        return reply
+
+    async def _stream(self, request: ModelRequest, timeout_s: float) -> ModelReply:
+        builder = ReplyBuilder()
+        try:
+            async with self._caller.stream(request, timeout_s=timeout_s) as pieces:
+                async for piece in pieces:
+                    builder.add(piece)
+                    if piece.thinking:
+                        await self._emit(events.ThinkingDelta(*self._here, piece.thinking))
+                    if piece.content:
+                        await self._emit(events.TextDelta(*self._here, piece.content))
+        finally:
+            self._partial = builder.content
+        return builder.reply()
+
+    def _calls_of(self, reply: ModelReply) -> tuple[str, list[ReadyCall]]:
+        """The text and the calls of a reply, also those that were written as text."""
+        text, calls, recovered = reply.content, reply.tool_calls, False
+        if not calls and self._config.recover_prose_calls and self._tools:
+            found, rest = recover_calls(text, self._tools)
+            if found:
+                text, recovered = rest, True
+                calls = tuple(ToolCall("", call.name, call.arguments) for call in found)
+        kept = calls[: int(self._config.max_calls_per_step.maximum)]
+        self._left_out = len(calls) - len(kept)
+        taken = used_ids((*self._history, *self.messages))
+        return text, make_ready(kept, self._tools, taken, recovered=recovered)
+
+    def _keep(self, reply: ModelReply, text: str, calls: Sequence[ReadyCall]) -> None:
+        if text:
+            self._said.append(text)
+        if text or calls:
+            asked = [ready.call for ready in calls]
+            self.messages.append(Message.assistant(text, tool_calls=asked, thinking=reply.thinking))
+
+    # using tools
+
+    async def _take_up(self, state: AgentState, answers: Mapping[str, Any]) -> AgentResult | None:
+        """Finish the step in which a tool asked its question."""
+        self.step = state.step
+        self.replies = state.step
+        self._usage = state.usage
+        self._trace = list(state.tool_trace)
+        self._said = [turn.text for turn in self.messages if turn.role == "assistant" and turn.text]
+        results = dict(state.results)
+        for question in state.questions:
+            if not question.rerun:
+                results[question.call_id] = text_for_model(result_of(answers[question.call_id]))
+                self._record_answer(question, results[question.call_id])
+        calls = make_ready(self.messages[-1].tool_calls, self._tools, set(), recovered=state.recovered)
+        return await self._use(calls, results, answers)
+
+    def _record_answer(self, question: PendingQuestion, result: str) -> None:
+        self._trace.append(ToolTrace(self.step, question.call_id, question.tool, "", True, result, 0.0))
+
+    async def _use(
+        self, calls: Sequence[ReadyCall], results: dict[str, str], answers: Mapping[str, Any]
+    ) -> AgentResult | None:
+        """Run the calls that have no result yet and add one result for each; the end of the run, or None to go on."""
+        config = self._config
+        runner = CallRunner(
+            max_parallel=config.max_parallel if config.parallel_tool_calls else 1,
+            tool_timeout_s=config.timeouts.tool_s,
+            deadline_s=self._deadline_s,
+            ledger=self._ledger,
+            clock=self._clock,
+            started=self._tool_started,
+            ended=self._tool_ended,
+        )
+        todo = [ready for ready in calls if ready.call.id not in results]
+        contexts = contexts_for(todo, agent_id=self._agent_id, run_id=self._run_id, step=self.step, answers=answers)
+        try:
+            await runner.run(todo, contexts)
+        except BaseException:  # a cancellation too: the history stays whole
+            self._add_results(calls, results, runner.outcomes)
+            raise
+        outcomes = [runner.outcomes[ready.call.id] for ready in todo if ready.call.id in runner.outcomes]
+        if any(outcome.question is not None for outcome in outcomes):
+            return self._interrupted(results, outcomes)
+        failures = self._add_results(calls, results, runner.outcomes)
+        if failures and config.stop_on_tool_error:
+            return self._failed(StopReason.TOOL_ERROR, failures[0])
+        return None
+
+    def _add_results(
+        self, calls: Sequence[ReadyCall], results: Mapping[str, str], outcomes: Mapping[str, CallOutcome]
+    ) -> list[Failed]:
+        failures = []
+        for place, ready in enumerate(calls):
+            outcome = outcomes.get(ready.call.id)
+            if outcome is not None and outcome.result is not None:
+                text = text_for_model(outcome.result)
+                if isinstance(outcome.result, Failed):
+                    failures.append(outcome.result)
+            elif ready.call.id in results:
+                text = results[ready.call.id]
+            else:
+                text = text_for_model(_CUT_OFF)
+                self._trace.append(self._traced(ready, False, text, 0.0))
+            if self._left_out and place == len(calls) - 1:
+                text += f"\n({self._left_out} more calls were not run: at most {len(calls)} at once)"
+            self.messages.append(Message.tool(ready.call, text))
+        return failures
+
+    async def _tool_started(self, ready: ReadyCall) -> None:
+        args = shorten(redact(ready.written), MAX_TRACE_CHARS)
+        await self._emit(
+            events.ToolStarted(*self._here, ready.call.id, ready.call.name, args, recovered=ready.recovered)
+        )
+
+    async def _tool_ended(self, outcome: CallOutcome) -> None:
+        call = outcome.ready.call
+        if outcome.question is not None:
+            await self._emit(events.Question(*self._here, call.id, call.name, redact(outcome.question.question)))
+        elif outcome.result is not None:
+            entry = self._traced(outcome.ready, outcome.result.ok, text_for_model(outcome.result), outcome.duration_s)
+            self._trace.append(entry)
+            await self._emit(
+                events.ToolFinished(*self._here, call.id, call.name, entry.ok, entry.result, entry.duration_s)
+            )
+
+    def _traced(self, ready: ReadyCall, ok: bool, result: str, duration_s: float) -> ToolTrace:
+        return ToolTrace(
+            self.step, ready.call.id, ready.call.name, ready.written, ok, result, duration_s, ready.recovered
+        )
+
+    # ending
+
+    @property
+    def _here(self) -> tuple[str, str, int]:
+        return self._agent_id, self._run_id, self.step
+
+    def _interrupted(self, results: Mapping[str, str], outcomes: Sequence[CallOutcome]) -> AgentResult:
+        done = {
+            outcome.ready.call.id: text_for_model(outcome.result) for outcome in outcomes if outcome.result is not None
+        }
+        questions = tuple(
+            PendingQuestion(
+                outcome.ready.call.id,
+                outcome.ready.call.name,
+                outcome.question.question,
+                outcome.question.details,
+                outcome.question.rerun,
+            )
+            for outcome in outcomes
+            if outcome.question is not None
+        )
+        state = AgentState(
+            run_id=self._run_id,
+            agent_id=self._agent_id,
+            step=self.step,
+            history=self._history,
+            messages=tuple(self.messages),
+            results={**results, **done},
+            questions=questions,
+            recovered=any(outcome.ready.recovered for outcome in outcomes),
+            usage=self._usage,
+            tool_trace=tuple(self._trace),
+        )
+        return self._ended(StopReason.INTERRUPTED, state=state)
+
+    def _failed(self, reason: StopReason, error: Failed) -> AgentResult:
+        return self._ended(reason, error=error)
+
+    def _ended(
+        self, reason: StopReason, *, error: Failed | None = None, state: AgentState | None = None
+    ) -> AgentResult:
+        last = self.messages[-1] if self.messages else None
+        answered = reason is StopReason.NO_MORE_TOOLS and last is not None and last.role == "assistant"
+        said = [*self._said, self._partial] if self._partial else self._said
+        text = last.text if answered and last is not None else "\n\n".join(said)
+        order = {call.id: place for place, call in enumerate(c for m in self.messages for c in m.tool_calls)}
+        trace = sorted(self._trace, key=lambda entry: (entry.step, order.get(entry.call_id, -1)))
+        return AgentResult(
+            ok=error is None,
+            text=text,
+            stop_reason=reason,
+            usage=self._usage,
+            steps=self.step,
+            tool_trace=tuple(trace),
+            error=error,
+            messages=tuple(self.messages),
+            finish_reason=self._finish_reason,
+            run_id=self._run_id,
+            state=state,
+            abandoned=self._ledger.total,
+        )
