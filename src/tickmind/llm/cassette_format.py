@@ -13,7 +13,7 @@ Fields with nothing in them are left out.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from tickmind.base import redact, redact_fields
@@ -65,49 +65,43 @@ def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:
 
 def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[str, Any]:
     """A request as plain values: secrets masked, headers left out, media by their digest."""
-    clean = _settled(redactor)
+    output = request.output
     form: dict[str, Any] = {
         "model": request.model,
-        "messages": [_message_form(message, clean) for message in request.messages],
+        "messages": [_message_form(message) for message in request.messages],
         "temperature": None if request.temperature is None else float(request.temperature),
         "max_tokens": request.max_tokens,
         "tools": [
-            {"name": tool.name, "description": clean(tool.description), "schema": _clean_value(tool.schema, clean)}
-            for tool in request.tools
+            {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in request.tools
         ],
         "tool_choice": request.tool_choice if request.tools else None,
         "parallel_tool_calls": request.parallel_tool_calls if request.tools else None,
-        "output": None
-        if request.output is None
-        else {"name": request.output.name, "schema": _clean_value(request.output.schema, clean)},
-        "stop": [clean(text) for text in request.stop],
+        "output": None if output is None else {"name": output.name, "schema": output.schema},
+        "stop": request.stop,
         "seed": request.seed,
-        "extra": redact_fields(_clean_value(_without_headers(request.extra), clean)),
+        "extra": _without_headers(request.extra),
     }
-    return _filled(form)
+    cleaned: dict[str, Any] = _clean_value(form, _settled(redactor))
+    to_json(cleaned)
+    cleaned["extra"] = redact_fields(cleaned["extra"])
+    return _filled(cleaned)
 
 
 def to_json(value: Any) -> str:
     """One line of ASCII, the same for equal values."""
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise LLMConfigError(f"a recorded request holds only plain JSON values ({error}); check `extra`") from error
 
 
 def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, Any]:
     """A whole reply as plain values, secrets masked."""
-    clean = _settled(redactor)
-    return {"finish_reason": clean(reply.finish_reason)} | _filled(
-        {
-            "content": clean(reply.content),
-            "thinking": [_block_form(block, clean) for block in reply.thinking],
-            "tool_calls": [_call_form(call, clean) for call in reply.tool_calls],
-            "usage": _filled(asdict(reply.usage)),
-            "model": clean(reply.model),
-            "id": clean(reply.id),
-        }
-    )
+    form = asdict(reply)
+    form["thinking"] = [_filled(block) for block in form["thinking"]]
+    form["usage"] = _filled(form["usage"])
+    cleaned: dict[str, Any] = _clean_value(_filled(form), _settled(redactor))
+    return cleaned
 
 
 def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) -> list[list[Any]]:
@@ -131,9 +125,9 @@ def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) ->
             "content": content,
             "thinking": thinking,
             "tool_calls": calls,
-            "finish_reason": piece.finish_reason,
+            "finish_reason": None if piece.finish_reason is None else clean(piece.finish_reason),
             "usage": None if piece.usage is None else _filled(asdict(piece.usage)),
-            "block": None if piece.block is None else _block_form(piece.block, clean),
+            "block": None if piece.block is None else _clean_value(_filled(asdict(piece.block)), clean),
             "model": clean(piece.model),
             "id": clean(piece.id),
         }
@@ -209,23 +203,23 @@ def _text(form: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _message_form(message: Message, clean: Redactor) -> dict[str, Any]:
+def _message_form(message: Message) -> dict[str, Any]:
     form = {
-        "parts": [_part_form(part, clean) for part in message.parts],
-        "tool_calls": [_call_form(call, clean) for call in message.tool_calls],
+        "parts": [_part_form(part) for part in message.parts],
+        "tool_calls": [asdict(call) for call in message.tool_calls],
         "tool_call_id": message.tool_call_id,
         "name": message.name,
-        "thinking": [clean(block.text) for block in message.thinking],
+        "thinking": [block.text for block in message.thinking],
     }
     return {"role": message.role} | _filled(form)
 
 
-def _part_form(part: Part, clean: Redactor) -> dict[str, Any]:
+def _part_form(part: Part) -> dict[str, Any]:
     match part:
         case Text(text):
-            return {"text": clean(text)}
+            return {"text": text}
         case Image(url, detail):
-            kept = clean(url) if len(url) <= _LONGEST_URL else _digest(url.encode("utf-8", "surrogatepass"))
+            kept = url if len(url) <= _LONGEST_URL else _digest(url.encode("utf-8", "surrogatepass"))
             return {"image": kept, "detail": detail}
         case Audio(data, sound_format):
             return {"audio": _digest(data), "format": sound_format}
@@ -233,15 +227,6 @@ def _part_form(part: Part, clean: Redactor) -> dict[str, Any]:
 
 def _digest(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()} ({len(data)} bytes)"
-
-
-def _call_form(call: ToolCall, clean: Redactor) -> dict[str, Any]:
-    return {"id": clean(call.id), "name": clean(call.name), "arguments": clean(call.arguments)}
-
-
-def _block_form(block: ThinkingBlock, clean: Redactor) -> dict[str, Any]:
-    shown = replace(block, text=clean(block.text), signature=clean(block.signature), data=clean(block.data))
-    return _filled(asdict(shown))
 
 
 def _filled(form: Mapping[str, Any]) -> dict[str, Any]:

@@ -350,8 +350,9 @@ async def test_bad_requests_are_refused(server: FakeProvider, http: aiohttp.Clie
     for path, body in bodies:
         async with http.post(f"{server.base_url}{path}", json=body) as reply:
             assert reply.status == 400, (path, body)
-    async with http.post(f"{server.base_url}/chat/completions", data=b"{") as reply:
-        assert reply.status == 400
+    for data in (b"{", b'{"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": NaN}'):
+        async with http.post(f"{server.base_url}/chat/completions", data=data) as reply:
+            assert reply.status == 400
     async with http.get(f"{server.origin}/elsewhere") as reply:
         assert reply.status == 404
 

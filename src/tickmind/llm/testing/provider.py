@@ -347,9 +347,13 @@ def plain_step(request: ModelRequest, seeded: SeededTransport, text: str = DEFAU
 
 def _as_json(data: bytes) -> Any:
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_refuse_constant)
     except ValueError:
         return None
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _json(status: int, value: Any) -> Answer:
