@@ -19,13 +19,13 @@ from tickmind.llm.cassette_format import (
     Redactor,
     TimedPiece,
     error_form,
+    form_key,
     pieces_form,
     read_error,
     read_pieces,
     read_reply,
     reply_form,
     request_form,
-    request_key,
     to_json,
 )
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMError
@@ -139,13 +139,9 @@ class CassetteRecorder:
     def _begin(self, request: ModelRequest, mode: CallMode) -> dict[str, Any]:
         if self._file.closed:
             raise LLMConnectionError(f"the recording to {self._path} was closed; call it before aclose()")
+        form = request_form(request, redactor=self._redactor)
         self._calls += 1
-        return {
-            "seq": self._calls,
-            "key": request_key(request, redactor=self._redactor),
-            "mode": mode,
-            "request": request_form(request, redactor=self._redactor),
-        }
+        return {"seq": self._calls, "key": form_key(form), "mode": mode, "request": form}
 
     def _took(self, start_s: float) -> dict[str, float]:
         return {"took_s": round(self._clock.monotonic() - start_s, 6)}
@@ -252,17 +248,18 @@ class CassettePlayer:
             )
 
     def _next(self, request: ModelRequest, mode: CallMode) -> "_Line":
-        key = request_key(request, redactor=self._redactor)
+        asked = request_form(request, redactor=self._redactor)
+        key = form_key(asked)
         place = (mode, key)
         if self._left.get(place):
             self._last[place] = self._left[place].popleft()
             self._played += 1
         elif not (self._repeat_last and place in self._last):
             self._missing += 1
-            raise LLMConfigError(self._explain(request, mode, key))
+            raise LLMConfigError(self._explain(request, asked, mode, key))
         return self._last[place]
 
-    def _explain(self, request: ModelRequest, mode: CallMode, key: str) -> str:
+    def _explain(self, request: ModelRequest, asked: Mapping[str, Any], mode: CallMode, key: str) -> str:
         text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
         shown = text if len(text) <= _SHOWN_TEXT else f"{text[:_SHOWN_TEXT]}..."
         about = f"{_MODE_WORDS[mode]} for model {request.model!r} and {shown!r} (key {key})"
@@ -272,14 +269,13 @@ class CassettePlayer:
         elif self._total.get((other, key)):
             why = f"this request was recorded as a {_MODE_WORDS[other]} only"
         else:
-            why = self._difference(request)
+            why = self._difference(asked)
         return (
             f"{self._path} has no {about}: {why}. To record it, run once with "
             "CassetteRecorder(transport, path, mode='append')"
         )
 
-    def _difference(self, request: ModelRequest) -> str:
-        asked = request_form(request, redactor=self._redactor)
+    def _difference(self, asked: Mapping[str, Any]) -> str:
         best: list[str] | None = None
         for line in self._lines:
             differing = [name for name in {*asked, *line.request} if asked.get(name) != line.request.get(name)]

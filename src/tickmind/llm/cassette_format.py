@@ -53,14 +53,26 @@ def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:
 
     Secrets are masked before, and the ids of tool calls are numbered, so that neither changes it.
     """
-    form = request_form(request, redactor=redactor)
-    numbers: dict[str, str] = {}
+    return form_key(request_form(request, redactor=redactor))
+
+
+def form_key(form: Mapping[str, Any]) -> str:
+    """The key of a request that is already in its written form."""
+    numbers: dict[str, str] = {}  # id of a tool call -> its number
+
+    def number(call_id: str) -> str:
+        return numbers.setdefault(call_id, f"call-{len(numbers) + 1}")
+
+    messages: list[dict[str, Any]] = []
     for message in form["messages"]:
-        for call in message.get("tool_calls", ()):
-            call["id"] = numbers.setdefault(call["id"], f"call-{len(numbers) + 1}")
-        if "tool_call_id" in message:
-            message["tool_call_id"] = numbers.setdefault(message["tool_call_id"], f"call-{len(numbers) + 1}")
-    return hashlib.sha256(to_json(form).encode("ascii")).hexdigest()[:_KEY_DIGITS]
+        numbered = dict(message)
+        if calls := message.get("tool_calls"):
+            numbered["tool_calls"] = [call | {"id": number(call["id"])} for call in calls]
+        if call_id := message.get("tool_call_id"):
+            numbered["tool_call_id"] = number(call_id)
+        messages.append(numbered)
+    whole = to_json({**form, "messages": messages})
+    return hashlib.sha256(whole.encode("ascii")).hexdigest()[:_KEY_DIGITS]
 
 
 def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[str, Any]:

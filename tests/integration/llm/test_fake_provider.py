@@ -535,7 +535,6 @@ def post(url: str, body: dict[str, Any]) -> Any:
         return json.load(reply)
 
 
-@pytest.mark.asyncio(loop_scope="function")
 async def test_it_runs_in_a_thread_and_leaves_none() -> None:
     def use() -> None:
         with FakeProvider.in_thread(["Hi."], models=("a",)) as server:
