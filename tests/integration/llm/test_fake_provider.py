@@ -475,7 +475,7 @@ async def test_a_hanging_server_still_closes_at_once(http: aiohttp.ClientSession
         started = asyncio.get_running_loop().time()
     with pytest.raises(aiohttp.ClientError):
         await call
-    assert asyncio.get_running_loop().time() - started < 2
+    assert asyncio.get_running_loop().time() - started < 5
 
 
 async def test_nothing_is_left_behind(http: aiohttp.ClientSession) -> None:
