@@ -1,0 +1,288 @@
+"""How calls are written in a cassette: plain JSON values, without secrets, and back.
+
+Lines of a cassette, format 1:
+
+    {"tickmind_cassette": 1, "capabilities": {"output": ..., "tools": ...}}
+    {"seq": 1, "key": ..., "mode": "complete", "request": {...}, "took_s": ..., "reply": {...} | "error": {...}}
+    {"seq": 2, "key": ..., "mode": "stream", "request": {...}, "pieces": [[at_s, {...}], ...], "end": ...}
+
+`seq` is the order in which the calls began; `end` is "done", "closed" (the caller left) or an error.
+Fields with nothing in them are left out.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from tickmind.base import redact, redact_fields
+from tickmind.llm.errors import (
+    LLMConfigError,
+    LLMConnectionError,
+    LLMDeadlineError,
+    LLMError,
+    LLMRateLimitError,
+    LLMReplyTooLargeError,
+    LLMResponseError,
+)
+from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock, ToolCall
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
+
+FORMAT_VERSION = 1
+Redactor = Callable[[str], str]
+TimedPiece = tuple[float, StreamPiece]  # seconds since the call began
+_KEY_DIGITS = 32
+_LONGEST_URL = 256  # longer ones are pictures themselves, of which the digest is kept
+_REDACTIONS = 3  # masking can uncover another shape; more rounds have never been needed
+_ERRORS: dict[str, type[LLMError]] = {
+    kind.__name__: kind
+    for kind in (
+        LLMConfigError,
+        LLMConnectionError,
+        LLMDeadlineError,
+        LLMRateLimitError,
+        LLMReplyTooLargeError,
+        LLMResponseError,
+    )
+}
+
+
+def request_key(request: ModelRequest, *, redactor: Redactor = redact) -> str:
+    """A stable name for what is asked: equal for equal requests, in any process and on any machine.
+
+    Secrets are masked before, and the ids of tool calls are numbered, so that neither changes it.
+    """
+    return form_key(request_form(request, redactor=redactor))
+
+
+def form_key(form: Mapping[str, Any]) -> str:
+    """The key of a request that is already in its written form."""
+    numbers: dict[str, str] = {}  # id of a tool call -> its number
+
+    def number(call_id: str) -> str:
+        return numbers.setdefault(call_id, f"call-{len(numbers) + 1}")
+
+    messages: list[dict[str, Any]] = []
+    for message in form["messages"]:
+        numbered = dict(message)
+        if calls := message.get("tool_calls"):
+            numbered["tool_calls"] = [call | {"id": number(call["id"])} for call in calls]
+        if call_id := message.get("tool_call_id"):
+            numbered["tool_call_id"] = number(call_id)
+        messages.append(numbered)
+    whole = to_json({**form, "messages": messages})
+    return hashlib.sha256(whole.encode("ascii")).hexdigest()[:_KEY_DIGITS]
+
+
+def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[str, Any]:
+    """A request as plain values: secrets masked, headers left out, media by their digest."""
+    output = request.output
+    form: dict[str, Any] = {
+        "model": request.model,
+        "messages": [_message_form(message) for message in request.messages],
+        "temperature": None if request.temperature is None else float(request.temperature),
+        "max_tokens": request.max_tokens,
+        "tools": [
+            {"name": tool.name, "description": tool.description, "schema": tool.schema} for tool in request.tools
+        ],
+        "tool_choice": request.tool_choice if request.tools else None,
+        "parallel_tool_calls": request.parallel_tool_calls if request.tools else None,
+        "output": None if output is None else {"name": output.name, "schema": output.schema},
+        "stop": request.stop,
+        "seed": request.seed,
+        "extra": _without_headers(request.extra),
+    }
+    cleaned: dict[str, Any] = _clean_value(form, _settled(redactor))
+    to_json(cleaned)
+    cleaned["extra"] = redact_fields(cleaned["extra"])
+    return _filled(cleaned)
+
+
+def to_json(value: Any) -> str:
+    """One line of ASCII, the same for equal values."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise LLMConfigError(f"a recorded request holds only plain JSON values ({error}); check `extra`") from error
+
+
+def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, Any]:
+    """A whole reply as plain values, secrets masked."""
+    form = asdict(reply)
+    form["thinking"] = [_filled(block) for block in form["thinking"]]
+    form["usage"] = _filled(form["usage"])
+    cleaned: dict[str, Any] = _clean_value(_filled(form), _settled(redactor))
+    return cleaned
+
+
+def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) -> list[list[Any]]:
+    """A stream as plain values; a secret is masked also where the stream was cut inside it."""
+    clean = _settled(redactor)
+    contents = _clean_across([piece.content for _, piece in pieces], clean)
+    thoughts = _clean_across([piece.thinking for _, piece in pieces], clean)
+    arguments: dict[int, list[str]] = {}  # tool call index -> its pieces, in order
+    for _, piece in pieces:
+        for delta in piece.tool_calls:
+            arguments.setdefault(delta.index, []).append(delta.arguments)
+    left = {index: iter(_clean_across(texts, clean)) for index, texts in arguments.items()}
+    forms: list[list[Any]] = []
+    for (at_s, piece), content, thinking in zip(pieces, contents, thoughts, strict=True):
+        calls = [
+            {"index": delta.index}
+            | _filled({"id": clean(delta.id), "name": clean(delta.name), "arguments": next(left[delta.index])})
+            for delta in piece.tool_calls
+        ]
+        form = {
+            "content": content,
+            "thinking": thinking,
+            "tool_calls": calls,
+            "finish_reason": None if piece.finish_reason is None else clean(piece.finish_reason),
+            "usage": None if piece.usage is None else _filled(asdict(piece.usage)),
+            "block": None if piece.block is None else _clean_value(_filled(asdict(piece.block)), clean),
+            "model": clean(piece.model),
+            "id": clean(piece.id),
+        }
+        forms.append([round(at_s, 6), {name: value for name, value in form.items() if value not in ("", None, [])}])
+    return forms
+
+
+def error_form(error: LLMError, *, redactor: Redactor = redact) -> dict[str, Any]:
+    """An error as plain values, secrets masked."""
+    form = {
+        "type": type(error).__name__,
+        "message": _settled(redactor)(str(error)),
+        "status": getattr(error, "status", None),
+        "retry_after_s": getattr(error, "retry_after_s", None),
+    }
+    return _filled(form)
+
+
+def read_reply(form: Mapping[str, Any]) -> ModelReply:
+    """The whole reply that was written."""
+    return ModelReply(
+        content=_text(form, "content"),
+        finish_reason=_text(form, "finish_reason"),
+        thinking=tuple(_read_block(block) for block in form.get("thinking", ())),
+        tool_calls=tuple(
+            ToolCall(_text(call, "id"), _text(call, "name"), _text(call, "arguments"))
+            for call in form.get("tool_calls", ())
+        ),
+        usage=Usage(**form.get("usage", {})),
+        model=_text(form, "model"),
+        id=_text(form, "id"),
+    )
+
+
+def read_pieces(forms: Iterable[Sequence[Any]]) -> tuple[TimedPiece, ...]:
+    """The stream that was written."""
+    return tuple((float(at_s), _read_piece(form)) for at_s, form in forms)
+
+
+def read_error(form: Mapping[str, Any]) -> LLMError:
+    """The error that was written; one of a kind that is not on the wire comes back as a plain `LLMError`."""
+    kind = _ERRORS.get(_text(form, "type"), LLMError)
+    message = _text(form, "message")
+    if issubclass(kind, LLMRateLimitError):
+        return kind(message, retry_after_s=form.get("retry_after_s"), status=form.get("status", 429))
+    if issubclass(kind, LLMResponseError):
+        return kind(message, status=form.get("status", 200))
+    return kind(message)
+
+
+def _read_piece(form: Mapping[str, Any]) -> StreamPiece:
+    usage, block = form.get("usage"), form.get("block")
+    return StreamPiece(
+        content=_text(form, "content"),
+        thinking=_text(form, "thinking"),
+        tool_calls=tuple(ToolCallDelta(**delta) for delta in form.get("tool_calls", ())),
+        finish_reason=form.get("finish_reason"),
+        usage=None if usage is None else Usage(**usage),
+        block=None if block is None else _read_block(block),
+        model=_text(form, "model"),
+        id=_text(form, "id"),
+    )
+
+
+def _read_block(form: Mapping[str, Any]) -> ThinkingBlock:
+    return ThinkingBlock(_text(form, "text"), _text(form, "wire"), _text(form, "signature"), _text(form, "data"))
+
+
+def _text(form: Mapping[str, Any], name: str) -> str:
+    value = form.get(name, "")
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {type(value).__name__}, not text")
+    return value
+
+
+def _message_form(message: Message) -> dict[str, Any]:
+    form = {
+        "parts": [_part_form(part) for part in message.parts],
+        "tool_calls": [asdict(call) for call in message.tool_calls],
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+        "thinking": [block.text for block in message.thinking],
+    }
+    return {"role": message.role} | _filled(form)
+
+
+def _part_form(part: Part) -> dict[str, Any]:
+    match part:
+        case Text(text):
+            return {"text": text}
+        case Image(url, detail):
+            kept = url if len(url) <= _LONGEST_URL else _digest(url.encode("utf-8", "surrogatepass"))
+            return {"image": kept, "detail": detail}
+        case Audio(data, sound_format):
+            return {"audio": _digest(data), "format": sound_format}
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()} ({len(data)} bytes)"
+
+
+def _filled(form: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in form.items() if value not in (None, "", [], {})}
+
+
+def _without_headers(extra: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in extra.items() if "header" not in name.lower()}
+
+
+def _clean_value(value: Any, clean: Redactor) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(name)): _clean_value(item, clean) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean_value(item, clean) for item in value]
+    return value
+
+
+def _settled(redactor: Redactor) -> Redactor:
+    """Mask until nothing changes, so that masking a replayed text again leaves it as it is."""
+
+    def clean(text: str) -> str:
+        for _ in range(_REDACTIONS):
+            masked = redactor(text)
+            if masked == text:
+                break
+            text = masked
+        return text
+
+    return clean
+
+
+def _clean_across(texts: Sequence[str], clean: Redactor) -> list[str]:
+    """Mask the text that the pieces make together, and cut the result about where it was cut before."""
+    whole = "".join(texts)
+    masked = clean(whole)
+    if masked == whole:
+        return list(texts)
+    cuts: list[str] = []
+    start = 0
+    for text in texts[:-1]:
+        end = min(start + len(text), len(masked))
+        cuts.append(masked[start:end])
+        start = end
+    return [*cuts, masked[start:]]

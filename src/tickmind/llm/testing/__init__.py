@@ -1,0 +1,62 @@
+"""Doubles for tests and trials: scripted and seeded models, faults, cassettes, and a provider on this machine."""
+
+from tickmind.llm.cassette import CassettePlayer, CassetteRecorder, CassetteStatistics, open_cassette
+from tickmind.llm.cassette_format import request_key
+from tickmind.llm.testing.behaviours import (
+    BadJson,
+    BadUtf8,
+    Behaviour,
+    Break,
+    Drip,
+    EchoHeaders,
+    Hang,
+    HugeBody,
+    Late,
+    Redirect,
+    Refuse,
+    Say,
+    Step,
+)
+from tickmind.llm.testing.faults import Fault, FaultStatistics, FaultyTransport
+from tickmind.llm.testing.pieces import Cut, cut_reply, cut_text, join_pieces
+from tickmind.llm.testing.provider import FakeProvider, SeenRequest
+from tickmind.llm.testing.sampling import sample_json
+from tickmind.llm.testing.scripted import Call, Reply, Script, ScriptedTransport, last_user_text
+from tickmind.llm.testing.seeded import SeededTransport
+
+__all__ = [
+    "BadJson",
+    "BadUtf8",
+    "Behaviour",
+    "Break",
+    "Call",
+    "CassettePlayer",
+    "CassetteRecorder",
+    "CassetteStatistics",
+    "Cut",
+    "Drip",
+    "EchoHeaders",
+    "FakeProvider",
+    "Fault",
+    "FaultStatistics",
+    "FaultyTransport",
+    "Hang",
+    "HugeBody",
+    "Late",
+    "Redirect",
+    "Refuse",
+    "Reply",
+    "Say",
+    "Script",
+    "ScriptedTransport",
+    "SeededTransport",
+    "SeenRequest",
+    "Step",
+    "cut_reply",
+    "cut_text",
+    "join_pieces",
+    "last_user_text",
+    "open_cassette",
+    "request_key",
+    "sample_json",
+]

@@ -1,0 +1,191 @@
+"""From a behaviour to the bytes, pauses and end of one HTTP answer; pure, so that serving it is all that is left."""
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from itertools import islice
+from typing import Literal
+
+from tickmind.llm.testing.behaviours import (
+    BadJson,
+    BadUtf8,
+    Break,
+    Drip,
+    EchoHeaders,
+    Hang,
+    HugeBody,
+    Late,
+    Redirect,
+    Refuse,
+    RetryAfter,
+    Say,
+    Step,
+)
+from tickmind.llm.testing.scripted import as_reply
+from tickmind.llm.testing.wire import Wire, WireStyle, encode
+from tickmind.llm.transport import ModelReply, ModelRequest
+
+Ending = Literal["done", "close", "reset", "hang"]
+_MARK = "\u2603mark\u2603"
+_NO_UTF8 = b"\xff\xfe\x80\xc3("
+_BLOCK_BYTES = 65_536
+_JSON = {"Content-Type": "application/json"}
+_EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes over the wire, and how."""
+
+    status: int
+    headers: Mapping[str, str]
+    chunks: Iterable[bytes]  # each is one write
+    size_bytes: int | None = None  # as announced; None: chunked
+    headers_after_s: float = 0.0
+    interval_s: float = 0.0  # after each write but the last
+    ending: Ending = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as far as its answer depends on it."""
+
+    wire: Wire
+    request: ModelRequest
+    streams: bool
+    headers: Mapping[str, str]  # with the key: a provider that echoes them has it
+
+
+def answer(step: Step, asked: Asked, style: WireStyle) -> Answer:
+    """How to answer so that the step is done."""
+    match step:
+        case str() | ModelReply():
+            return _say(Say(step), asked, style)
+        case Say():
+            return _say(step, asked, style)
+        case Refuse():
+            return _refuse(step, asked)
+        case EchoHeaders(status):
+            echo = "; ".join(f"{name}: {value}" for name, value in asked.headers.items())
+            return _body(status, encode(asked.wire.error(status, f"invalid request with headers {echo}")), _JSON)
+        case Redirect(location, status):
+            return _body(status, b"", {"Location": location})
+        case BadJson():
+            return _bad_json(asked, style)
+        case BadUtf8():
+            before, after = _around_mark(asked, style)
+            return _body(200, before + _NO_UTF8 + after, _EVENTS if asked.streams else _JSON)
+        case HugeBody():
+            return _huge(step, asked, style)
+        case Hang():
+            return Answer(200, {}, (), ending="hang")
+        case Late(inner, headers_after_s):
+            return replace(answer(inner, asked, style), headers_after_s=headers_after_s)
+        case Drip(inner, size_bytes, interval_s):
+            whole = answer(inner, asked, style)
+            return replace(whole, chunks=_small(whole.chunks, size_bytes), interval_s=interval_s)
+        case Break():
+            return _break(step, asked, style)
+
+
+def _say(step: Say, asked: Asked, style: WireStyle) -> Answer:
+    style = replace(
+        style,
+        cut=style.cut if step.cut is None else step.cut,
+        thinking=step.thinking or style.thinking,
+        usage=style.usage and step.usage,
+    )
+    reply = as_reply(step.reply, asked.request)
+    if asked.streams:
+        return Answer(200, {**_EVENTS, **step.headers}, tuple(asked.wire.events(reply, asked.request, style)))
+    return _body(200, encode(asked.wire.whole(reply, asked.request, style)), {**_JSON, **step.headers})
+
+
+def _body(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
+    return Answer(status, headers, (data,) if data else (), len(data))
+
+
+def _refuse(step: Refuse, asked: Asked) -> Answer:
+    headers = {**_JSON, **step.headers}
+    if step.retry_after is not None:
+        headers["Retry-After"] = _retry_after(step.retry_after)
+    return _body(step.status, encode(asked.wire.error(step.status, step.message)), headers)
+
+
+def _retry_after(value: RetryAfter) -> str:
+    if isinstance(value, datetime):
+        return format_datetime(value.astimezone(UTC), usegmt=True)
+    return str(value)
+
+
+def _bad_json(asked: Asked, style: WireStyle) -> Answer:
+    good = _say(Say("This is never read."), asked, style)
+    if not asked.streams:
+        data = b"".join(good.chunks)
+        return _body(200, data[: len(data) // 2], _JSON)
+    first, *others = good.chunks
+    return replace(good, chunks=(first, b'data: {"choices": [{"delta": \n\n', *others))
+
+
+def _around_mark(asked: Asked, style: WireStyle) -> tuple[bytes, bytes]:
+    good = _say(Say(_MARK, cut=len(_MARK)), asked, style)
+    before, _, after = b"".join(good.chunks).partition(_MARK.encode())
+    return before, after
+
+
+def _huge(step: HugeBody, asked: Asked, style: WireStyle) -> Answer:
+    before, after = _around_mark(asked, style)
+    headers = dict(_EVENTS if asked.streams else _JSON)
+    if step.gzip:
+        headers["Content-Encoding"] = "gzip"
+        return Answer(200, headers, _Blocks(before, step.size_bytes, after, gzip=True))
+    return Answer(200, headers, _Blocks(before, step.size_bytes, after))
+
+
+class _Blocks:
+    """Much of the letter a between two ends, made as it is sent."""
+
+    def __init__(self, before: bytes, size_bytes: int, after: bytes, *, gzip: bool = False) -> None:
+        self._before = before
+        self._size_bytes = size_bytes
+        self._after = after
+        self._gzip = gzip
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._zipped() if self._gzip else self._plain()
+
+    def _plain(self) -> Iterator[bytes]:
+        yield self._before
+        block = b"a" * _BLOCK_BYTES
+        for start in range(0, self._size_bytes, _BLOCK_BYTES):
+            yield block[: self._size_bytes - start]
+        yield self._after
+
+    def _zipped(self) -> Iterator[bytes]:
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        for block in self._plain():
+            if packed := packer.compress(block):
+                yield packed
+        yield packer.flush()
+
+
+def _small(chunks: Iterable[bytes], size_bytes: int) -> Iterator[bytes]:
+    for chunk in chunks:
+        for start in range(0, len(chunk), size_bytes):
+            yield chunk[start : start + size_bytes]
+
+
+def _break(step: Break, asked: Asked, style: WireStyle) -> Answer:
+    good = answer(step.step, asked, style)
+    if not asked.streams:
+        data = b"".join(good.chunks)
+        ending: Ending = "close" if step.ending == "error" else step.ending
+        return replace(good, chunks=(data[: len(data) // 2],), ending=ending)
+    begun = list(islice(good.chunks, step.events + 1))
+    if step.ending == "error":
+        error = asked.wire.stream_error("the fake provider was told to fail here")
+        return replace(good, chunks=(*begun[: step.events], error))
+    torn = [chunk[: len(chunk) // 2] for chunk in begun[step.events :]]
+    return replace(good, chunks=(*begun[: step.events], *torn), ending=step.ending)

@@ -1,0 +1,104 @@
+"""What a fake provider can be told to do with a request, well or badly."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from tickmind.llm.testing.pieces import Cut
+from tickmind.llm.testing.wire import ThinkingForm
+from tickmind.llm.transport import ModelReply
+
+RetryAfter = int | float | datetime | str  # seconds, a date, or anything a provider may write there
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Answer well; what is None is as the provider has it."""
+
+    reply: str | ModelReply
+    cut: Cut | None = None
+    thinking: ThinkingForm | None = None
+    usage: bool = True
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with an error status, in the provider's own error form."""
+
+    status: int
+    message: str = "the fake provider was told to refuse this"
+    retry_after: RetryAfter | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EchoHeaders:
+    """Answer with an error whose body repeats the request's headers, the key included."""
+
+    status: int = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Send the caller, and its key, somewhere else."""
+
+    location: str
+    status: int = 307
+
+
+@dataclass(frozen=True, slots=True)
+class BadJson:
+    """Answer 200 with a body, or with a second event, that is not JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadUtf8:
+    """Answer 200 with JSON whose text holds bytes that are not UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class HugeBody:
+    """Answer 200 with this much content; gzipped, it is a bomb."""
+
+    size_bytes: int = 100_000_000
+    gzip: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Send nothing, not even headers, until the caller leaves or the server closes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Do the step, but let the caller wait for the headers first."""
+
+    step: "Step"
+    headers_after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drip:
+    """Do the step, but send its body in small pieces with a pause after each; no pause only cuts the bytes."""
+
+    step: "Step"
+    size_bytes: int = 1
+    interval_s: float = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Begin the step, then break off inside the event behind `events` (or in the middle of a whole body).
+
+    The connection is closed, or reset, or stays open and silent, or the provider sends an error event.
+    """
+
+    step: "Step"
+    events: int = 3
+    ending: Literal["close", "reset", "hang", "error"] = "close"
+
+
+Behaviour = Say | Refuse | EchoHeaders | Redirect | BadJson | BadUtf8 | HugeBody | Hang | Late | Drip | Break
+Step = str | ModelReply | Behaviour
