@@ -1,4 +1,6 @@
-"""Ranges of whole numbers, digit by digit, for grammars that know no arithmetic."""
+"""Ranges of numbers, digit by digit, for grammars that know no arithmetic."""
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
 def whole_numbers(first: int, last: int) -> str:
@@ -11,6 +13,49 @@ def whole_numbers(first: int, last: int) -> str:
     if last >= 0:
         choices += _unsigned(max(0, first), last)
     return " | ".join(choices)
+
+
+def decimals(low: Decimal, high: Decimal, digits: int) -> str:
+    """A grammar expression for numbers from low to high with at most so many digits after the point."""
+    step = Decimal(1).scaleb(-digits)
+    low, high = low.quantize(step, ROUND_CEILING), high.quantize(step, ROUND_FLOOR)
+    if low > high:
+        raise ValueError(f"no number with {digits} digits after the point is between {low} and {high}")
+    choices: list[str] = []
+    if high >= 0:
+        choices += _unsigned_decimals(max(low, Decimal(0)), high, digits)
+    if low < 0:
+        choices += [f'"-" {body}' for body in _unsigned_decimals(max(-high, step), -low, digits)]
+    return " | ".join(choices)
+
+
+def _unsigned_decimals(low: Decimal, high: Decimal, digits: int) -> list[str]:
+    """What the first and the last whole number may be followed by, and any fraction between them."""
+    first, after_first = _split(low)
+    last, after_last = _split(high)
+    choices: list[str] = []
+    if first == last:
+        width = max(len(after_first), len(after_last))
+        if not after_first:
+            choices.append(f'"{first}"')
+        if width:
+            tails = _same_width(after_first.ljust(width, "0"), after_last.ljust(width, "0"))
+            choices += [f'"{first}." {tail}' for tail in tails]
+        return choices
+    if after_first:
+        choices += [f'"{first}." {tail}' for tail in _same_width(after_first, "9" * len(after_first))]
+        first += 1
+    if first < last:
+        choices.append(f'({whole_numbers(first, last - 1)}) ("." [0-9]{{1,{digits}}})?')
+    choices.append(f'"{last}"')
+    if after_last:
+        choices += [f'"{last}." {tail}' for tail in _same_width("0" * len(after_last), after_last)]
+    return choices
+
+
+def _split(value: Decimal) -> tuple[int, str]:
+    whole, _, after = f"{value:f}".partition(".")
+    return int(whole), after.rstrip("0")
 
 
 def _unsigned(first: int, last: int) -> list[str]:

