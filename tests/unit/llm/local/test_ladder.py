@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.llm.local.ladder import LadderFacts, ModelKind, choose_model, gather_facts
+from tickmind.llm.local.weights import WeightStore
 
 QWEN, SMOL = "qwen2.5-coder-1.5b", "smollm2-135m"
 
@@ -76,7 +77,8 @@ def test_facts_come_from_the_environment_and_the_cache(tmp_path: Path) -> None:
     program = tmp_path / "llama-server"
     program.touch(mode=0o700)
     facts = gather_facts(
-        {"LLM_BASE_URL": " http://a/v1 ", "LLM_MODEL": "m", "TICKMIND_LLAMA_SERVER": str(program)}, folder=tmp_path
+        {"LLM_BASE_URL": " http://a/v1 ", "LLM_MODEL": "m", "TICKMIND_LLAMA_SERVER": str(program)},
+        store=WeightStore(tmp_path),
     )
     assert (facts.base_url, facts.model, facts.installed) == ("http://a/v1", "m", ())
     assert str(program) in facts.runtime
@@ -86,5 +88,5 @@ def test_a_server_that_may_not_be_run_is_a_fact_and_no_crash(tmp_path: Path) -> 
     program = tmp_path / "llama-server"
     program.touch()
     program.chmod(stat.S_IRUSR)
-    facts = gather_facts({"TICKMIND_LLAMA_SERVER": str(program)}, folder=tmp_path)
+    facts = gather_facts({"TICKMIND_LLAMA_SERVER": str(program)}, store=WeightStore(tmp_path))
     assert "chmod +x" in facts.runtime_problem
