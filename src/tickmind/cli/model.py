@@ -1,0 +1,107 @@
+"""`tickmind model`: the weights on this machine, listed, installed and removed."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from tickmind.base import TickmindError
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.local.ladder import choose_model, gather_facts
+from tickmind.llm.local.runtime import find_runtime, install_runtime
+from tickmind.llm.local.weights import WeightStore
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+model_app = typer.Typer(
+    name="model",
+    help="Models that run on this machine, with no key and no service.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+Name = Annotated[str, typer.Argument(help="One of the names that `tickmind model list` shows.")]
+
+
+def _store(context: typer.Context) -> WeightStore:
+    """The user's cache, or what a caller put in its place."""
+    return context.obj if isinstance(context.obj, WeightStore) else WeightStore()
+
+
+@model_app.command("list")
+def list_models(context: typer.Context) -> None:
+    """Show the known models, which of them are installed, and which one is used by default."""
+    store, console = _store(context), Console()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "size", "state"):
+        table.add_column(heading, justify="right" if heading == "size" else "left", no_wrap=True)
+    table.add_column("what it is")
+    for weights, state in store.list():
+        what = f"{weights.title} ({weights.licence}): {weights.note}"
+        table.add_row(weights.name, f"{weights.size_bytes / 1e6:,.0f} MB", state.value, what)
+    console.print(table)
+    console.print(f"\nThey lie in {store.folder}. Any GGUF file works too, by its path.", soft_wrap=True)
+    choice = choose_model(gather_facts(store=store), known=store.known)
+    console.print(choice.why, soft_wrap=True, markup=False)
+
+
+@model_app.command()
+def install(context: typer.Context, name: Name) -> None:
+    """Fetch a model's weights, check them and keep them; a broken install is continued by running it again."""
+    store = _store(context)
+    errors = Console(stderr=True)
+    try:
+        store.find(name)
+    except LLMConfigError as error:
+        errors.print(str(error), soft_wrap=True, markup=False)
+        raise typer.Exit(EXIT_USAGE) from None
+    try:
+        with _progress() as bar:
+            task = bar.add_task("starting", total=None)
+
+            def show(done: int, total: int, what: str) -> None:
+                bar.update(task, completed=done, total=total, description=what)
+
+            if find_runtime(folder=store.cache) is None:
+                install_runtime(folder=store.cache, pip_options=store.pip_options, on_progress=show)
+            path = store.install(name, on_progress=show)
+    except TickmindError as error:
+        errors.print(str(error), soft_wrap=True, markup=False)
+        raise typer.Exit(EXIT_FAILED) from None
+    except KeyboardInterrupt:
+        errors.print(f"Stopped. `tickmind model install {name}` goes on from here.", soft_wrap=True)
+        raise typer.Exit(130) from None
+    Console().print(f"{name} is installed: {path}", soft_wrap=True, markup=False)
+
+
+@model_app.command()
+def remove(context: typer.Context, name: Name) -> None:
+    """Delete a model's weights from the cache."""
+    errors = Console(stderr=True)
+    try:
+        freed = _store(context).remove(name)
+    except LLMConfigError as error:
+        errors.print(str(error), soft_wrap=True, markup=False)
+        raise typer.Exit(EXIT_USAGE) from None
+    except TickmindError as error:
+        errors.print(str(error), soft_wrap=True, markup=False)
+        raise typer.Exit(EXIT_FAILED) from None
+    if freed:
+        Console().print(f"{name} is removed; {freed / 1e6:,.0f} MB are free again.")
+    else:
+        Console().print(f"{name} was not installed.")
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,34 @@
+"""A real model on this machine: no key, no network service, nothing compiled.
+
+`LocalModel("smollm2-135m")` runs a llama.cpp server as a child process; `WeightStore` keeps checked weights in the
+user's cache; `choose_model()` says which model a user gets when nothing was configured.
+"""
+
+from tickmind.llm.local.cache import CACHE_VARIABLE, cache_folder
+from tickmind.llm.local.grammar import GrammarLimits, json_grammar, tool_union_schema
+from tickmind.llm.local.ladder import LadderFacts, ModelChoice, ModelKind, choose_model, gather_facts
+from tickmind.llm.local.runtime import Runtime, find_runtime, install_runtime
+from tickmind.llm.local.server import LocalEndpoint, LocalModel
+from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightState, WeightStore
+
+__all__ = [
+    "CACHE_VARIABLE",
+    "KNOWN_WEIGHTS",
+    "GrammarLimits",
+    "KnownWeights",
+    "LadderFacts",
+    "LocalEndpoint",
+    "LocalModel",
+    "ModelChoice",
+    "ModelKind",
+    "Runtime",
+    "WeightState",
+    "WeightStore",
+    "cache_folder",
+    "choose_model",
+    "find_runtime",
+    "gather_facts",
+    "install_runtime",
+    "json_grammar",
+    "tool_union_schema",
+]

@@ -1,0 +1,85 @@
+"""One guarded child process: started, listened to, stopped, and gone when we are gone."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+
+LOG_LINES = 60
+LOG_LINE_CHARS = 300
+_STOP_S = 5.0
+_GUARD = Path(__file__).with_name("guard.py")
+_LISTENING = re.compile(r"listening on https?://[^\s:]+:(\d+)")
+
+
+def guarded(command: Sequence[str]) -> list[str]:
+    """The command under the guard: it ends when its standard input closes, and with this process."""
+    return [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command]
+
+
+class GuardedChild:
+    """A command run under `guard.py`, with the tail of what it prints and the port that it says it listens on."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._tail: deque[str] = deque(maxlen=LOG_LINES)
+        self._said = threading.Event()  # the port is known, or nothing more will be said
+        self.port: int | None = None
+        self._process = subprocess.Popen(  # noqa: S603 - the command is chosen by the user or fixed by us
+            guarded(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for the parent, which then stops this one in order
+        )
+        self._reader = threading.Thread(target=self._read, name="tickmind-model-log", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The guard's process id."""
+        return self._process.pid
+
+    @property
+    def log_tail(self) -> str:
+        """The last lines that it printed."""
+        return "\n".join(self._tail)
+
+    def exit_code(self) -> int | None:
+        """How it ended, or None while it runs; 128 + n stands for signal n."""
+        code = self._process.poll()
+        return code if code is None or code >= 0 else 128 - code
+
+    def wait_for_port(self, timeout_s: float) -> int | None:
+        """Wait until it says where it listens; None when it has not, or has ended."""
+        self._said.wait(timeout_s)
+        return self.port
+
+    def stop(self) -> None:
+        """Let go of it and wait until it is gone; calling it again does nothing."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            self._process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._reader.join(_STOP_S)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        if stream is None:
+            return
+        while line := stream.readline(1 << 16):
+            text = line.decode("utf-8", "replace").rstrip()
+            self._tail.append(text[:LOG_LINE_CHARS])
+            if self.port is None and (match := _LISTENING.search(text)):
+                self.port = int(match[1])
+                self._said.set()
+        self._said.set()

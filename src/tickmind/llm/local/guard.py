@@ -1,0 +1,72 @@
+"""Run one command and make sure that it does not outlive whoever asked for it. Standard library only; run as a script.
+
+    python guard.py PARENT_PID COMMAND...
+
+The command dies when standard input closes (the parent let go or died), when the parent is another process than it
+was (a forked sibling may still hold the pipe), when this process is told to end, and, on Linux, when this process is
+killed outright. The last one is safe here and would not be in the parent: the death signal follows the *thread* that
+forked, and this process has only one.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+
+_GRACE_S = 2.0
+_POLL_S = 0.5
+_PR_SET_PDEATHSIG = 1
+
+
+def _death_signal_setter() -> "ctypes._NamedFuncPointer | None":
+    if not sys.platform.startswith("linux"):
+        return None
+    return ctypes.CDLL(None, use_errno=True).prctl
+
+
+def main(arguments: list[str]) -> int:
+    """Start the command, wait for it or for the parent's end, and leave nothing behind."""
+    parent, command = int(arguments[0]), arguments[1:]
+    me, prctl = os.getpid(), _death_signal_setter()
+
+    def die_with_me() -> None:
+        if prctl is not None:
+            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != me:
+            os._exit(1)
+
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    told: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda got, _frame: told.append(got))
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)  # wakes the select below
+
+    child = subprocess.Popen(  # noqa: S603 - the command is the caller's own
+        command,
+        stdin=subprocess.DEVNULL,
+        preexec_fn=die_with_me,  # noqa: PLW1509 - this process has a single thread
+    )
+    try:
+        while child.poll() is None and not told and os.getppid() == parent:
+            ready, _, _ = select.select([0, woken], [], [], _POLL_S)
+            if woken in ready:
+                os.read(woken, 512)
+            if 0 in ready and not os.read(0, 512):
+                break
+    finally:
+        if child.poll() is None:
+            child.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(_GRACE_S)
+            child.kill()
+    code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

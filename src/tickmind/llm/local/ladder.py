@@ -1,0 +1,110 @@
+"""Which model a user gets without asking for one: their endpoint, a capable model, a tiny one, a scripted double."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.local.runtime import find_runtime
+from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightStore
+
+SCRIPTED = "scripted"
+_HERE = "the llama.cpp server on this machine"
+
+
+class ModelKind(StrEnum):
+    """The rungs of the ladder, the best first."""
+
+    ENDPOINT = "endpoint"
+    LOCAL = "local"
+    LOCAL_TINY = "local-tiny"
+    SCRIPTED = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class LadderFacts:
+    """Everything that the choice depends on."""
+
+    base_url: str = ""
+    model: str = ""
+    installed: tuple[str, ...] = ()
+    runtime: str = ""  # where a llama.cpp server was found, empty where none was
+    runtime_problem: str = ""  # why one that was asked for can't be used
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """What was chosen. `why` is a sentence to show to the user: which model it is, and how to get a better one."""
+
+    kind: ModelKind
+    name: str
+    why: str
+    base_url: str = ""
+
+    @property
+    def is_real(self) -> bool:
+        """Whether a model answers, and not a script."""
+        return self.kind is not ModelKind.SCRIPTED
+
+    @property
+    def weights(self) -> str:
+        """The weights for `LocalModel`, empty on the other rungs."""
+        return self.name if self.kind in (ModelKind.LOCAL, ModelKind.LOCAL_TINY) else ""
+
+
+def gather_facts(env: Mapping[str, str] | None = None, *, store: WeightStore | None = None) -> LadderFacts:
+    """Look at the environment, the cache and the installed packages; nothing is started or fetched."""
+    env = os.environ if env is None else env
+    store = store or WeightStore(env=env)
+    found, problem = "", ""
+    try:
+        runtime = find_runtime(env, folder=store.cache)
+        found = runtime.found if runtime else ""
+    except LLMConfigError as error:
+        problem = str(error)
+    return LadderFacts(
+        base_url=env.get("LLM_BASE_URL", "").strip(),
+        model=env.get("LLM_MODEL", "").strip(),
+        installed=store.installed(),
+        runtime=found,
+        runtime_problem=problem,
+    )
+
+
+def choose_model(facts: LadderFacts | None = None, *, known: tuple[KnownWeights, ...] = KNOWN_WEIGHTS) -> ModelChoice:
+    """Decide by the facts alone; without any, they are gathered here."""
+    facts = gather_facts() if facts is None else facts
+    if facts.base_url:
+        host = urlsplit(facts.base_url).hostname or "the endpoint"
+        name = facts.model or "default"
+        return ModelChoice(
+            ModelKind.ENDPOINT,
+            name,
+            f"Using {facts.model or 'the default model'} at {host}, because LLM_BASE_URL is set.",
+            facts.base_url,
+        )
+    best = next((weights for weights in known if weights.capable), None)
+    advice = f"`tickmind model install {best.name}`" if best else "`tickmind model list`"
+    here = [weights for weights in known if weights.name in facts.installed]
+    chosen = next((weights for weights in here if weights.capable), here[0] if here else None)
+    if chosen is not None and facts.runtime:
+        if chosen.capable:
+            why = f"Using {chosen.title} with {_HERE}; set LLM_BASE_URL to use a larger model elsewhere."
+            return ModelChoice(ModelKind.LOCAL, chosen.name, why)
+        why = (
+            f"Using the tiny {chosen.title} with {_HERE}, whose replies make little sense; {advice} gets a better one."
+        )
+        return ModelChoice(ModelKind.LOCAL_TINY, chosen.name, why)
+    return ModelChoice(ModelKind.SCRIPTED, SCRIPTED, _why_scripted(facts, chosen, advice))
+
+
+def _why_scripted(facts: LadderFacts, chosen: KnownWeights | None, advice: str) -> str:
+    begin = "Using a scripted double and no model, because "
+    if facts.runtime_problem:
+        return f"{begin}{facts.runtime_problem}."
+    if chosen is not None:
+        advice = f"`tickmind model install {chosen.name}` adds one"
+        return f"{begin}{chosen.name} is installed but no llama.cpp server is; {advice}."
+    return f"{begin}LLM_BASE_URL is not set and no weights are installed; {advice} gets a real model for this machine."
