@@ -7,17 +7,20 @@ Programs call `configure_logging` once; every record of every library then passe
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import Any, Literal, TextIO
-
-import structlog
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from tickmind.base.secret import redact, redact_fields
+
+if TYPE_CHECKING:
+    import structlog
 
 LogStyle = Literal["console", "json"]
 
 
-def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+def get_logger(name: str) -> "structlog.stdlib.BoundLogger":
     """A logger that takes fields: `log.info("tick overran", tick=7, late_ms=3.1)`."""
+    import structlog
+
     logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
         logging.getLogger(name),
         wrapper_class=structlog.stdlib.BoundLogger,
@@ -45,6 +48,8 @@ def configure_logging(
     style: LogStyle = "console", *, level: str = "INFO", stream: TextIO | None = None, colours: bool | None = None
 ) -> None:
     """Set up the root logger of this process; calling it again replaces what it set up before."""
+    import structlog
+
     target = stream or sys.stderr
     if colours is None:
         colours = style == "console" and target.isatty()

@@ -1,7 +1,7 @@
 """Rows in ascending entity id that may change under the loops that read them.
 
-Written by hand because it is the engine's inner loop: rows lie in lists of some thousand, so that a change moves little memory and
-a loop runs over plain lists at their full speed.
+Written by hand because it is the engine's inner loop: rows lie in lists of some thousand, so that a change moves little
+memory and a loop runs over plain lists at their full speed.
 """
 
 from bisect import bisect_left, bisect_right

@@ -131,7 +131,7 @@ class FakeProvider:
             await waiter
 
     async def __aenter__(self) -> "FakeProvider":
-        from aiohttp import web  # noqa: PLC0415  # a test that needs no server doesn't load one
+        from aiohttp import web  # a test that needs no server doesn't load one
 
         app = web.Application(client_max_size=_MOST_REQUEST_BYTES)
         for wire in WIRES:
@@ -271,7 +271,7 @@ class FakeProvider:
         return await self._send(http, _error(CHAT, 404, f"there is nothing at {http.method} {http.path}"))
 
     async def _send(self, http: "web.Request", plan: Answer) -> "web.StreamResponse":
-        from aiohttp import web  # noqa: PLC0415  # loaded by now
+        from aiohttp import web  # loaded by now
 
         running = self._running
         response = web.StreamResponse(status=plan.status, headers=dict(plan.headers))

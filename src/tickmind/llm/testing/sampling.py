@@ -46,8 +46,8 @@ def sample_json(schema: Mapping[str, Any], rng: random.Random) -> Any:
 
     Raises `LLMConfigError` for a schema that is invalid or for which no value could be made up: script that reply.
     """
-    from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415  # only what samples pays for it
-    from referencing import Registry  # noqa: PLC0415  # an empty one, so that no reference is fetched
+    from jsonschema import Draft202012Validator, SchemaError  # only what samples pays for it
+    from referencing import Registry  # an empty one, so that no reference is fetched
 
     try:
         Draft202012Validator.check_schema(schema)

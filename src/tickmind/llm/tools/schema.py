@@ -25,8 +25,8 @@ class SchemaArguments:
 
     @functools.cached_property
     def _validator(self) -> Any:
-        from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415 - keeps the start light
-        from referencing import Registry  # noqa: PLC0415 - keeps the start light
+        from jsonschema import Draft202012Validator, SchemaError
+        from referencing import Registry
 
         try:
             Draft202012Validator.check_schema(self.schema)
@@ -36,7 +36,7 @@ class SchemaArguments:
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as one mapping; raises `ToolError` in words that a model can act on."""
-        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - keeps the start light
+        from referencing.exceptions import Unresolvable
 
         value = _coerce(dict(arguments), self.schema, self.schema, 0)
         try:

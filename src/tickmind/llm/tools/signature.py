@@ -93,7 +93,7 @@ class FunctionArguments:
 
     @functools.cached_property
     def _model(self) -> "type[BaseModel]":
-        from pydantic import ConfigDict, Field, PydanticUserError, create_model  # noqa: PLC0415 - keeps the start light
+        from pydantic import ConfigDict, Field, PydanticUserError, create_model
 
         hints = hints_of(self._function)
         fields: dict[str, Any] = {}
@@ -119,8 +119,8 @@ class FunctionArguments:
     @functools.cached_property
     def schema(self) -> Mapping[str, Any]:
         """The JSON schema that the model sees."""
-        from pydantic import PydanticUserError  # noqa: PLC0415 - keeps the start light
-        from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415 - keeps the start light
+        from pydantic import PydanticUserError
+        from pydantic.json_schema import GenerateJsonSchema
 
         class Quiet(GenerateJsonSchema):
             ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as declared above it
@@ -137,7 +137,7 @@ class FunctionArguments:
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Typed positional and keyword arguments; raises `ToolError` in words that a model can act on."""
-        from pydantic import ValidationError  # noqa: PLC0415 - keeps the start light
+        from pydantic import ValidationError
 
         try:
             values = self._model.model_validate(dict(arguments))
