@@ -1,0 +1,1 @@
+from tickmind.llm.structured import parse
