@@ -91,7 +91,7 @@ def best(found: Sequence[Fit]) -> Fit | None:
 
 def _objects(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, Any]]:
     """The objects that a value can stand for: itself, a list's, or what a wrapper key holds."""
-    if isinstance(value, str) and depth > 0 and value.lstrip().startswith("{"):
+    if isinstance(value, str) and depth == 1 and value.lstrip().startswith("{"):
         value = read_loose(value.strip())
     if isinstance(value, list):
         items = [item for item in value if isinstance(item, dict)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.limits import MAX_DEPTH
+from tickmind.llm.structured.limits import MAX_DEPTH, MAX_LINES
 from tickmind.llm.structured.loose import read_loose
 from tickmind.llm.structured.names import Spelling, spelling, words
 from tickmind.llm.structured.scalars import Plain
@@ -67,7 +67,10 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
     Within a fence all lines belong to the object; in prose a value ends where its paragraph ends.
     """
     kinds = {one.name: one for one in fields}
-    sections, tight = _sections(text.expandtabs(_TAB).split("\n"), tuple(kinds), fenced=fenced)
+    lines = text.expandtabs(_TAB).split("\n")
+    if not MAX_LINES.allows(len(lines)):
+        return None
+    sections, tight = _sections(lines, tuple(kinds), fenced=fenced)
     data: dict[str, Any] = {}
     exact: set[str] = set()
     for section in sections:

@@ -26,25 +26,27 @@ _CLOSERS = {
 _QUOTES = "".join(_CLOSERS)
 _NEXT_MARK = {opening: re.compile(rf"[{re.escape(closing)}\\]") for opening, closing in _CLOSERS.items()}
 
-_GAP = r"(?:\s|//[^\n]{0,200}+(?:\n|\Z)|\#[^\n]{0,200}+(?:\n|\Z)|/\*[^*]{0,200}+\*/)*+"
+_BLANK = r"\s++|//[^\n]{0,200}+(?:\n|\Z)|\#[^\n]{0,200}+(?:\n|\Z)|/\*[^*]{0,200}+\*/"  # bounded: it is looked ahead
+_GAP = rf"(?:{_BLANK}){{0,8}}+"
 _QUOTED_KEY = rf"(?:[*_]{{0,2}}[{_QUOTES}])[\w][\w .\-]{{0,63}}[{_QUOTES}\u00bb][*_]{{0,2}}\s{{0,8}}(?::|=|\uff1a)"
 _BARE_KEY = r"[^\W\d]\w{0,63}\s{0,8}(?::|=>|\uff1a)(?!//)"
 _KEY = rf"(?:{_QUOTED_KEY}|{_BARE_KEY})"
+_COMMAS = rf"[,;](?:[,;]|{_BLANK}){{0,8}}+"
+_CUT_KEY = rf"[{_QUOTES}][\w .\-]{{0,63}}\Z"
 _SPACE = re.compile(r"(?:\s|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
 _SEPARATORS = re.compile(r"(?:\s|[,;]|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
 _COLON = re.compile(r"\s*+[*_]{0,2}(?:=>|:=|:|=|\uff1a)[*_]{0,2}")
 _ENDS_IN_OBJECT = re.compile(
-    rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|[,;]{_GAP}(?:\Z|[}}\]]|{_KEY})|{_QUOTED_KEY})"
+    rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?:\Z|[}}\]]|{_KEY}|{_CUT_KEY})|{_QUOTED_KEY})"
 )
 _ENDS_IN_LIST = re.compile(
-    rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|[,;]{_GAP}(?:\Z|[{_QUOTES}\[{{}}\]]|-?\d|true|false|null|None|True|False))"
+    rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?:\Z|[{_QUOTES}\[{{}}\]]|-?\d|true|false|null|None|True|False))"
 )
 _ENDS_KEY = re.compile(r"\s*+[*_]{0,2}(?:=>|:|=|\uff1a)")
 _QUOTED_KEY_AT = re.compile(_QUOTED_KEY)
 _BARE_KEY_AT = re.compile(r"[*_`]{0,3}([^\W\d][\w .\-]{0,63}?|\d{1,6})[*_`]{0,3}\s{0,8}(?==>|:|=|\uff1a)")
-_AFTER_COMMA = re.compile(rf"[,;]{_GAP}(?:\Z|[}}\]]|{_KEY})")
-_BARE_IN_OBJECT = re.compile(r"[^,;{}\[\]\n\r]*+")
-_BARE_IN_LIST = re.compile(r"[^,;{}\[\]\n\r]*+")
+_AFTER_COMMA = re.compile(rf"{_COMMAS}(?:\Z|[}}\]]|{_KEY})")
+_BARE = re.compile(r"[^,;{}\[\]\n\r]*+")
 _BARE_COMMENT = re.compile(r"\s(?://|\#|/\*).*$", re.DOTALL)
 _OPEN = re.compile(r"\{|\[(?=\s*+\{)")
 _NEXT_KEY = re.compile(rf"[,\n][^\S\n]*+(?={_KEY})")
@@ -213,12 +215,11 @@ class _Reader:
                 decoded, end = _unescape(text, hit.start())
                 parts.append(decoded)
                 continue
-            if ends.match(text, hit.end()):
+            if not text[hit.end() : hit.end() + 1].isalnum() and ends.match(text, hit.end()):
                 parts.append(text[end : hit.start()])
                 self.pos = hit.end()
                 return _tidy("".join(parts))
-            line = text.rfind("\n", max(start, hit.start() - _SKIPPED), hit.start())
-            if line >= 0 and not text[line : hit.start()].strip() and _QUOTED_KEY_AT.match(text, hit.start()):
+            if (line := self.line_before_key(start, hit.start())) >= 0:
                 parts.append(text[end:line])  # the closing quote was forgotten: the next line is the next key
                 self.note("a missing quote was put in")
                 self.pos = hit.start()
@@ -231,6 +232,14 @@ class _Reader:
         self.cut_off()
         return _tidy("".join(parts)).rstrip("\n")
 
+    def line_before_key(self, start: int, quote: int) -> int:
+        """Where the line break before this quote is, if the quote opens the key on a new line; else -1."""
+        text = self.text
+        if not text[quote - 1].isspace() or not _QUOTED_KEY_AT.match(text, quote):
+            return -1
+        line = text.rfind("\n", max(start, quote - _SKIPPED), quote)
+        return line if line >= 0 and not text[line:quote].strip() else -1
+
     def triple(self, mark: str) -> str:
         self.note("quotes were mended")
         end = self.text.find(mark, self.pos + 3)
@@ -242,9 +251,8 @@ class _Reader:
 
     def bare(self, *, in_list: bool) -> Any:
         text, start = self.text, self.pos
-        pattern = _BARE_IN_LIST if in_list else _BARE_IN_OBJECT
         while True:
-            hit = pattern.match(text, self.pos)
+            hit = _BARE.match(text, self.pos)
             self.pos = hit.end() if hit else len(text)
             if self.pos >= len(text) or text[self.pos] not in ",;[{" or (in_list and text[self.pos] in ",;"):
                 break

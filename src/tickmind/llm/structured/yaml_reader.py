@@ -43,7 +43,7 @@ class _Builder:
         if isinstance(event, yaml.ScalarEvent):
             if event.tag is not None:
                 raise NotYamlError("tags are not read")
-            self._add(Plain(event.value) if event.style is None else event.value)
+            self._add(event.value if event.style else Plain(event.value))
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if event.tag is not None:
                 raise NotYamlError("tags are not read")
