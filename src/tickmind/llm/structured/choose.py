@@ -12,6 +12,9 @@ from tickmind.llm.structured.repair import Candidate, Grade
 
 _EXAMPLE_COST = 2  # an object that is called an example needs this many more fitting fields
 _DEEPEST_WRAPPER = 3
+_TYPE_NAMES = frozenset(
+    {"string", "str", "text", "number", "num", "float", "int", "integer", "boolean", "bool", "list", "array", "object"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +107,16 @@ def _objects(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, 
         return
     if _is_schema(value, names):
         return
-    shaped_names = set(value)
-    if not names or not names.isdisjoint(shaped_names) or depth >= _DEEPEST_WRAPPER:
-        yield value
-        return
     yield value
+    if not names or not names.isdisjoint(value) or depth >= _DEEPEST_WRAPPER:
+        return
     for inner in value.values():
         if isinstance(inner, dict | str) or (isinstance(inner, list) and len(inner) == 1):
             yield from _objects(inner, names, depth + 1)
 
 
 def _is_schema(value: dict[str, Any], names: set[str]) -> bool:
-    """Whether the model gave the schema back instead of an answer."""
-    return "properties" in value and "properties" not in names and value.get("type", "object") == "object"
+    """Whether the model gave the form back instead of an answer: a JSON schema, or type names for values."""
+    if "properties" in value and "properties" not in names and value.get("type", "object") == "object":
+        return True
+    return len(value) > 1 and all(isinstance(item, str) and item.lower() in _TYPE_NAMES for item in value.values())

@@ -1,7 +1,7 @@
 """Values as the declared fields want them, by conversions that surprise nobody.
 
-Text becomes a boolean only if it says so ("false", "no"), a number only if all of it is one, an allowed value only if it
-is that value in other spelling. Everything else stays a misfit, and the model is told.
+Text becomes a boolean only if it says so ("false", "no"), a number only if all of it is one, an allowed value only
+if it is that value in other spelling. Everything else stays a misfit, and the model is told.
 """
 
 import re
@@ -21,10 +21,21 @@ _NOTHING = frozenset({"", "none", "null", "[]", "n/a"})
 _EDGES = " \t\r\n\"'`*_.!,;:\u201c\u201d\u2018\u2019"
 _QUOTED_PIECES = re.compile(r"""\s*(?:"[^"]*"|'[^']*')(?:\s*[;,]\s*(?:"[^"]*"|'[^']*'))+\s*[;,]?\s*""")
 _PIECE = re.compile(r"""["']([^"']*)["']""")
-_BULLET = re.compile(r"^\s*(?:[-*+\u2022]|\d{1,3}[.)])\s+", re.MULTILINE)
-_REMARK = re.compile(r"\s*(?:\(|:|,|;| - | \u2014 |\N{EN DASH})")
+_BULLET = re.compile(r"^[ \t]*+(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
+_REMARK = re.compile(r"[(:,;\u2014]|\s[-\u2013]\s")
 _ORDINAL = re.compile(r"(?:[a-z]+[ _-]?)?\d{1,3}", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"\s*(?:<[^<>\n]{1,40}>|\.\.\.)\s*")  # copied from a template, not filled in
 _LONGEST_SHOWN = 60
+
+
+_NATIVE: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "num": (float, int),
+    "int": (int,),
+    "bool": (bool,),
+    "list": (list,),
+    "dict": (dict,),
+}  # kind -> the types of parsed JSON that need no conversion
 
 
 class MisfitError(ValueError):
@@ -40,6 +51,34 @@ class Shaped:
     valid: tuple[str, ...]
     exact: int  # how many of the valid ones are spelled as declared
     notes: tuple[str, ...] = dataclass_field(default=())
+
+
+def fits_natively(data: Mapping[str, Any], fields: Iterable[Field]) -> bool:
+    """Whether parsed JSON has every required field, named and typed as declared, so that nothing needs mending."""
+    for field in fields:
+        if field.name not in data:
+            if field.required:
+                return False
+            continue
+        value, kind = data[field.name], field.kind
+        if kind == "enum":
+            if not isinstance(value, str) or value not in field.choices:
+                return False
+        elif kind != "any" and not _fits_natively(value, field):
+            return False
+    return True
+
+
+def _fits_natively(value: Any, field: Field) -> bool:
+    if type(value) not in _NATIVE[field.kind] or field.fields:
+        return False
+    if field.kind == "str":
+        return not _PLACEHOLDER.fullmatch(value)
+    inner = field.items
+    if inner is None or inner.kind == "any":
+        return True
+    types = _NATIVE.get(inner.kind, ())
+    return not inner.fields and inner.items is None and all(type(item) in types for item in value)
 
 
 def shape(data: Mapping[str, Any], fields: Iterable[Field]) -> Shaped:
@@ -113,13 +152,15 @@ def _misfit(field: str, value: Any) -> MisfitError:
 
 def _text(value: Any) -> tuple[str, str]:
     if isinstance(value, str):
-        if isinstance(value, Plain) and value in {"null", "~"}:
+        if (isinstance(value, Plain) and value in {"null", "~"}) or _PLACEHOLDER.fullmatch(value):
             raise _misfit("a text", value)
         return str(value), ""
     if is_finite_number(value):
         return str(value), "a number was taken as text"
     if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
-        return "\n".join(value), "lines were joined to one text" if len(value) > 1 else "a list of one text was unwrapped"
+        return "\n".join(value), "lines were joined to one text" if len(
+            value
+        ) > 1 else "a list of one text was unwrapped"
     raise _misfit("a text", value)
 
 

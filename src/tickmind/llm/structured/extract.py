@@ -11,7 +11,9 @@ _SPECIAL = re.compile(r"<\|[\w ]{1,40}\|>|</?s>|\[/?INST\]|[\ufeff\u200b\u200e\u
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*(.*)$")
 _EXAMPLE = re.compile(r"\b(?:examples?|for instance|e\.g\.|template|sample)\b", re.IGNORECASE)
-_DATA_LANGUAGES = frozenset({"", "json", "json5", "jsonc", "yaml", "yml", "text", "txt", "plaintext", "markdown", "md", "toml", "ini"})
+_DATA_LANGUAGES = frozenset(
+    {"", "json", "json5", "jsonc", "yaml", "yml", "text", "txt", "plaintext", "markdown", "md", "toml", "ini"}
+)
 _LOOK_BACK = 120
 
 

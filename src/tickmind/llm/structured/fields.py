@@ -67,7 +67,9 @@ def field_of_kind(name: str, kind: FieldKind) -> Field:
     """A field from the short form: `"num"`, or the list of allowed values."""
     if isinstance(kind, str):
         if kind not in _PLAIN_KINDS:
-            raise ConfigError(f"field {name!r}: {kind!r} is no kind; use one of {', '.join(_PLAIN_KINDS)}, or a list of values")
+            raise ConfigError(
+                f"field {name!r}: {kind!r} is no kind; use one of {', '.join(_PLAIN_KINDS)}, or a list of values"
+            )
         return Field(name, _PLAIN_KINDS[kind])
     if not kind:
         raise ConfigError(f"field {name!r}: the list of allowed values is empty")
@@ -122,7 +124,9 @@ def _field(name: str, part: Any, root: Mapping[str, Any], depth: int) -> Field:
     if isinstance(types, list):
         return _union(name, [{**schema, "type": one} for one in types], root, depth, description)
     kind = _JSON_TYPES.get(str(types), "any")
-    items = _field("item", schema["items"], root, depth - 1) if kind == "list" and depth > 0 and "items" in schema else None
+    items = (
+        _field("item", schema["items"], root, depth - 1) if kind == "list" and depth > 0 and "items" in schema else None
+    )
     inner = _fields(schema, root, depth) if kind == "dict" else ()
     return Field(name, kind, items=items, fields=inner, nullable=types == "null", description=description)
 

@@ -19,14 +19,15 @@ _MARKS = "\"'`*_\u201c\u201d\u2018\u2019"
 _BULLET = re.compile(r"[ \t]*+(?:[-*+\u2022>]|\d{1,3}[.)]|\#{1,6})[ \t]+")
 _LIST_BULLET = re.compile(r"([ \t]*+)(?:[-*+\u2022]|\d{1,3}[.)])(?:[ \t]+|$)")
 _HEAD = re.compile(
-    rf"(?P<open>[{_MARKS}]{{0,3}})(?P<key>[^\W\d_][^:=|\n{{}}\[\]\"]{{0,60}}?|_\w{{0,60}})(?P<close>[{_MARKS}]{{0,3}})[ \t]{{0,4}}"
+    rf"(?P<open>[{_MARKS}]{{0,3}})(?P<key>[^\W\d_][^:=|\n{{}}\[\]\"]{{0,60}}?|_\w{{0,60}})"
+    rf"(?P<close>[{_MARKS}]{{0,3}})[ \t]{{0,4}}"
     rf"(?:(?P<mark>:=|=>|:|\uff1a)(?=[\s{_MARKS}\[{{]|$|-?\d)|(?P<equals>=)(?![=>]))(?P<rest>.*)$"
 )
-_ROW = re.compile(r"[ \t]*\|[ \t]*(?P<key>[^|\n]{1,60}?)[ \t]*\|[ \t]*(?P<rest>[^|\n]*?)[ \t]*\|[ \t]*$")
+_ROW = re.compile(r"\|(?P<key>[^|\n]{1,60})\|(?P<rest>[^|\n]*)\|$")
 _HEADING = re.compile(r"[ \t]*(?:\#{1,6}[ \t]+|\*\*)(?P<key>[^:*\n]{1,60}?)(?:\*\*)?[ \t]*$")
-_TAG = re.compile(r"[ \t]*<(?P<key>[A-Za-z_][\w-]{0,60})>(?P<rest>.*?)(?:</(?P=key)>)?[ \t]*$")
+_TAG = re.compile(r"<(?P<key>[A-Za-z_][\w-]{0,60})>(?P<rest>.*)$")
 _BLOCK_SCALAR = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:\#.*)?$")
-_COMMENT = re.compile(r"[ \t]+(?:\#|//)[ \t].*$")
+_COMMENT = re.compile(r"(?<![ \t])[ \t]++(?:\#|//)[ \t].*$")
 _KEY_SHAPE = re.compile(r"[^\W\d]\w*")
 _MOST_LABEL_WORDS = 5
 _TAB = 4
@@ -58,7 +59,6 @@ class _Head:
     key: str
     rest: str
     column: int
-    quoted: bool
 
 
 def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObject | None:
@@ -117,13 +117,15 @@ def _head(line: str) -> _Head | None:
             return None
         if hit["open"] and rest.startswith(hit["open"]) and "*" in hit["open"]:
             rest = rest[len(hit["open"]) :]  # **Action:** flee
-        return _Head(key, rest.strip(), start, hit["open"] != "") if key else None
-    row = _ROW.match(line) or _TAG.match(line)
+        return _Head(key, rest.strip(), start) if key else None
+    bare = line.strip()
+    row = _ROW.match(bare) or _TAG.match(bare)
     if row is not None:
-        return _Head(row["key"].strip(" \t" + _MARKS), row["rest"], 0, quoted=True)
+        rest = row["rest"].removesuffix(f"</{row['key']}>").strip()
+        return _Head(row["key"].strip(" \t" + _MARKS), rest, 0)
     heading = _HEADING.match(line)
     if heading is not None:
-        return _Head(heading["key"].strip(" \t" + _MARKS), "", 0, quoted=True)
+        return _Head(heading["key"].strip(" \t" + _MARKS), "", 0)
     return None
 
 

@@ -16,9 +16,9 @@ _CLOSERS = {
     '"': '"',
     "'": "'",
     "`": "`",
-    "\u201c": "\u201d\u201c\"",
-    "\u201d": "\u201d\"",
-    "\u201e": "\u201c\u201d\"",
+    "\u201c": '\u201d\u201c"',
+    "\u201d": '\u201d"',
+    "\u201e": '\u201c\u201d"',
     "\u2018": "\u2019'",
     "\u2019": "\u2019'",
     "\u00ab": "\u00bb",
@@ -288,7 +288,7 @@ _CUT = object()  # a value of which only a meaningless beginning came
 
 def _is_stub(word: str) -> bool:
     """Whether a cut-off word could still have become anything: `tru`, `0.`, `-`."""
-    if not word or word[-1] in ".-+eE" and number(word.rstrip(".-+eE") or "0") is not None:
+    if not word or (word[-1] in ".-+eE" and number(word.rstrip(".-+eE") or "0") is not None):
         return True
     low = word.lower()
     return any(full.startswith(low) and full != low for full in ("true", "false", "null", "none"))

@@ -9,6 +9,7 @@ import orjson
 
 from tickmind.llm.structured.extract import Block, follows_example, without_fences
 from tickmind.llm.structured.fields import Field
+from tickmind.llm.structured.limits import MAX_DEPTH
 from tickmind.llm.structured.lines import read_lines
 from tickmind.llm.structured.loose import Found, find_objects
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
@@ -39,11 +40,21 @@ class Candidate:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text, or None; NaN and infinities are no JSON."""
+    """The value of a JSON text, or None; NaN, infinities and towers of brackets are no JSON here."""
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
+    brackets = text.count("{") + text.count("[")
+    return value if MAX_DEPTH.allows(brackets) or MAX_DEPTH.allows(_depth(value)) else None
+
+
+def _depth(value: Any) -> int:
+    depth, level = 0, [value]
+    while level := [item for item in level if isinstance(item, dict | list) and item]:
+        depth += 1
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+    return depth
 
 
 def candidates(block: Block, fields: Sequence[Field], form: Form = "any") -> Iterator[Candidate]:

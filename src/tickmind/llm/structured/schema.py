@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.structured.coerce import shape
+from tickmind.llm.structured.coerce import fits_natively, shape
 from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind, fields_of_schema
 
 T = TypeVar("T")
@@ -68,6 +68,8 @@ class ReplySchema(Generic[T]):
         schema = {"type": "object", "properties": properties, "required": list(properties)}
 
         def check(data: dict[str, Any]) -> dict[str, Any]:
+            if fits_natively(data, fields):
+                return data
             shaped = shape(data, fields)
             problems = [f"{name}: {why}" for name, (_, why) in shaped.bad.items()]
             problems += [f"{name} is missing" for name in properties if name not in data]
@@ -93,7 +95,9 @@ class ReplySchema(Generic[T]):
 
 def misfit(problems: Sequence[str]) -> StructuredOutputError:
     """The error for an object that was found and doesn't fit."""
-    shown = [problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..." for problem in problems]
+    shown = [
+        problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..." for problem in problems
+    ]
     more = f"; and {len(shown) - _MOST_PROBLEMS} more" if len(shown) > _MOST_PROBLEMS else ""
     return StructuredOutputError("the object does not fit: " + "; ".join(shown[:_MOST_PROBLEMS]) + more)
 
@@ -135,7 +139,7 @@ def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
         raise ConfigError("the JSON schema of a reply describes an object; wrap a list or value in a field of one")
     kind = jsonschema.validators.validator_for(source, default=jsonschema.Draft202012Validator)
     try:
-        kind.check_schema(source)
+        kind.check_schema(dict(source))
     except jsonschema.SchemaError as error:
         raise ConfigError(f"the JSON schema is wrong at {error.json_path}: {error.message}") from error
     validator = kind(source, registry=Registry())  # an empty registry: a reference never fetches anything
