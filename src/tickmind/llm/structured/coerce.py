@@ -25,6 +25,9 @@ _BULLET = re.compile(r"^[ \t]*+(?:[-*+\u2022]|\d{1,3}[.)])[ \t]+", re.MULTILINE)
 _REMARK = re.compile(r"[(:,;\u2014]|\s[-\u2013]\s")
 _ORDINAL = re.compile(r"(?:[a-z]+[ _-]?)?\d{1,3}", re.IGNORECASE)
 _PLACEHOLDER = re.compile(r"\s*(?:<[^<>\n]{1,40}>|\.\.\.)\s*")  # copied from a template, not filled in
+_WITH_REMARK = re.compile(r"([^\s()]{1,64})\s{0,8}\([^()]*\)\s*")  # -5 (a little less)
+_PAIR = re.compile(r"\w{1,64}\s{0,8}[:=]\s*[^\s/]")
+_NUMBERED = re.compile(r"(?:^|\s)(\d{1,2})[.)]\s")
 _LONGEST_SHOWN = 60
 
 
@@ -55,18 +58,20 @@ class Shaped:
 
 def fits_natively(data: Mapping[str, Any], fields: Iterable[Field]) -> bool:
     """Whether parsed JSON has every required field, named and typed as declared, so that nothing needs mending."""
+    present = False
     for field in fields:
         if field.name not in data:
             if field.required:
                 return False
             continue
+        present = True
         value, kind = data[field.name], field.kind
         if kind == "enum":
             if not isinstance(value, str) or value not in field.choices:
                 return False
         elif kind != "any" and not _fits_natively(value, field):
             return False
-    return True
+    return present
 
 
 def _fits_natively(value: Any, field: Field) -> bool:
@@ -169,7 +174,8 @@ def _number(value: Any, field: Field) -> tuple[int | float, str]:
     if isinstance(value, str):
         if not isinstance(value, Plain):
             note = "a number in quotes was taken as a number"
-        found = number(value)
+            value = value.strip()
+        found = number(_without_remark(value))
     else:
         found = value if is_finite_number(value) else None
     if found is None:
@@ -181,11 +187,17 @@ def _number(value: Any, field: Field) -> tuple[int | float, str]:
     return found, note
 
 
+def _without_remark(text: str) -> str:
+    """`-5 (a little less)` is -5; in all other prose a number or a yes is nothing by itself."""
+    hit = _WITH_REMARK.fullmatch(text)
+    return text if hit is None else hit[1]
+
+
 def _boolean(value: Any) -> tuple[bool, str]:
     if isinstance(value, bool):
         return value, ""
     if isinstance(value, str):
-        word = value.strip(_EDGES).lower()
+        word = _without_remark(value).strip(_EDGES).lower()
         if word in _TRUE or word in _FALSE:
             note = "" if isinstance(value, Plain) else f"the text {str(value)!r} was taken as {word in _TRUE}".lower()
             return word in _TRUE, note
@@ -276,16 +288,32 @@ def _as_list(value: Any) -> tuple[list[Any], str]:
         return _PIECE.findall(text), "quoted pieces were taken as a list"
     if len(_BULLET.findall(text)) > 1 and _BULLET.match(text):
         return [piece.strip() for piece in _BULLET.split(text) if piece.strip()], "bullets were taken as a list"
+    if len(numbered := _numbered(text)) > 1:
+        return list(numbered), "numbered pieces were taken as a list"
     pieces = [piece.strip() for piece in text.split(",")]
     if len(pieces) > 1 and all(0 < len(piece.split()) <= 2 for piece in pieces):
         return list(pieces), "names with commas were taken as a list"
     return [value], "one value was taken as a list of one"
 
 
+def _numbered(text: str) -> list[str]:
+    """The pieces of `1. go 2. eat`, which YAML folds into one line; nothing if the numbers don't count up from one."""
+    starts: list[tuple[int, int]] = []
+    for hit in _NUMBERED.finditer(text):
+        if int(hit[1]) == len(starts) + 1:
+            starts.append((hit.start(), hit.end()))
+    if not starts or starts[0][0] != 0:
+        return []
+    ends = [start for start, _ in starts[1:]] + [len(text)]
+    return [text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True)]
+
+
 def _object(value: Any, field: Field) -> tuple[dict[str, Any], str]:
     note = ""
     if isinstance(value, str) and not is_null(value) and value.lstrip().startswith("{"):
         value, note = read_loose(value.strip()), "an object in quotes was taken as an object"
+    if isinstance(value, Plain) and _PAIR.match(value):
+        value, note = read_loose("{" + value + "}"), "a pair on the line was taken as an object"
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         merged = merge_single_keys(value)
         if merged is not None:

@@ -1,5 +1,6 @@
 """Where in a reply an object can stand: thinking is cut away, fences and the prose between them are told apart."""
 
+import html
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -8,6 +9,9 @@ _THINK_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflect
 _OPEN_THINK = re.compile(rf"<({'|'.join(_THINK_TAGS)})>", re.IGNORECASE)
 _CLOSE_THINK = re.compile(rf"</({'|'.join(_THINK_TAGS)})>", re.IGNORECASE)
 _SPECIAL = re.compile(r"<\|[\w ]{1,40}\|>|</?s>|\[/?INST\]|[\ufeff\u200b\u200e\u200f\x00]")
+_NEXT_TURN = re.compile(
+    r"<\|im_start\|>user|<\|user\|>|\[INST\]|^(?:User|Human|\#\#\# (?:Instruction|User|Human)):", re.MULTILINE
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FENCE = re.compile(r"[ \t>]*+(`{3,}|~{3,})[ \t]*([\w+#.-]{0,20})[ \t]*(.*)$")
 _EXAMPLE = re.compile(r"\b(?:examples?|for instance|e\.g\.|template|sample)\b", re.IGNORECASE)
@@ -43,7 +47,8 @@ class Cleaned:
 
 def clean(reply: str) -> Cleaned:
     """Cut away thinking and chat markers. What stands before a lone `</think>` is thinking too."""
-    text = _SPECIAL.sub("", reply).replace("\r\n", "\n").replace("\r", "\n")
+    text = _without_next_turn(html.unescape(reply) if "&quot;" in reply else reply)
+    text = _SPECIAL.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     if "<" not in text:
         return Cleaned(text)
@@ -56,6 +61,14 @@ def clean(reply: str) -> Cleaned:
             return Cleaned(kept, text[opening.end() :])
         pos = closing.end()
     return Cleaned(_after_close(kept, text[pos:]))
+
+
+def _without_next_turn(text: str) -> str:
+    """The reply without the questions that some models go on to ask themselves."""
+    turn = _NEXT_TURN.search(text)
+    if turn is None or not text[: turn.start()].strip():
+        return text
+    return text[: turn.start()]
 
 
 def _after_close(before: str, text: str) -> str:

@@ -30,6 +30,7 @@ _BLOCK_SCALAR = re.compile(r"[|>][+-]?\d?[+-]?[ \t]*(?:\#.*)?$")
 _COMMENT = re.compile(r"(?<![ \t])[ \t]++(?:\#|//)[ \t].*$")
 _KEY_SHAPE = re.compile(r"[^\W\d]\w*")
 _MOST_LABEL_WORDS = 5
+_SHORTEST_TABLE = 3  # head, rule, one row
 _TAB = 4
 
 
@@ -70,6 +71,9 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
     lines = text.expandtabs(_TAB).split("\n")
     if not MAX_LINES.allows(len(lines)):
         return None
+    table = _table(lines, tuple(kinds))
+    if table is not None:
+        return table
     sections, tight = _sections(lines, tuple(kinds), fenced=fenced)
     data: dict[str, Any] = {}
     exact: set[str] = set()
@@ -86,6 +90,19 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
     if not any(section.name for section in sections):
         return None
     return LineObject(data, frozenset(exact), tight)
+
+
+def _table(lines: list[str], names: Sequence[str]) -> LineObject | None:
+    """A table whose head row names the fields; its last row is the object."""
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if line.lstrip()[:1] == "|"]
+    if len(rows) < _SHORTEST_TABLE or len(rows[0]) != len(rows[-1]) or set("".join(rows[1])) - set("-: "):
+        return None
+    labels = [_label(cell.strip(_MARKS), names) for cell in rows[0]]
+    found = [name for name, _ in labels if name]
+    if len(found) <= len(rows[0]) // 2 or len(set(found)) != len(found):
+        return None
+    data = {name: _scalar(cell) for (name, _), cell in zip(labels, rows[-1], strict=True) if name}
+    return LineObject(data, frozenset(name for name, how in labels if how is Spelling.EXACT), tight=True)
 
 
 def words_tail(label: str, name: str) -> str:

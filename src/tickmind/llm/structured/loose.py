@@ -31,22 +31,22 @@ _GAP = rf"(?:{_BLANK}){{0,8}}+"
 _QUOTED_KEY = rf"(?:[*_]{{0,2}}[{_QUOTES}])[\w][\w .\-]{{0,63}}[{_QUOTES}\u00bb][*_]{{0,2}}\s{{0,8}}(?::|=|\uff1a)"
 _BARE_KEY = r"[^\W\d]\w{0,63}\s{0,8}(?::|=>|\uff1a)(?!//)"
 _KEY = rf"(?:{_QUOTED_KEY}|{_BARE_KEY})"
-_COMMAS = rf"[,;](?:[,;]|{_BLANK}){{0,8}}+"
+_COMMAS = rf"[,;\uff0c\uff1b](?:[,;\uff0c\uff1b]|{_BLANK}){{0,8}}+"
 _CUT_KEY = rf"[{_QUOTES}][\w .\-]{{0,63}}\Z"
 _SPACE = re.compile(r"(?:\s|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
-_SEPARATORS = re.compile(r"(?:\s|[,;]|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
+_SEPARATORS = re.compile(r"(?:\s|[,;\uff0c\uff1b]|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
 _COLON = re.compile(r"\s*+[*_]{0,2}(?:=>|:=|:|=|\uff1a)[*_]{0,2}")
 _ENDS_IN_OBJECT = re.compile(
     rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?:\Z|[}}\]]|{_KEY}|{_CUT_KEY})|{_QUOTED_KEY})"
 )
-_ENDS_IN_LIST = re.compile(
-    rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?:\Z|[{_QUOTES}\[{{}}\]]|-?\d|true|false|null|None|True|False))"
-)
+_ITEM = rf"[{_QUOTES}\[{{}}\]]|\.\.\.|-?\d|true|false|null|None|True|False"
+_ENDS_IN_LIST = re.compile(rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?:\Z|{_ITEM}))")
 _ENDS_KEY = re.compile(r"\s*+[*_]{0,2}(?:=>|:|=|\uff1a)")
 _QUOTED_KEY_AT = re.compile(_QUOTED_KEY)
 _BARE_KEY_AT = re.compile(r"[*_`]{0,3}([^\W\d][\w .\-]{0,63}?|\d{1,6})[*_`]{0,3}\s{0,8}(?==>|:|=|\uff1a)")
 _AFTER_COMMA = re.compile(rf"{_COMMAS}(?:\Z|[}}\]]|{_KEY})")
-_BARE = re.compile(r"[^,;{}\[\]\n\r]*+")
+_BARE = re.compile(r"[^,;\uff0c\uff1b{}\[\]\n\r]*+")
+_COMMA = ",;\uff0c\uff1b"
 _BARE_COMMENT = re.compile(r"\s(?://|\#|/\*).*$", re.DOTALL)
 _OPEN = re.compile(r"\{|\[(?=\s*+\{)")
 _NEXT_KEY = re.compile(rf"[,\n][^\S\n]*+(?={_KEY})")
@@ -129,7 +129,7 @@ class _Reader:
             if self.pos >= len(text):
                 self.cut_off()
                 return out
-            if text[self.pos] in ",;}]":
+            if text[self.pos] in _COMMA + "}]":
                 value: Any = Plain("")
             else:
                 value = self.value(depth + 1, in_list=False)
@@ -163,7 +163,8 @@ class _Reader:
             if value == "" and isinstance(value, Plain):
                 self.pos += 1  # a bare word that is empty stands before a stray mark
                 continue
-            out.append(value)
+            if value != "..." or not isinstance(value, Plain):
+                out.append(value)
 
     def key(self) -> str | None:
         """The key at this place, or None if there is none; the colon is left to the caller."""
@@ -254,11 +255,11 @@ class _Reader:
         while True:
             hit = _BARE.match(text, self.pos)
             self.pos = hit.end() if hit else len(text)
-            if self.pos >= len(text) or text[self.pos] not in ",;[{" or (in_list and text[self.pos] in ",;"):
+            if self.pos >= len(text) or text[self.pos] not in _COMMA + "[{" or (in_list and text[self.pos] in _COMMA):
                 break
-            if text[self.pos] in ",;" and _AFTER_COMMA.match(text, self.pos):
+            if text[self.pos] in _COMMA and _AFTER_COMMA.match(text, self.pos):
                 break
-            if text[self.pos] in ",;" and text[self.pos + 1 : self.pos + 2] in {"\n", "\r"}:
+            if text[self.pos] in _COMMA and text[self.pos + 1 : self.pos + 2] in {"\n", "\r"}:
                 break
             self.pos += 1
         word = _BARE_COMMENT.sub("", text[start : self.pos]).strip()
@@ -333,6 +334,7 @@ def find_objects(text: str) -> Iterator[Found]:
             continue
         budget -= reader.pos - start + 1
         if not value:
+            budget -= _LONGEST_KEY  # what was looked at to find no key
             continue
         if reader.complete:
             pos = reader.pos

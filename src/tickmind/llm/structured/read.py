@@ -93,7 +93,8 @@ def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
         raise _refused(
             text, f"the reply is no clean JSON and has {len(text):,} characters, more than {MAX_REPAIR_CHARS.maximum:,}"
         )
-    cleaned = clean(text)
+    inner = strict_json(text) if text.lstrip()[:1] == '"' else None
+    cleaned = clean(inner if isinstance(inner, str) else text)
     found = fits(_structured(cleaned.text, fields, form), fields)
     if form != "json" and not any(fit.is_whole for fit in found):
         found += fits(prose_candidates(cleaned.text, fields), fields)

@@ -1,7 +1,8 @@
 """From a stretch of a reply to the objects that it can be read as, each with how much it had to be mended."""
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from tickmind.llm.structured.limits import MAX_DEPTH
 from tickmind.llm.structured.lines import read_lines
 from tickmind.llm.structured.loose import Found, find_objects
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
+
+_ESCAPED = re.compile(r'\{(?:\s|\\n){0,40}+\\"')  # {\"action\": ... as it stands within a JSON text
 
 Form = Literal["json", "yaml", "any"]
 
@@ -62,6 +65,9 @@ def candidates(block: Block, fields: Sequence[Field], form: Form = "any") -> Ite
     opens_with_brace = block.text.lstrip()[:1] in {"{", "["}
     if form != "yaml" or opens_with_brace:
         yield from _objects(block)
+        if _ESCAPED.search(block.text):
+            text = block.text.replace("\\n", "\n").replace('\\"', '"')
+            yield from _objects(replace(block, text=text))
     if form != "json" and block.source == "fence" and block.is_data and not opens_with_brace:
         yield from _fenced_yaml(block, fields)
 

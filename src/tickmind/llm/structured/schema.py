@@ -133,6 +133,7 @@ def _of_class(source: type[Any]) -> ReplySchema[Any]:
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
     import jsonschema  # noqa: PLC0415  # heavy
     from referencing import Registry  # noqa: PLC0415  # heavy
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  # heavy
 
     root = _root(source)
     if root.get("type", "object") != "object":
@@ -146,7 +147,13 @@ def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
 
     def check(data: dict[str, Any]) -> dict[str, Any]:
         problems = []
-        for error in validator.iter_errors(data):
+        try:
+            errors = list(validator.iter_errors(data))
+        except Unresolvable as error:
+            raise ConfigError(
+                f"the JSON schema refers to {error.ref!r}, which is not in it; nothing is fetched"
+            ) from error
+        for error in errors:
             place = error.json_path.removeprefix("$").removeprefix(".")
             problems.append(f"{place}: {error.message}" if place else error.message)
         if problems:

@@ -1,5 +1,6 @@
 """Replies of many kinds, with what they mean; None where there is no answer in them."""
 
+import re
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ PLAN: dict[str, Any] = {"goal": "str", "steps": "list"}
 TRADE: dict[str, Any] = {"accept": "bool", "counter_offer": "any", "say": "str"}
 
 FLEE = {"action": "flee", "target": "mill", "say": "Run!", "confidence": 0.9}
+REST = '{"action":"rest","target":"a","say":"b","confidence":1}'
 J = '{"action":"flee","target":"mill","say":"Run!","confidence":0.9}'
 Y = "action: flee\ntarget: mill\nsay: Run!\nconfidence: 0.9"
 
@@ -77,8 +79,7 @@ MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (
         "example_then_answer",
         DECIDE,
-        f'For example:\n```json\n{{"action":"rest","target":"a","say":"b","confidence":1}}\n```\n'
-        f"Answer:\n```json\n{J}\n```",
+        f"For example:\n```json\n{REST}\n```\nAnswer:\n```json\n{J}\n```",
         FLEE,
     ),
     (
@@ -100,8 +101,7 @@ MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     (
         "curly_quotes",
         DECIDE,
-        "{\u201caction\u201d: \u201cflee\u201d, \u201ctarget\u201d: \u201cmill\u201d, "
-        "\u201csay\u201d: \u201cRun!\u201d, \u201cconfidence\u201d: 0.9}",
+        re.sub('"([^"]*)"', "\u201c\\1\u201d", J),
         FLEE,
     ),
     ("backticks", DECIDE, "{`action`: `flee`, `target`: `mill`, `say`: `Run!`, `confidence`: 0.9}", FLEE),
@@ -444,6 +444,107 @@ MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
     ),
     ("single_choice", {"action": DECIDE["action"]}, "Flee.", {"action": "flee"}),
     ("single_label", {"mood": ["calm", "tense"]}, "Mood: Tense", {"mood": "tense"}),
+    # more of the kinds that small models write
+    ("list_for_a_text", DECIDE, "```yaml\naction: [flee]\ntarget: [mill]\nsay: Run!\nconfidence: 0.9\n```", FLEE),
+    ("yaml_flow_root", DECIDE, "```yaml\n{action: flee, target: mill, say: Run!, confidence: 0.9}\n```", FLEE),
+    ("number_with_remark", DECIDE, f"```yaml\n{Y} (quite sure)\n```", FLEE),
+    ("plus_sign", {"trust": "num"}, "```yaml\ntrust: +2\n```", {"trust": 2}),
+    (
+        "pair_for_an_object",
+        TOOL,
+        "```yaml\ntool: look\narguments: direction: north\n```",
+        {"tool": "look", "arguments": {"direction": "north"}},
+    ),
+    (
+        "flow_pair_for_an_object",
+        TOOL,
+        "```yaml\ntool: look\narguments: [direction: north]\n```",
+        {"tool": "look", "arguments": {"direction": "north"}},
+    ),
+    (
+        "bullets_for_an_object",
+        TOOL,
+        "```yaml\ntool: look\narguments:\n  - direction: north\n  - far: true\n```",
+        {"tool": "look", "arguments": {"direction": "north", "far": True}},
+    ),
+    (
+        "numbers_under_a_key",
+        PLAN,
+        "```yaml\ngoal: eat\nsteps:\n  1. go to Tam\n  2. buy bread\n```",
+        {"goal": "eat", "steps": ["go to Tam", "buy bread"]},
+    ),
+    ("numbers_in_a_text", PLAN, '{"goal": "eat", "steps": "1. go\\n2. buy"}', {"goal": "eat", "steps": ["go", "buy"]}),
+    (
+        "ellipsis_in_a_list",
+        PLAN,
+        '{"goal": "eat", "steps": ["go", "buy", ...]}',
+        {"goal": "eat", "steps": ["go", "buy"]},
+    ),
+    ("quoted_pieces", PLAN, '```yaml\ngoal: eat\nsteps: "go", "buy"\n```', {"goal": "eat", "steps": ["go", "buy"]}),
+    (
+        "next_turn",
+        DECIDE,
+        f'{J}\n\nUser: What now?\nAssistant: {{"action":"rest","target":"a","say":"b","confidence":1}}',
+        FLEE,
+    ),
+    ("chat_marks", DECIDE, f"<|im_start|>assistant\n{J}<|im_end|>\n<|im_start|>user\nthanks", FLEE),
+    (
+        "full_width",
+        DECIDE,
+        '{"action"\uff1a"flee"\uff0c"target"\uff1a"mill"\uff0c"say"\uff1a"Run!"\uff0c"confidence"\uff1a0.9}',
+        FLEE,
+    ),
+    (
+        "wide_table",
+        DECIDE,
+        "| action | target | say | confidence |\n|---|:--|---|---|\n| flee | mill | Run! | 0.9 |",
+        FLEE,
+    ),
+    ("escaped", DECIDE, J.replace('"', '\\"'), FLEE),
+    ("json_as_text", DECIDE, '"' + J.replace('"', '\\"') + '"', FLEE),
+    ("html_entities", DECIDE, J.replace('"', "&quot;"), FLEE),
+    ("word_before", DECIDE, f"yaml\n{Y}", FLEE),
+    ("json_word_before", DECIDE, f"json\n{J}", FLEE),
+    ("indented_yaml", DECIDE, "    " + Y.replace("\n", "\n    "), FLEE),
+    ("ragged_yaml", DECIDE, "```yaml\naction: flee\n target: mill\n  say: Run!\nconfidence: 0.9\n```", FLEE),
+    ("windows_lines", DECIDE, f"```yaml\r\n{Y}\r\n```".replace("\n", "\r\n"), FLEE),
+    (
+        "quoted_keys_in_yaml",
+        DECIDE,
+        '```yaml\n"action": flee\n"target": mill\n"say": Run!\n"confidence": 0.9\n```',
+        FLEE,
+    ),
+    (
+        "mixed_braces_in_yaml",
+        DECIDE,
+        "```yaml\naction: flee\ntarget: mill\nsay: {Run!}\nconfidence: 0.9\n```",
+        {**FLEE, "say": "{Run!}"},
+    ),
+    (
+        "narration_with_colons",
+        NARRATE,
+        "```yaml\nnarration: A voice: who goes there?\nresponding_characters:\n  - Mira\nmood: tense\n```",
+        {"narration": "A voice: who goes there?", "responding_characters": ["Mira"], "mood": "tense"},
+    ),
+    (
+        "narration_on_the_next_lines",
+        NARRATE,
+        "```yaml\nnarration:\n  The door opens.\n  It is dark.\nresponding_characters: []\nmood: tense\n```",
+        {"narration": "The door opens. It is dark.", "responding_characters": [], "mood": "tense"},
+    ),
+    (
+        "narration_wraps",
+        NARRATE,
+        "```yaml\nmood: tense\nresponding_characters: [Mira]\nnarration: The door: it opens.\nIt is dark.\n```",
+        {"narration": "The door: it opens. It is dark.", "responding_characters": ["Mira"], "mood": "tense"},
+    ),
+    (
+        "python_call",
+        TOOL,
+        "look: {}\n```json\n{'tool': 'look', 'arguments': {}}\n```",
+        {"tool": "look", "arguments": {}},
+    ),
+    ("answer_after_a_question", DECIDE, f"Should I rest? What about {{}}? No:\n\n{J}\n\nDoes that help?", FLEE),
     # parts of an answer
     ("part_clean", DECIDE, '{"action": "rest"}', {"action": "rest"}),
     (
@@ -495,7 +596,7 @@ GARBAGE: list[tuple[str, dict[str, Any], str]] = [
     (
         "schema_echo",
         DECIDE,
-        '{"type": "object", "properties": {"action": {"type": "string"}, "target": {"type": "string"}}, "required": []}',
+        '{"type": "object", "properties": {"action": {"type": "string"}, "target": {"type": "string"}}, "required": 0}',
     ),
     ("types_echo", DECIDE, '{"action": "string", "target": "string", "say": "string", "confidence": "number"}'),
     ("template_echo", DECIDE, '{"action": "...", "target": "<text>", "say": "<your words>", "confidence": "<number>"}'),
@@ -522,6 +623,13 @@ GARBAGE: list[tuple[str, dict[str, Any], str]] = [
     ("url", DECIDE, "http://example.com/action:flee"),
     ("markdown_link", DECIDE, "[target](http://example.com)"),
     ("latex", PLAN, "\\begin{goal} x^{2} \\end{goal}"),
+    ("python_dict_type", DECIDE, "action: str\ntarget: str\nsay: str\nconfidence: float"),
+    ("typescript", DECIDE, "interface Reply { action: string; target: string; say: string; confidence: number }"),
+    ("questions", DECIDE, "What is the action? What is the target? What should I say?"),
+    ("score_sheet", DECIDE, "Strength: 5\nWisdom: 3\nCharisma: 9"),
+    ("recipe", PLAN, "Ingredients:\n- flour\n- water\n\nMethod: mix and bake."),
+    ("letter", TRADE, "Dear Oswin,\n\nthank you for your offer.\n\nYours,\nMira"),
+    ("markdown_article", NARRATE, "# The tavern\n\n## History\n\nIt was built long ago.\n\n## People\n\n* Mira\n* Tam"),
     ("log_lines", DECIDE, "2024-01-01 12:00:00 INFO action started\n2024-01-01 12:00:01 INFO action done"),
 ]
 
