@@ -71,6 +71,8 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
     lines = text.expandtabs(_TAB).split("\n")
     if not MAX_LINES.allows(len(lines)):
         return None
+    if len(lines) > 1 and any(name.startswith(lines[-1].strip().lower()) for name in kinds):
+        del lines[-1]  # a key that was cut off
     table = _table(lines, tuple(kinds))
     if table is not None:
         return table
@@ -224,17 +226,16 @@ def _inline_value(rest: str, section: Section, kind: Field | None, *, fenced: bo
         if fenced:
             return _scalar("\n".join([rest, *(part.strip() for part in section.lines)]).rstrip())
         return _scalar(rest)
+    value = _scalar(rest)
+    if not isinstance(value, Plain):
+        return value
     more: list[str] = []
     for line in section.lines:
         indented = len(line) - len(line.lstrip()) > section.column
         if not line or not (indented or (fenced and kind is not None and kind.kind == "str")):
             break
         more.append(line.strip())
-    value = _scalar(rest)
-    if not more:
-        return value
-    joined = " ".join([str(value), *more])
-    return Plain(joined) if isinstance(value, Plain) else joined
+    return Plain(" ".join([value, *more])) if more else value
 
 
 def _trim(lines: list[str]) -> list[str]:

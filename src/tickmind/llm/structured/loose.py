@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tickmind.llm.structured.json_reader import strict_end, strict_json
 from tickmind.llm.structured.limits import MAX_DEPTH, REREADS
 from tickmind.llm.structured.scalars import Plain, number
 
@@ -32,7 +33,7 @@ _QUOTED_KEY = rf"(?:[*_]{{0,2}}[{_QUOTES}])[\w][\w .\-]{{0,63}}[{_QUOTES}\u00bb]
 _BARE_KEY = r"[^\W\d]\w{0,63}\s{0,8}(?::|=>|\uff1a)(?!//)"
 _KEY = rf"(?:{_QUOTED_KEY}|{_BARE_KEY})"
 _COMMAS = rf"[,;\uff0c\uff1b](?:[,;\uff0c\uff1b]|{_BLANK}){{0,8}}+"
-_CUT_KEY = rf"[{_QUOTES}][\w .\-]{{0,63}}\Z"
+_CUT_KEY = rf"[{_QUOTES}][\w .\-]{{0,63}}[{_QUOTES}]?\s{{0,8}}\Z"
 _SPACE = re.compile(r"(?:\s|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
 _SEPARATORS = re.compile(r"(?:\s|[,;\uff0c\uff1b]|//[^\n]*|\#[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))*+")
 _COLON = re.compile(r"\s*+[*_]{0,2}(?:=>|:=|:|=|\uff1a)[*_]{0,2}")
@@ -54,6 +55,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\
 _HEX4 = re.compile(r"[0-9a-fA-F]{4}")
 _LONGEST_KEY = 200
 _SKIPPED = 300
+_STRICT_REREADS = 16
 _TRIPLES = ('"""', "'''")
 
 
@@ -64,8 +66,9 @@ class Found:
     value: Any
     start: int
     end: int
-    complete: bool
-    notes: tuple[str, ...]
+    complete: bool = True
+    clean: bool = False  # valid JSON as it stands
+    notes: tuple[str, ...] = ()
 
 
 class _TooDeepError(ValueError):
@@ -322,10 +325,17 @@ def find_objects(text: str) -> Iterator[Found]:
     """
     reader = _Reader(text)
     budget = REREADS * len(text) + 1000
+    strict_budget = _STRICT_REREADS * len(text)
     pos = 0
     while budget > 0 and (hit := _OPEN.search(text, pos)) is not None:
         start = hit.start()
         pos = start + 1
+        end, looked_at = strict_end(text, start) if strict_budget > 0 else (-1, 0)
+        strict_budget -= looked_at
+        if end > 0 and (clean := strict_json(text[start:end])):
+            yield Found(clean, start, end, clean=True)
+            pos = end
+            continue
         try:
             value = reader.read(start)
         except _TooDeepError:
@@ -338,13 +348,16 @@ def find_objects(text: str) -> Iterator[Found]:
             continue
         if reader.complete:
             pos = reader.pos
-        yield Found(value, start, reader.pos, reader.complete, tuple(reader.notes))
+        yield Found(value, start, reader.pos, reader.complete, notes=tuple(reader.notes))
 
 
 def read_loose(text: str) -> Any:
     """The object or list that the text begins with, or None."""
     if not text.startswith(("{", "[")):
         return None
+    end, _ = strict_end(text, 0)
+    if end > 0 and (clean := strict_json(text[:end])) is not None:
+        return clean
     try:
         return _Reader(text).read(0)
     except _TooDeepError:

@@ -10,10 +10,11 @@ from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
 from tickmind.llm.structured.coerce import shape
+from tickmind.llm.structured.json_reader import strict_json
 from tickmind.llm.structured.limits import MAX_DEPTH, MAX_REPLY_CHARS
 from tickmind.llm.structured.names import Spelling, spelling
 from tickmind.llm.structured.read import ReadReply, read_reply
-from tickmind.llm.structured.repair import Form, strict_json
+from tickmind.llm.structured.repair import Form
 from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
 

@@ -9,6 +9,7 @@ from tickmind.llm.structured.choose import Fit, best, fits
 from tickmind.llm.structured.coerce import MisfitError, coerce, fits_natively
 from tickmind.llm.structured.extract import blocks, clean
 from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind
+from tickmind.llm.structured.json_reader import strict_json
 from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
 from tickmind.llm.structured.repair import (
     Candidate,
@@ -17,7 +18,6 @@ from tickmind.llm.structured.repair import (
     candidates,
     last_whole_object,
     prose_candidates,
-    strict_json,
 )
 from tickmind.llm.structured.scalars import Plain
 from tickmind.llm.structured.schema import ReplySchema

@@ -6,11 +6,8 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Literal
 
-import orjson
-
 from tickmind.llm.structured.extract import Block, follows_example, without_fences
 from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.limits import MAX_DEPTH
 from tickmind.llm.structured.lines import read_lines
 from tickmind.llm.structured.loose import Found, find_objects
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
@@ -42,24 +39,6 @@ class Candidate:
     exact: frozenset[str] | None = field(default=None)  # names spelled as declared, where the keys no longer tell
 
 
-def strict_json(text: str) -> Any:
-    """The value of a JSON text, or None; NaN, infinities and towers of brackets are no JSON here."""
-    try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return None
-    brackets = text.count("{") + text.count("[")
-    return value if MAX_DEPTH.allows(brackets) or MAX_DEPTH.allows(_depth(value)) else None
-
-
-def _depth(value: Any) -> int:
-    depth, level = 0, [value]
-    while level := [item for item in level if isinstance(item, dict | list) and item]:
-        depth += 1
-        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
-    return depth
-
-
 def candidates(block: Block, fields: Sequence[Field], form: Form = "any") -> Iterator[Candidate]:
     """What one block can be read as, in the order of the text."""
     opens_with_brace = block.text.lstrip()[:1] in {"{", "["}
@@ -76,11 +55,8 @@ def _objects(block: Block) -> Iterator[Candidate]:
     for found in find_objects(block.text):
         start = block.start + found.start
         example = block.example or follows_example(block.text, found.start)
-        clean = strict_json(block.text[found.start : found.end]) if found.complete else None
-        if clean is not None and not _is_code(block):
-            yield Candidate(clean, Grade.CLEAN, start, example)
-        else:
-            yield Candidate(found.value, Grade.MENDED, start, example, found.complete, found.notes)
+        grade = Grade.CLEAN if found.clean and not _is_code(block) else Grade.MENDED
+        yield Candidate(found.value, grade, start, example, found.complete, found.notes)
 
 
 def _is_code(block: Block) -> bool:
@@ -127,7 +103,6 @@ def last_whole_object(text: str) -> Candidate | None:
     last: Found | None = None
     for found in find_objects(text):
         last = found
-    if last is None or text[last.end :].strip(" \n`~"):
+    if last is None or not last.clean or text[last.end :].strip(" \n`~"):
         return None
-    value = strict_json(text[last.start : last.end])
-    return Candidate(value, Grade.CLEAN, last.start) if isinstance(value, dict) else None
+    return Candidate(last.value, Grade.CLEAN, last.start)

@@ -148,14 +148,14 @@ def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
     def check(data: dict[str, Any]) -> dict[str, Any]:
         problems = []
         try:
-            errors = list(validator.iter_errors(data))
+            found = list(validator.iter_errors(data))
         except Unresolvable as error:
             raise ConfigError(
-                f"the JSON schema refers to {error.ref!r}, which is not in it; nothing is fetched"
+                f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
             ) from error
-        for error in errors:
-            place = error.json_path.removeprefix("$").removeprefix(".")
-            problems.append(f"{place}: {error.message}" if place else error.message)
+        for one in found:
+            place = one.json_path.removeprefix("$").removeprefix(".")
+            problems.append(f"{place}: {one.message}" if place else one.message)
         if problems:
             raise misfit(problems)
         return data
