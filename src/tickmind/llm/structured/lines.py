@@ -87,7 +87,7 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
         if not section.name and (key in data or not fenced):
             continue
         data[key] = value
-        if section.how is Spelling.EXACT or (section.name and section.name == words_tail(section.key, section.name)):
+        if section.how is Spelling.EXACT or (section.name and _ends_in(section.key, section.name)):
             exact.add(section.name)
     if not any(section.name for section in sections):
         return None
@@ -107,9 +107,9 @@ def _table(lines: list[str], names: Sequence[str]) -> LineObject | None:
     return LineObject(data, frozenset(name for name, how in labels if how is Spelling.EXACT), tight=True)
 
 
-def words_tail(label: str, name: str) -> str:
-    """The name, if the label ends in exactly it ("Set a goal" for goal), else nothing."""
-    return name if label == name or label.endswith((" " + name, "_" + name)) else ""
+def _ends_in(label: str, name: str) -> bool:
+    """Whether a label ends in exactly the declared name: "Set a goal" does for goal."""
+    return label == name or label.endswith((" " + name, "_" + name))
 
 
 def _label(key: str, names: Sequence[str]) -> tuple[str, Spelling | None]:
@@ -120,7 +120,7 @@ def _label(key: str, names: Sequence[str]) -> tuple[str, Spelling | None]:
                 return name, want
     near = [name for name in names if spelling(key, name) is Spelling.NEAR]
     if not near and len(words(key)) <= _MOST_LABEL_WORDS:
-        near = [name for name in names if words_tail(key, name)]
+        near = [name for name in names if _ends_in(key, name)]
     return (near[0], Spelling.NEAR) if len(near) == 1 else ("", None)
 
 

@@ -26,10 +26,9 @@ class Spelling(IntEnum):
     EXACT = 3
 
 
-@lru_cache(maxsize=4096)
 def words(key: str) -> tuple[str, ...]:
     """The words of a key in lower case: camelCase, snake_case, spaces and hyphens are all the same."""
-    return tuple(word.lower() for word in _WORDS.findall(_POSSESSIVE.sub("", key[:_LONGEST_KEY])))
+    return tuple(word.lower() for word in _WORDS.findall(_POSSESSIVE.sub("", key)))
 
 
 @lru_cache(maxsize=4096)
@@ -48,11 +47,15 @@ def _own_words(key: str) -> tuple[str, ...]:
     return parts[start:end]
 
 
-@lru_cache(maxsize=4096)
 def spelling(key: str, name: str) -> Spelling | None:
     """How the key spells the name, or None if it means something else."""
     if key == name:
         return Spelling.EXACT
+    return _spelling(key, name) if len(key) <= _LONGEST_KEY else None
+
+
+@lru_cache(maxsize=4096)
+def _spelling(key: str, name: str) -> Spelling | None:
     mine, wanted = words(key), words(name)
     if not mine or not wanted:
         return None

@@ -23,6 +23,7 @@ from tickmind.llm.structured.scalars import Plain
 from tickmind.llm.structured.schema import ReplySchema
 
 T = TypeVar("T")
+_MOST_NAMES = 12
 _OPENINGS = frozenset("{ \n")
 
 
@@ -81,18 +82,17 @@ def _clean_json(text: str, fields: Sequence[Field]) -> dict[str, Any] | None:
 
 def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
     if not MAX_REPLY_CHARS.allows(len(text)):
-        raise _refused(text, f"the reply has {len(text):,} characters, more than {MAX_REPLY_CHARS.maximum:,}")
+        raise _refused(text, f"the reply has {len(text):,} characters, more than {MAX_REPLY_CHARS.maximum:,}", fields)
     if form != "yaml":
         whole = strict_json(text) if text.lstrip()[:1] in {"{", "["} else None
         found = fits([Candidate(whole, Grade.CLEAN, 0)], fields) if whole else []
         if found:
-            return found[-1] if len(found) == 1 else _best(found, text)
+            return found[-1] if len(found) == 1 else _best(found, text, fields)
     if not text.strip():
-        raise _refused(text, "the reply is empty")
+        raise _refused(text, "the reply is empty", fields)
     if not MAX_REPAIR_CHARS.allows(len(text)):
-        raise _refused(
-            text, f"the reply is no clean JSON and has {len(text):,} characters, more than {MAX_REPAIR_CHARS.maximum:,}"
-        )
+        size = f"{len(text):,} characters, more than {MAX_REPAIR_CHARS.maximum:,}"
+        raise _refused(text, f"the reply is no clean JSON and has {size}", fields)
     inner = strict_json(text) if text.lstrip()[:1] == '"' else None
     cleaned = clean(inner if isinstance(inner, str) else text)
     found = fits(_structured(cleaned.text, fields, form), fields)
@@ -102,13 +102,13 @@ def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
     if not found and cleaned.unclosed:
         last = last_whole_object(cleaned.unclosed)
         found = [fit for fit in fits([last] if last else [], fields) if fit.is_whole]
-    return _best(found, text)
+    return _best(found, text, fields)
 
 
-def _best(found: list[Fit], text: str) -> Fit:
+def _best(found: list[Fit], text: str, fields: Sequence[Field]) -> Fit:
     fit = best(found)
     if fit is None:
-        raise _refused(text, "no object with the wanted fields is in the reply")
+        raise _refused(text, "no object with the wanted fields is in the reply", fields)
     return fit
 
 
@@ -129,9 +129,10 @@ def _single_word(text: str, fields: Sequence[Field]) -> Iterator[Candidate]:
             yield Candidate({fields[0].name: value}, Grade.LINES, 0, notes=("a single word was read",))
 
 
-def _refused(text: str, why: str) -> StructuredOutputError:
+def _refused(text: str, why: str, fields: Sequence[Field]) -> StructuredOutputError:
+    names = ", ".join(field.name for field in fields[:_MOST_NAMES]) + (", ..." if len(fields) > _MOST_NAMES else "")
     return StructuredOutputError(
-        f"{why}; answer with one object that has the wanted fields",
+        f"{why}; answer with one object that has the fields {names}" if names else f"{why}; answer with one object",
         raw_content=text,
         tried=("JSON", "YAML", "labels in the text"),
     )

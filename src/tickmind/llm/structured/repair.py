@@ -34,7 +34,6 @@ class Candidate:
     grade: Grade
     start: int
     example: bool = False
-    complete: bool = True
     notes: tuple[str, ...] = ()
     exact: frozenset[str] | None = field(default=None)  # names spelled as declared, where the keys no longer tell
 
@@ -56,7 +55,7 @@ def _objects(block: Block) -> Iterator[Candidate]:
         start = block.start + found.start
         example = block.example or follows_example(block.text, found.start)
         grade = Grade.CLEAN if found.clean and not _is_code(block) else Grade.MENDED
-        yield Candidate(found.value, grade, start, example, found.complete, found.notes)
+        yield Candidate(found.value, grade, start, example, found.notes)
 
 
 def _is_code(block: Block) -> bool:
