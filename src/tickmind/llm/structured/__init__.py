@@ -1,0 +1,34 @@
+"""Structured output, the pure half: from any text that a model wrote to the object that it meant, typed.
+
+    schema = ReplySchema.of(Decision)            # a pydantic model, a dataclass, a JSON schema or field names
+    decision = read_reply(text, schema).value    # or StructuredOutputError; nothing is ever made up
+
+A reply passes through `extract` (thinking, fences), `repair` (JSON, YAML, lines), `choose` (which reading fits the
+declared fields best), `coerce` (values as declared) and the schema's own check.
+"""
+
+from tickmind.llm.structured.fields import Field, FieldKind
+from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
+from tickmind.llm.structured.partial import PartialReader
+from tickmind.llm.structured.prompts import correction, feedback, form_instructions, shortened, template
+from tickmind.llm.structured.read import ReadReply, parse, read_reply
+from tickmind.llm.structured.repair import Form
+from tickmind.llm.structured.schema import ReplySchema
+
+__all__ = [
+    "MAX_REPAIR_CHARS",
+    "MAX_REPLY_CHARS",
+    "Field",
+    "FieldKind",
+    "Form",
+    "PartialReader",
+    "ReadReply",
+    "ReplySchema",
+    "correction",
+    "feedback",
+    "form_instructions",
+    "parse",
+    "read_reply",
+    "shortened",
+    "template",
+]

@@ -1,0 +1,109 @@
+"""What a model is told about the wanted form, and what it is told when it missed it."""
+
+from typing import Any, Literal
+
+import orjson
+
+from tickmind.llm.messages import Message
+from tickmind.llm.structured.fields import Field
+from tickmind.llm.structured.schema import ReplySchema
+
+AskedForm = Literal["json", "yaml"]
+
+SHORTENED_CHARS = 200
+"""How much of a failed reply goes back to the model: enough to see the mistake, not enough to fill a small context."""
+
+_LONGEST_ERROR = 600
+
+
+def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
+    """The lines to put into a prompt: which fields, of which kind, in which form.
+
+    It never says that something may be empty or left out where the schema wants it: models then always do so.
+    """
+    fields = "\n".join(f"- {field.name}: {_described(field)}" for field in schema.fields)
+    if form == "yaml":
+        return (
+            "Answer with one YAML block and nothing else, in this form:\n\n"
+            f"```yaml\n{template(schema, form)}\n```\n\nThe fields:\n{fields}"
+        )
+    return (
+        "Answer with one JSON object and nothing else, in this form:\n\n"
+        f"{template(schema, form)}\n\nThe fields:\n{fields}"
+    )
+
+
+def template(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
+    """The object with a placeholder for each value; also the hint that goes with a correction."""
+    if form == "yaml":
+        return "\n".join(_yaml_line(field) for field in schema.fields)
+    pairs = ", ".join(f"{_quoted(field.name)}: {_placeholder(field)}" for field in schema.fields)
+    return "{" + pairs + "}"
+
+
+def shortened(reply: str, limit_chars: int = SHORTENED_CHARS) -> str:
+    """The beginning of a failed reply, with dots where it was cut."""
+    return reply if len(reply) <= limit_chars else reply[:limit_chars] + "..."
+
+
+def correction(error: str, *, form: AskedForm = "json", hint: str = "") -> str:
+    """What to tell the model after a reply that could not be used."""
+    parts = [f"Your response could not be used. Error: {shortened(error, _LONGEST_ERROR)}"]
+    if hint:
+        parts.append(f"Please output valid {form.upper()} matching this structure:\n{hint}")
+    if form == "yaml":
+        parts.append("Please try again with valid YAML in a ```yaml``` code block.")
+    else:
+        parts.append("Please try again with one valid JSON object and nothing else.")
+    return "\n\n".join(parts)
+
+
+def feedback(reply: str, error: str, *, form: AskedForm = "json", hint: str = "") -> tuple[Message, Message]:
+    """The two turns that a retry adds: the failed reply, shortened, and what was wrong with it."""
+    said = Message.assistant(shortened(reply) or "(no answer)")  # some endpoints refuse an empty turn
+    return said, Message.user(correction(error, form=form, hint=hint))
+
+
+def _described(field: Field) -> str:
+    what = field.wanted()
+    if field.kind == "list" and field.items is not None and field.items.kind != "any":
+        what = f"a list, each item {field.items.wanted()}"
+        if field.items.fields:
+            what += " with " + ", ".join(inner.name for inner in field.items.fields)
+    elif field.fields:
+        what += " with " + ", ".join(inner.name for inner in field.fields)
+    if field.nullable:
+        what += " or null"
+    return f"{what}. {field.description}" if field.description else what
+
+
+def _placeholder(field: Field) -> str:
+    match field.kind:
+        case "enum":
+            return " | ".join(_quoted(choice) for choice in field.choices)
+        case "num":
+            return "<number>"
+        case "int":
+            return "<whole number>"
+        case "bool":
+            return "true | false"
+        case "list":
+            return "[...]" if field.items is None else f"[{_placeholder(field.items)}, ...]"
+        case "dict":
+            return "{" + ", ".join(f"{_quoted(one.name)}: {_placeholder(one)}" for one in field.fields) + "}"
+        case "str":
+            return '"<text>"'
+        case "any":
+            return "<value>"
+
+
+def _yaml_line(field: Field) -> str:
+    if field.kind == "list":
+        return f"{field.name}:\n  - {'...' if field.items is None else _placeholder(field.items)}"
+    if field.kind == "enum":
+        return f"{field.name}: {' | '.join(str(choice) for choice in field.choices)}"
+    return f"{field.name}: {_placeholder(field)}"
+
+
+def _quoted(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,138 @@
+"""From a reply to the typed object that it means, or an error that says what was tried."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tickmind.llm.errors import StructuredOutputError
+from tickmind.llm.structured.choose import Fit, best, fits
+from tickmind.llm.structured.coerce import MisfitError, coerce, fits_natively
+from tickmind.llm.structured.extract import blocks, clean
+from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind
+from tickmind.llm.structured.json_reader import strict_json
+from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
+from tickmind.llm.structured.repair import (
+    Candidate,
+    Form,
+    Grade,
+    candidates,
+    last_whole_object,
+    prose_candidates,
+)
+from tickmind.llm.structured.scalars import Plain
+from tickmind.llm.structured.schema import ReplySchema
+
+T = TypeVar("T")
+_MOST_NAMES = 12
+_OPENINGS = frozenset("{ \n")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReply(Generic[T]):
+    """What a reply means. `notes` tells what had to be mended or converted, for logs and for judging prompts."""
+
+    value: T
+    data: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any") -> ReadReply[T]:
+    """Find the object that the reply means and make it typed; raises `StructuredOutputError`, never makes one up.
+
+    `form` "json" looks at braces only, "yaml" at YAML only; "any" takes what comes.
+    """
+    clean = _clean_json(text, schema.fields) if form != "yaml" and not schema.closed else None
+    if clean is not None:
+        try:
+            return ReadReply(schema.validate(clean), clean)
+        except StructuredOutputError as error:
+            raise StructuredOutputError(str(error), raw_content=text, tried=("JSON",)) from error
+    fit = _find(text, schema.fields, form)
+    data = {**fit.shaped.data, **{name: raw for name, (raw, _) in fit.shaped.bad.items()}}
+    notes = (*fit.candidate.notes, *fit.shaped.notes)
+    if schema.closed:
+        names = {field.name for field in schema.fields}
+        extra = [name for name in data if name not in names]
+        if extra:
+            data = {name: value for name, value in data.items() if name in names}
+            notes = (*notes, "left out undeclared fields: " + ", ".join(extra)[:200])
+    try:
+        return ReadReply(schema.validate(data), data, notes)
+    except StructuredOutputError as error:
+        raise StructuredOutputError(str(error), raw_content=text, tried=notes) from error
+
+
+def parse(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
+    """The fields that a reply states, each of its kind; fields that it leaves out or gets wrong are left out.
+
+    For callers that can use a part of an answer. Raises `StructuredOutputError` if there is no answer.
+    """
+    declared = tuple(field_of_kind(name, kind) for name, kind in fields.items())
+    clean = _clean_json(text, declared)
+    return _find(text, declared, "any").shaped.data if clean is None else clean
+
+
+def _clean_json(text: str, fields: Sequence[Field]) -> dict[str, Any] | None:
+    """The common case in a few microseconds: the reply is JSON and nothing else, just as it was asked for."""
+    if not fields or text[:1] not in _OPENINGS or len(text) > MAX_REPLY_CHARS.maximum:
+        return None
+    data = strict_json(text)
+    return data if isinstance(data, dict) and fits_natively(data, fields) else None
+
+
+def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
+    if not MAX_REPLY_CHARS.allows(len(text)):
+        raise _refused(text, f"the reply has {len(text):,} characters, more than {MAX_REPLY_CHARS.maximum:,}", fields)
+    if form != "yaml":
+        whole = strict_json(text) if text.lstrip()[:1] in {"{", "["} else None
+        found = fits([Candidate(whole, Grade.CLEAN, 0)], fields) if whole else []
+        if found:
+            return found[-1] if len(found) == 1 else _best(found, text, fields)
+    if not text.strip():
+        raise _refused(text, "the reply is empty", fields)
+    if not MAX_REPAIR_CHARS.allows(len(text)):
+        size = f"{len(text):,} characters, more than {MAX_REPAIR_CHARS.maximum:,}"
+        raise _refused(text, f"the reply is no clean JSON and has {size}", fields)
+    inner = strict_json(text) if text.lstrip()[:1] == '"' else None
+    cleaned = clean(inner if isinstance(inner, str) else text)
+    found = fits(_structured(cleaned.text, fields, form), fields)
+    if form != "json" and not any(fit.is_whole for fit in found):
+        found += fits(prose_candidates(cleaned.text, fields), fields)
+        found += fits(_single_word(cleaned.text, fields), fields)
+    if not found and cleaned.unclosed:
+        last = last_whole_object(cleaned.unclosed)
+        found = [fit for fit in fits([last] if last else [], fields) if fit.is_whole]
+    return _best(found, text, fields)
+
+
+def _best(found: list[Fit], text: str, fields: Sequence[Field]) -> Fit:
+    fit = best(found)
+    if fit is None:
+        raise _refused(text, "no object with the wanted fields is in the reply", fields)
+    return fit
+
+
+def _structured(text: str, fields: Sequence[Field], form: Form) -> Iterator[Candidate]:
+    for block in blocks(text):
+        yield from candidates(block, fields, form)
+
+
+def _single_word(text: str, fields: Sequence[Field]) -> Iterator[Candidate]:
+    """`flee` alone answers a question with one field that has allowed values."""
+    if len(fields) == 1 and fields[0].kind in {"enum", "bool"}:
+        word = text.strip(" \t\n`*\"'.!")
+        try:
+            value, _ = coerce(Plain(word), fields[0])
+        except MisfitError:
+            return
+        if len(word) <= len(str(value)) + 4:
+            yield Candidate({fields[0].name: value}, Grade.LINES, 0, notes=("a single word was read",))
+
+
+def _refused(text: str, why: str, fields: Sequence[Field]) -> StructuredOutputError:
+    names = ", ".join(field.name for field in fields[:_MOST_NAMES]) + (", ..." if len(fields) > _MOST_NAMES else "")
+    return StructuredOutputError(
+        f"{why}; answer with one object that has the fields {names}" if names else f"{why}; answer with one object",
+        raw_content=text,
+        tried=("JSON", "YAML", "labels in the text"),
+    )

@@ -1,0 +1,107 @@
+"""From a stretch of a reply to the objects that it can be read as, each with how much it had to be mended."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from typing import Any, Literal
+
+from tickmind.llm.structured.extract import Block, follows_example, without_fences
+from tickmind.llm.structured.fields import Field
+from tickmind.llm.structured.lines import read_lines
+from tickmind.llm.structured.loose import Found, find_objects
+from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
+
+_ESCAPED = re.compile(r'\{(?:\s|\\n){0,40}+\\"')  # {\"action\": ... as it stands within a JSON text
+
+Form = Literal["json", "yaml", "any"]
+
+
+class Grade(IntEnum):
+    """How sure it is that somebody meant an object here: the less so, the more fields must fit."""
+
+    PROSE = 1  # labels here and there in a text
+    LINES = 2  # `key: value` lines that stand together, without a fence
+    MENDED = 3  # broken JSON, or broken YAML in a fence
+    CLEAN = 4  # JSON, or YAML in a fence
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that can be read as the object."""
+
+    value: Any
+    grade: Grade
+    start: int
+    example: bool = False
+    notes: tuple[str, ...] = ()
+    exact: frozenset[str] | None = field(default=None)  # names spelled as declared, where the keys no longer tell
+
+
+def candidates(block: Block, fields: Sequence[Field], form: Form = "any") -> Iterator[Candidate]:
+    """What one block can be read as, in the order of the text."""
+    opens_with_brace = block.text.lstrip()[:1] in {"{", "["}
+    if form != "yaml" or opens_with_brace:
+        yield from _objects(block)
+        if _ESCAPED.search(block.text):
+            text = block.text.replace("\\n", "\n").replace('\\"', '"')
+            yield from _objects(replace(block, text=text))
+    if form != "json" and block.source == "fence" and block.is_data and not opens_with_brace:
+        yield from _fenced_yaml(block, fields)
+
+
+def _objects(block: Block) -> Iterator[Candidate]:
+    for found in find_objects(block.text):
+        start = block.start + found.start
+        example = block.example or follows_example(block.text, found.start)
+        grade = Grade.CLEAN if found.clean and not _is_code(block) else Grade.MENDED
+        yield Candidate(found.value, grade, start, example, found.notes)
+
+
+def _is_code(block: Block) -> bool:
+    return block.source == "fence" and not block.is_data
+
+
+def _fenced_yaml(block: Block, fields: Sequence[Field]) -> Iterator[Candidate]:
+    clean = False
+    for document in _documents(block.text):
+        if isinstance(document, dict | list):
+            clean = True
+            yield Candidate(document, Grade.CLEAN, block.start, block.example)
+    read = None if clean else read_lines(block.text, fields, fenced=True)
+    if read is not None:
+        notes = ("broken YAML was read line by line",)
+        yield Candidate(read.data, Grade.MENDED, block.start, block.example, notes=notes, exact=read.exact)
+
+
+def _documents(text: str) -> list[Any]:
+    try:
+        return read_yaml(text)
+    except NotYamlError:
+        return []
+
+
+def prose_candidates(text: str, fields: Sequence[Field]) -> Iterator[Candidate]:
+    """What a text without fences says: as YAML if all of it is, else by its labels."""
+    bare = without_fences(text)
+    for document in _documents(bare):
+        if isinstance(document, dict | list):
+            yield Candidate(document, Grade.LINES, 0)
+    read = read_lines(bare, fields, fenced=False)
+    if read is not None:
+        grade = Grade.LINES if read.tight else Grade.PROSE
+        yield Candidate(read.data, grade, 0, notes=("labels in a text were read",), exact=read.exact)
+    one_line = bare.strip()
+    if "\n" not in one_line and "{" not in one_line:
+        for found in find_objects("{" + one_line + "}"):
+            yield Candidate(found.value, Grade.LINES, 0, notes=("pairs on one line were read",))
+
+
+def last_whole_object(text: str) -> Candidate | None:
+    """A clean JSON object that a text ends with, for thinking that was never closed before the answer."""
+    last: Found | None = None
+    for found in find_objects(text):
+        last = found
+    if last is None or not last.clean or text[last.end :].strip(" \n`~"):
+        return None
+    return Candidate(last.value, Grade.CLEAN, last.start)

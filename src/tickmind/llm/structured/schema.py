@@ -1,0 +1,214 @@
+"""The form that a reply should have, from whatever a program declares it with."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast, overload
+
+from tickmind.base import ConfigError
+from tickmind.llm.errors import StructuredOutputError
+from tickmind.llm.structured.coerce import fits_natively, shape
+from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind, fields_of_schema
+
+T = TypeVar("T")
+_MOST_PROBLEMS = 8
+_LONGEST_PROBLEM = 200
+_DEEPEST_SCHEMA = 24
+_JSON_TYPES = {"str": "string", "num": "number", "int": "integer", "bool": "boolean", "list": "array", "dict": "object"}
+_NAMED_PARTS = ("properties", "$defs", "definitions", "patternProperties")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySchema(Generic[T]):
+    """What a reply must hold, and the type that it becomes. Make it with `ReplySchema.of` or `ReplySchema.of_kinds`."""
+
+    name: str
+    fields: tuple[Field, ...]
+    _schema: Mapping[str, Any]
+    _check: Callable[[dict[str, Any]], T]
+    closed: bool = False  # whether undeclared fields are refused, and so left out before the check
+
+    @overload
+    @staticmethod
+    def of(source: "ReplySchema[T]") -> "ReplySchema[T]": ...
+    @overload
+    @staticmethod
+    def of(source: type[T]) -> "ReplySchema[T]": ...
+    @overload
+    @staticmethod
+    def of(source: Mapping[str, Any] | Sequence[str]) -> "ReplySchema[dict[str, Any]]": ...
+    @staticmethod
+    def of(source: Any) -> "ReplySchema[Any]":
+        """From a pydantic model class, a dataclass, a JSON schema of an object, or the names of required fields."""
+        if isinstance(source, ReplySchema):
+            return source
+        if isinstance(source, type):
+            return _of_class(source)
+        if isinstance(source, Mapping):
+            return _of_json_schema(source)
+        if isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(one, str) for one in source):
+            return ReplySchema.of_kinds(dict.fromkeys(source, "any"))
+        raise ConfigError(
+            "a reply's form is a pydantic model class, a dataclass, a JSON schema (a dict) or a list of field names, "
+            f"not {type(source).__name__}"
+        )
+
+    @staticmethod
+    def of_kinds(kinds: Mapping[str, FieldKind]) -> "ReplySchema[dict[str, Any]]":
+        """From the short form: a field's name and its kind, or the list of its allowed values."""
+        fields = tuple(field_of_kind(name, kind) for name, kind in kinds.items())
+        if not fields:
+            raise ConfigError("name at least one field that the reply should have")
+        properties: dict[str, Any] = {}
+        for field in fields:
+            if field.kind == "enum":
+                properties[field.name] = {"enum": list(field.choices)}
+            else:
+                properties[field.name] = {"type": _JSON_TYPES[field.kind]} if field.kind in _JSON_TYPES else {}
+        schema = {"type": "object", "properties": properties, "required": list(properties)}
+
+        def check(data: dict[str, Any]) -> dict[str, Any]:
+            if fits_natively(data, fields):
+                return data
+            shaped = shape(data, fields)
+            problems = [f"{name}: {why}" for name, (_, why) in shaped.bad.items()]
+            problems += [f"{name} is missing" for name in properties if name not in data]
+            if problems:
+                raise misfit(problems)
+            return shaped.data
+
+        return ReplySchema("reply", fields, schema, check)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names that must be there."""
+        return tuple(field.name for field in self.fields if field.required)
+
+    def json_schema(self) -> dict[str, Any]:
+        """The JSON schema without titles and references, as small models and grammars like it."""
+        return compact(self._schema)
+
+    def validate(self, data: dict[str, Any]) -> T:
+        """The typed value; raises `StructuredOutputError` that says in plain words what doesn't fit."""
+        return self._check(data)
+
+
+def misfit(problems: Sequence[str]) -> StructuredOutputError:
+    """The error for an object that was found and doesn't fit."""
+    shown = [
+        problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..." for problem in problems
+    ]
+    more = f"; and {len(shown) - _MOST_PROBLEMS} more" if len(shown) > _MOST_PROBLEMS else ""
+    return StructuredOutputError("the object does not fit: " + "; ".join(shown[:_MOST_PROBLEMS]) + more)
+
+
+def _of_class(source: type[Any]) -> ReplySchema[Any]:
+    from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError  # noqa: PLC0415  # heavy
+    from pydantic.errors import PydanticSchemaGenerationError  # noqa: PLC0415  # heavy
+
+    if not issubclass(source, BaseModel) and not dataclasses.is_dataclass(source):
+        raise ConfigError(f"{source.__name__} is neither a pydantic model nor a dataclass")
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(source)
+        schema = adapter.json_schema()
+    except (PydanticUserError, PydanticSchemaGenerationError, NameError) as error:
+        raise ConfigError(f"{source.__name__} can't be described as JSON: {error}") from error
+
+    def check(data: dict[str, Any]) -> Any:
+        try:
+            return adapter.validate_python(data)
+        except ValidationError as error:
+            details = error.errors(include_url=False, include_context=False)
+        problems = []
+        for detail in details:
+            place = ".".join(str(step) for step in detail["loc"]) or "the object"
+            problems.append(f"{place} is missing" if detail["type"] == "missing" else f"{place}: {detail['msg']}")
+        raise misfit(problems)
+
+    root = _root(schema)
+    closed = root.get("additionalProperties") is False
+    return ReplySchema(source.__name__, fields_of_schema(schema), schema, check, closed)
+
+
+def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
+    import jsonschema  # noqa: PLC0415  # heavy
+    from referencing import Registry  # noqa: PLC0415  # heavy
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415  # heavy
+
+    root = _root(source)
+    if root.get("type", "object") != "object":
+        raise ConfigError("the JSON schema of a reply describes an object; wrap a list or value in a field of one")
+    kind = jsonschema.validators.validator_for(source, default=jsonschema.Draft202012Validator)
+    try:
+        kind.check_schema(dict(source))
+    except jsonschema.SchemaError as error:
+        raise ConfigError(f"the JSON schema is wrong at {error.json_path}: {error.message}") from error
+    validator = kind(source, registry=Registry())  # an empty registry: a reference never fetches anything
+
+    def check(data: dict[str, Any]) -> dict[str, Any]:
+        problems = []
+        try:
+            found = list(validator.iter_errors(data))
+        except Unresolvable as error:
+            raise ConfigError(
+                f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
+            ) from error
+        for one in found:
+            place = one.json_path.removeprefix("$").removeprefix(".")
+            problems.append(f"{place}: {one.message}" if place else one.message)
+        if problems:
+            raise misfit(problems)
+        return data
+
+    closed = root.get("additionalProperties") is False
+    return ReplySchema(str(source.get("title", "reply")), fields_of_schema(source), source, check, closed)
+
+
+def _root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    ref = schema.get("$ref")
+    if isinstance(ref, str) and ref.startswith("#/$defs/"):
+        return cast("Mapping[str, Any]", schema.get("$defs", {}).get(ref.removeprefix("#/$defs/"), schema))
+    return schema
+
+
+def compact(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema without titles and with its definitions put in place; recursive ones stay references."""
+    used: set[str] = set()
+    out = _compact(schema, schema, (), used)
+    definitions = schema.get("$defs", {})
+    kept: dict[str, Any] = {}
+    while waiting := [name for name in used if name not in kept]:
+        for name in waiting:
+            kept[name] = _compact(definitions[name], schema, (name,), used)
+    out.pop("$defs", None)
+    if kept:
+        out["$defs"] = dict(sorted(kept.items()))
+    return cast("dict[str, Any]", out)
+
+
+def _compact(part: Any, root: Mapping[str, Any], inside: tuple[str, ...], used: set[str]) -> Any:
+    if isinstance(part, list):
+        return [_compact(item, root, inside, used) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    ref = part.get("$ref")
+    if isinstance(ref, str) and ref.startswith("#/$defs/"):
+        name = ref.removeprefix("#/$defs/")
+        if name not in root.get("$defs", {}):
+            return dict(part)
+        if name in inside or len(inside) >= _DEEPEST_SCHEMA:
+            used.add(name)
+            return {"$ref": ref}
+        rest = {key: value for key, value in part.items() if key not in {"$ref", "title"}}
+        return {**_compact(root["$defs"][name], root, (*inside, name), used), **rest}
+    out: dict[str, Any] = {}
+    for key, value in part.items():
+        if key in {"title", "$defs"} and not isinstance(value, bool):
+            continue
+        if key in _NAMED_PARTS and isinstance(value, Mapping):
+            out[key] = {name: _compact(inner, root, inside, used) for name, inner in value.items()}
+        elif key in {"default", "const", "enum", "examples"}:
+            out[key] = value
+        else:
+            out[key] = _compact(value, root, inside, used)
+    return out
