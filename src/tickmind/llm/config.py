@@ -35,6 +35,16 @@ _PROVIDER_KEYS = {
 }
 
 
+def _check_temperature(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise LLMConfigError(f"{name} must be 0.0 or more, not {value!r}")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise LLMConfigError(f"{name} must be greater than 0, not {value!r}")
+
+
 def parse_base_url(url: str) -> SplitResult:
     """Take an endpoint's address apart; anything but a plain http(s) address is refused with the reason."""
     if any(letter.isspace() or not letter.isprintable() for letter in url):
@@ -71,7 +81,7 @@ class ModelConfig:
     max_reply_bytes: int = int(MAX_REPLY_BYTES.maximum)
     max_connections: int = int(MAX_CONNECTIONS.maximum)
     api: Api = "chat"
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = field(default_factory=Capabilities)
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
@@ -225,13 +235,3 @@ def _read_dotenv(path: str | Path | None) -> dict[str, str | None]:
 
     found = str(path) if path is not None else find_dotenv(usecwd=True)
     return dotenv_values(found, interpolate=False) if found else {}
-
-
-def _check_temperature(name: str, value: float | None) -> None:
-    if value is not None and not (math.isfinite(value) and value >= 0):
-        raise LLMConfigError(f"{name} must be 0.0 or more, not {value!r}")
-
-
-def _check_positive(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value > 0):
-        raise LLMConfigError(f"{name} must be greater than 0, not {value!r}")

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass_environment
+from urllib.request import getproxies_environment, proxy_bypass
 
 from tickmind.base import Secret
 from tickmind.llm.errors import LLMConfigError
@@ -27,7 +27,7 @@ class Proxy:
 def proxy_for(endpoint: SplitResult) -> Proxy | None:
     """The proxy that the environment's variables name for this endpoint, if any."""
     address = getproxies_environment().get(endpoint.scheme)
-    if not address or proxy_bypass_environment(endpoint.netloc):
+    if not address or proxy_bypass(endpoint.netloc):
         return None
     parts = urlsplit(address if "://" in address else f"http://{address}")
     if parts.scheme != "http" or not parts.hostname:
@@ -75,11 +75,12 @@ class Dialer:
     async def _tunnel(self, connection: Connection, proxy: Proxy, context: ssl.SSLContext) -> None:
         try:
             await self._ask_for_tunnel(connection, proxy)
-            plain = connection.swap_transport(None)
-            if plain is None:
-                raise HttpFormatError("the proxy closed the connection")
-            secure = await asyncio.get_running_loop().start_tls(plain, connection, context, server_hostname=self._host)
-            connection.swap_transport(secure)
+            loop = asyncio.get_running_loop()
+            secure = await loop.start_tls(connection.transport, connection, context, server_hostname=self._host)
+            if secure is None:
+                connection.abort()
+            else:
+                connection.connection_made(secure)
         except BaseException:
             connection.abort()
             raise

@@ -22,8 +22,8 @@ from tickmind.llm.errors import (
     LLMReplyTooLargeError,
     LLMResponseError,
 )
-from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, Pacer, ResponseParser
+from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
 from tickmind.llm.sse import SseDecoder

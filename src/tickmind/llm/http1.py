@@ -13,7 +13,7 @@ from tickmind.base import Limit
 MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
 HIGH_WATER_BYTES = 64 * 1024  # unread bytes of one connection after which it stops reading
-MAX_ITERATION_S = 0.008  # how long connections may keep one iteration of the loop busy
+MAX_BUSY_S = 0.008  # how long connections may keep the loop busy before it goes round
 
 _HEAD, _LENGTH, _UNTIL_CLOSE, _CHUNK_SIZE, _CHUNK, _CHUNK_END, _TRAILER, _DONE = range(8)
 
@@ -187,28 +187,34 @@ def _chunk_size(line: bytes) -> int:
 
 
 class Pacer:
-    """Keeps the iterations of a loop short when many connections have data at once, so that nothing else waits."""
+    """Keeps the iterations of a loop short when many connections have data at once, so that nothing else waits.
+
+    It counts the thread's processor time: after every `MAX_BUSY_S` of it, whoever reads next lets the loop go round
+    once. A quiet connection is never held up.
+    """
+
+    __slots__ = ("_loop", "_since_s", "_yielding")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._armed = False
-        self._started = 0.0
+        self._since_s = time.thread_time()
+        self._yielding = False
+
+    def is_late(self) -> bool:
+        """Whether the loop should go round before more is read."""
+        if not self._yielding and time.thread_time() - self._since_s > MAX_BUSY_S:
+            self._yielding = True
+            self._loop.call_soon(self._restart)
+        return self._yielding
 
     async def turn(self) -> None:
         """Wait for the next iteration if this one has been long already."""
-        while self._is_late():
+        while self.is_late():  # noqa: ASYNC110 - it waits for an iteration of the loop, not for an event
             await asyncio.sleep(0)
 
-    def _is_late(self) -> bool:
-        now = time.monotonic()
-        if not self._armed:
-            self._armed = True
-            self._started = now
-            self._loop.call_soon(self._disarm)
-        return now - self._started > MAX_ITERATION_S
-
-    def _disarm(self) -> None:
-        self._armed = False
+    def _restart(self) -> None:
+        self._yielding = False
+        self._since_s = time.thread_time()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -270,6 +276,13 @@ class Connection(asyncio.BufferedProtocol):
         """Whether it can carry a new exchange."""
         return not self.closed and not self._pieces and (self.tail is None or self.tail.reusable)
 
+    @property
+    def transport(self) -> asyncio.Transport:
+        """What carries the bytes, for TLS inside a proxy's tunnel."""
+        if self._transport is None:
+            raise HttpCutError("the connection was closed")
+        return self._transport
+
     def write(self, data: bytes) -> None:
         """Send; a lost connection shows when reading."""
         if self._transport is not None and not self.closed:
@@ -287,7 +300,8 @@ class Connection(asyncio.BufferedProtocol):
                 await self._waiter
             finally:
                 self._waiter = None
-        await self._pacer.turn()
+        if self._pacer.is_late():
+            await self._pacer.turn()
         data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         self._pieces.clear()
         self._unread = 0
@@ -307,11 +321,6 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
         self._end()
-
-    def swap_transport(self, transport: asyncio.Transport | None) -> asyncio.Transport | None:
-        """Replace the transport (TLS inside a proxy's tunnel); gives the old one."""
-        before, self._transport = self._transport, transport
-        return before
 
     def _end(self) -> None:
         self.closed = True

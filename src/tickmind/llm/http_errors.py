@@ -29,7 +29,8 @@ def error_from_reply(
         )
     hint = ""
     if 300 <= status < 400:
-        hint = f" and points to {(headers or {}).get('location', 'nowhere')!r}; redirects are not followed, set LLM_BASE_URL"
+        where = (headers or {}).get("location", "nowhere")
+        hint = f" and points to {where!r}; redirects are not followed, set LLM_BASE_URL"
     elif status in {401, 403}:
         hint = ", it refuses the API key; check LLM_API_KEY"
     elif status == 404:

@@ -5,6 +5,7 @@ thinking is switched on, which forbids forced tools, by the API's output format.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
@@ -148,8 +149,10 @@ def _encode_assistant(message: Message) -> list[Json]:
             blocks.append({"type": "thinking", "thinking": block.text, "signature": block.signature})
     if message.text:
         blocks.append({"type": "text", "text": message.text})
-    for call in message.tool_calls:
-        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": valid_arguments(call.arguments)})
+    blocks += [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": valid_arguments(call.arguments)}
+        for call in message.tool_calls
+    ]
     return blocks
 
 
@@ -170,7 +173,7 @@ def decode_reply(reply: Json, *, output_tool: str = "") -> ModelReply:
     if reply.get("type") == "error" or "content" not in reply:
         raise embedded_error(reply)
     texts: list[str] = []
-    answers: list[str] = []
+    answered = False
     thinking: list[ThinkingBlock] = []
     calls: list[ToolCall] = []
     for entry in as_list(reply.get("content")):
@@ -183,12 +186,13 @@ def decode_reply(reply: Json, *, output_tool: str = "") -> ModelReply:
         elif kind == "tool_use":
             arguments = orjson.dumps(block.get("input") or {}).decode()
             if output_tool and block.get("name") == output_tool:
-                answers.append(arguments)
+                texts.append(arguments)
+                answered = True
             else:
                 calls.append(named_call(as_text(block.get("id")), as_text(block.get("name")), arguments, len(calls)))
     return ModelReply(
-        content="".join(answers) or "".join(texts),
-        finish_reason=_finish(reply.get("stop_reason"), answered=bool(answers) and not calls) or "",
+        content="".join(texts),
+        finish_reason=_finish(reply.get("stop_reason"), answered=answered and not calls) or "",
         thinking=tuple(thinking),
         tool_calls=tuple(calls),
         usage=decode_usage(reply.get("usage")) or Usage(),
@@ -219,6 +223,18 @@ def _finish(reason: Any, *, answered: bool) -> str | None:
     return _FINISH.get(reason, reason) if type(reason) is str and reason else None
 
 
+@dataclass(slots=True)
+class _OpenBlock:
+    """A thinking block that is still coming."""
+
+    texts: list[str]
+    seals: list[str]
+    data: str = ""
+
+    def close(self) -> ThinkingBlock:
+        return ThinkingBlock("".join(self.texts), WIRE, "".join(self.seals), self.data)
+
+
 class AnthropicDecoder:
     """Reads the events of one stream; it puts thinking blocks together, because they go back whole."""
 
@@ -229,7 +245,7 @@ class AnthropicDecoder:
         self._answer_at: set[Any] = set()  # block indexes of the output tool
         self._answered = False
         self._calls: dict[Any, int] = {}  # block index -> index of the tool call
-        self._thinking: dict[Any, Json] = {}  # block index -> block so far
+        self._thinking: dict[Any, _OpenBlock] = {}  # block index -> block so far
         self._prompt = Usage()
 
     def decode(self, data: bytes) -> StreamPiece | None:
@@ -242,7 +258,7 @@ class AnthropicDecoder:
             return self._start(event.get("index"), as_object(event.get("content_block")))
         if kind == "content_block_stop":
             block = self._thinking.pop(event.get("index"), None)
-            return StreamPiece(block=_decode_thinking(block)) if block is not None else None
+            return StreamPiece(block=block.close()) if block is not None else None
         if kind == "message_start":
             message = as_object(event.get("message"))
             self._prompt = decode_usage(message.get("usage")) or Usage()
@@ -266,8 +282,9 @@ class AnthropicDecoder:
     def _start(self, place: Any, block: Json) -> StreamPiece | None:
         kind = block.get("type")
         if kind in {"thinking", "redacted_thinking"}:
-            self._thinking[place] = dict(block)
             text = as_text(block.get("thinking"))
+            seal, data = as_text(block.get("signature")), as_text(block.get("data"))
+            self._thinking[place] = _OpenBlock([text], [seal], data)
             return StreamPiece(thinking=text) if text else None
         if kind == "text":
             text = as_text(block.get("text"))
@@ -290,12 +307,10 @@ class AnthropicDecoder:
             return StreamPiece(content=as_text(delta.get("text")))
         if kind == "thinking_delta":
             text = as_text(delta.get("thinking"))
-            block = self._thinking.setdefault(place, {})
-            block["thinking"] = as_text(block.get("thinking")) + text
+            self._open_block(place).texts.append(text)
             return StreamPiece(thinking=text)
         if kind == "signature_delta":
-            block = self._thinking.setdefault(place, {})
-            block["signature"] = as_text(block.get("signature")) + as_text(delta.get("signature"))
+            self._open_block(place).seals.append(as_text(delta.get("signature")))
             return None
         if kind == "input_json_delta":
             text = as_text(delta.get("partial_json"))
@@ -304,6 +319,9 @@ class AnthropicDecoder:
             index = self._calls.setdefault(place, len(self._calls))
             return StreamPiece(tool_calls=(ToolCallDelta(index, arguments=text),))
         return None
+
+    def _open_block(self, place: Any) -> "_OpenBlock":
+        return self._thinking.setdefault(place, _OpenBlock([], []))
 
     def _add_usage(self, later: Usage | None) -> Usage | None:
         if later is None:

@@ -117,10 +117,10 @@ def encode_message(message: Message) -> list[Json]:
             items.append({"type": "reasoning", "summary": summary, "encrypted_content": block.data})
     if message.text or not message.tool_calls:
         items.append({"role": "assistant", "content": [{"type": "output_text", "text": message.text}]})
-    for call in message.tool_calls:
-        items.append(
-            {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments or "{}"}
-        )
+    items += [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments or "{}"}
+        for call in message.tool_calls
+    ]
     return items
 
 
@@ -144,8 +144,8 @@ def decode_reply(reply: Json) -> ModelReply:
         item = as_object(entry)
         kind = item.get("type")
         if kind == "message":
-            for part in map(as_object, as_list(item.get("content"))):
-                texts.append(as_text(part.get("text")) or as_text(part.get("refusal")))
+            parts = map(as_object, as_list(item.get("content")))
+            texts += [as_text(part.get("text")) or as_text(part.get("refusal")) for part in parts]
         elif kind == "reasoning":
             blocks.append(_decode_reasoning(item))
         elif kind == "function_call":

@@ -174,7 +174,7 @@ def embedded_error(event: Json) -> LLMError:
 
 
 def valid_arguments(arguments: str) -> Json:
-    """A tool call's arguments as an object; what is not JSON goes back as a text in one, so that the turn can be sent."""
+    """A tool call's arguments as an object; what is not JSON goes back as a text in one, for the turn must be sent."""
     try:
         value = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
@@ -226,8 +226,8 @@ def blocks_for(blocks: Iterable[ThinkingBlock], wire: str) -> list[ThinkingBlock
 
 
 def named_call(id_: str, name: str, arguments: str, index: int) -> ToolCall:
-    """A tool call that has an id, though the endpoint gave none."""
-    return ToolCall(id_ or f"call_{index}", name, arguments)
+    """A tool call with an id and arguments, though the endpoint left them out."""
+    return ToolCall(id_ or f"call_{index}", name, arguments or "{}")
 
 
 def merged(body: Json, extra: Mapping[str, Any]) -> Json:
