@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +20,7 @@ def parse(pieces: list[bytes], *, ended: bool = False) -> tuple[ResponseParser, 
 
 def cut(data: bytes, places: list[int]) -> list[bytes]:
     marks = sorted({place % (len(data) + 1) for place in places} | {0, len(data)})
-    return [data[start:end] for start, end in zip(marks, marks[1:], strict=False)]
+    return [data[start:end] for start, end in itertools.pairwise(marks)]
 
 
 def chunked(parts: list[bytes]) -> bytes:
@@ -26,7 +28,7 @@ def chunked(parts: list[bytes]) -> bytes:
 
 
 @given(bodies, st.lists(st.integers(0, 600), max_size=12), st.sampled_from(["length", "chunked", "close"]))
-def test_a_response_is_read_the_same_however_it_is_cut(parts, places, form):
+def test_a_response_is_read_the_same_however_it_is_cut(parts: list[bytes], places: list[int], form: str) -> None:
     whole = b"".join(parts)
     if form == "chunked":
         wire = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(parts)
@@ -41,7 +43,7 @@ def test_a_response_is_read_the_same_however_it_is_cut(parts, places, form):
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
-def test_garbage_is_an_error_or_waits_for_more(data, places):
+def test_garbage_is_an_error_or_waits_for_more(data: bytes, places: list[int]) -> None:
     try:
         parser, _ = parse(cut(data, places))
     except HttpFormatError:
@@ -50,7 +52,7 @@ def test_garbage_is_an_error_or_waits_for_more(data, places):
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(0, 200), max_size=5))
-def test_garbage_chunks_never_raise_anything_else(data, places):
+def test_garbage_chunks_never_raise_anything_else(data: bytes, places: list[int]) -> None:
     try:
         parse([HEAD + b"Transfer-Encoding: chunked\r\n\r\n", *cut(data, places)])
     except HttpFormatError:
@@ -74,28 +76,28 @@ def test_garbage_chunks_never_raise_anything_else(data, places):
         HEAD + b"Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
     ],
 )
-def test_what_is_not_http_is_refused(head):
+def test_what_is_not_http_is_refused(head: bytes) -> None:
     with pytest.raises(HttpFormatError):
         parse([head])
 
 
-def test_interim_responses_are_passed_over():
+def test_interim_responses_are_passed_over() -> None:
     parser, body = parse([b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD + b"Content-Length: 2\r\n\r\nok"])
     assert (parser.status, body) == (200, b"ok")
 
 
-def test_a_cut_response_is_an_error():
+def test_a_cut_response_is_an_error() -> None:
     parser, _ = parse([HEAD + b"Content-Length: 5\r\n\r\nab"])
     with pytest.raises(HttpCutError):
         parser.end()
 
 
-def test_a_connection_with_more_than_the_reply_is_not_reused():
+def test_a_connection_with_more_than_the_reply_is_not_reused() -> None:
     parser, body = parse([HEAD + b"Content-Length: 2\r\n\r\nokHTTP/1.1 200"])
     assert (body, parser.done, parser.reusable) == (b"ok", True, False)
 
 
-def test_a_connection_that_says_close_is_not_reused():
+def test_a_connection_that_says_close_is_not_reused() -> None:
     parser, _ = parse([HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\nok"])
     assert parser.done
     assert not parser.reusable

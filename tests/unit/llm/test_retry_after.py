@@ -28,11 +28,11 @@ NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
         ({}, None),
     ],
 )
-def test_every_form_is_read(headers, seconds):
+def test_every_form_is_read(headers: dict[str, str], seconds: float | None) -> None:
     assert parse_retry_after(headers, now_wall_s=NOW) == seconds
 
 
 @given(st.text(max_size=40))
-def test_nothing_in_it_raises(text):
+def test_nothing_in_it_raises(text: str) -> None:
     wait = parse_retry_after({"retry-after": text}, now_wall_s=NOW)
     assert wait is None or (math.isfinite(wait) and wait >= 0)

@@ -242,10 +242,10 @@ class AnthropicDecoder:
 
     def __init__(self, *, output_tool: str = "") -> None:
         self._output_tool = output_tool
-        self._answer_at: set[Any] = set()  # block indexes of the output tool
+        self._answer_at: set[int | None] = set()  # block indexes of the output tool
         self._answered = False
-        self._calls: dict[Any, int] = {}  # block index -> index of the tool call
-        self._thinking: dict[Any, _OpenBlock] = {}  # block index -> block so far
+        self._calls: dict[int | None, int] = {}  # block index -> index of the tool call
+        self._thinking: dict[int | None, _OpenBlock] = {}  # block index -> block so far
         self._prompt = Usage()
 
     def decode(self, data: bytes) -> StreamPiece | None:
@@ -253,11 +253,11 @@ class AnthropicDecoder:
         event = parse_object(data)
         kind = event.get("type")
         if kind == "content_block_delta":
-            return self._delta(event.get("index"), as_object(event.get("delta")))
+            return self._delta(as_count(event.get("index")), as_object(event.get("delta")))
         if kind == "content_block_start":
-            return self._start(event.get("index"), as_object(event.get("content_block")))
+            return self._start(as_count(event.get("index")), as_object(event.get("content_block")))
         if kind == "content_block_stop":
-            block = self._thinking.pop(event.get("index"), None)
+            block = self._thinking.pop(as_count(event.get("index")), None)
             return StreamPiece(block=block.close()) if block is not None else None
         if kind == "message_start":
             message = as_object(event.get("message"))
@@ -279,7 +279,7 @@ class AnthropicDecoder:
         """Nothing is known only at the end."""
         return None
 
-    def _start(self, place: Any, block: Json) -> StreamPiece | None:
+    def _start(self, place: int | None, block: Json) -> StreamPiece | None:
         kind = block.get("type")
         if kind in {"thinking", "redacted_thinking"}:
             text = as_text(block.get("thinking"))
@@ -301,7 +301,7 @@ class AnthropicDecoder:
             tool_calls=(ToolCallDelta(index, as_text(block.get("id")), as_text(block.get("name")), given),)
         )
 
-    def _delta(self, place: Any, delta: Json) -> StreamPiece | None:
+    def _delta(self, place: int | None, delta: Json) -> StreamPiece | None:
         kind = delta.get("type")
         if kind == "text_delta":
             return StreamPiece(content=as_text(delta.get("text")))
@@ -320,7 +320,7 @@ class AnthropicDecoder:
             return StreamPiece(tool_calls=(ToolCallDelta(index, arguments=text),))
         return None
 
-    def _open_block(self, place: Any) -> "_OpenBlock":
+    def _open_block(self, place: int | None) -> "_OpenBlock":
         return self._thinking.setdefault(place, _OpenBlock([], []))
 
     def _add_usage(self, later: Usage | None) -> Usage | None:

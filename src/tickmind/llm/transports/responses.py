@@ -196,7 +196,7 @@ class ResponsesDecoder:
     __slots__ = ("_calls", "_named", "_saw_arguments", "_texts", "_thoughts")
 
     def __init__(self) -> None:
-        self._calls: dict[Any, int] = {}  # output index -> index of the tool call
+        self._calls: dict[int | None, int] = {}  # output index -> index of the tool call
         self._saw_arguments: set[int] = set()  # tool calls whose arguments came in pieces
         self._texts = False  # answer came in pieces
         self._thoughts = False  # reasoning came in pieces
@@ -215,7 +215,7 @@ class ResponsesDecoder:
         if kind == "response.reasoning_summary_part.added":
             return StreamPiece(thinking=_PARAGRAPH) if event.get("summary_index") else None
         if kind == "response.function_call_arguments.delta":
-            index = self._call_index(event.get("output_index"))
+            index = self._call_index(as_count(event.get("output_index")))
             self._saw_arguments.add(index)
             return StreamPiece(tool_calls=(ToolCallDelta(index, arguments=as_text(event.get("delta"))),))
         if kind == "response.output_item.added":
@@ -239,14 +239,14 @@ class ResponsesDecoder:
         """Nothing is known only at the end."""
         return None
 
-    def _call_index(self, place: Any) -> int:
+    def _call_index(self, place: int | None) -> int:
         return self._calls.setdefault(place, len(self._calls))
 
     def _item_added(self, event: Json) -> StreamPiece | None:
         item = as_object(event.get("item"))
         if item.get("type") != "function_call":
             return None
-        index = self._call_index(event.get("output_index"))
+        index = self._call_index(as_count(event.get("output_index")))
         return StreamPiece(tool_calls=(ToolCallDelta(index, as_text(item.get("call_id")), as_text(item.get("name"))),))
 
     def _item_done(self, event: Json) -> StreamPiece | None:
@@ -257,8 +257,8 @@ class ResponsesDecoder:
             return StreamPiece(thinking=text, block=block) if block.text or block.data else None
         if item.get("type") != "function_call":
             return None
-        known = event.get("output_index") in self._calls
-        index = self._call_index(event.get("output_index"))
+        known = as_count(event.get("output_index")) in self._calls
+        index = self._call_index(as_count(event.get("output_index")))
         arguments = "" if index in self._saw_arguments else arguments_text(item.get("arguments"))
         if known and not arguments:
             return None

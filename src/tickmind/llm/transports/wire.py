@@ -11,7 +11,7 @@ import orjson
 
 from tickmind.base import Limit, Secret
 from tickmind.llm.config import ModelConfig
-from tickmind.llm.errors import LLMError, LLMResponseError
+from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
 from tickmind.llm.http import EventStream, HttpClient
 from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.messages import ThinkingBlock, ToolCall
@@ -73,15 +73,20 @@ class WireTransport:
         """What the endpoint can do, as configured."""
         return self._capabilities
 
+    @property
+    def http(self) -> HttpClient:
+        """The connections underneath."""
+        return self._http
+
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Send it and wait for the whole reply."""
-        body = orjson.dumps(self._form.encode(request, stream=False))
+        body = dump_body(self._form.encode(request, stream=False))
         data = await self._http.post(self._form.path, self._headers, body, timeout_s=timeout_s)
         return self._form.decode(data, request)
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
         """Send it and read the reply as it comes."""
-        body = orjson.dumps(self._form.encode(request, stream=True))
+        body = dump_body(self._form.encode(request, stream=True))
         events = self._http.stream(self._form.path, self._headers, body, timeout_s=timeout_s)
         return PieceStream(events, self._form.decoder(request))
 
@@ -127,6 +132,20 @@ class PieceStream(AsyncIterator[StreamPiece]):
             piece = self._decoder.finish()
             if piece is not None:
                 return piece
+
+
+def dump_body(body: Json) -> bytes:
+    """Write a request's body; what JSON can't hold is the caller's to mend."""
+    try:
+        return orjson.dumps(body, default=_as_plain)
+    except TypeError as exc:
+        raise LLMConfigError(f"the request can't be written as JSON ({exc}); check schemas and extra fields") from exc
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
 def parse_object(data: bytes) -> Json:
