@@ -4,18 +4,29 @@ A client belongs to its config and holds connections; open it with `async with`,
 requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 
 from tickmind.base import Clock, SystemClock
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import LLMResult, Timing
 from tickmind.llm.streams import FINISH_UNKNOWN, ModelStream
 from tickmind.llm.thinking import ThinkSplitter
-from tickmind.llm.transport import ModelReply, ModelRequest, OutputSpec, ToolChoice, ToolSpec, Transport, Usage
+from tickmind.llm.transport import (
+    ModelReply,
+    ModelRequest,
+    OutputSpec,
+    StreamPiece,
+    ToolChoice,
+    ToolSpec,
+    Transport,
+    Usage,
+)
 from tickmind.llm.transports import make_transport
 
 MessagesLike = str | Iterable[MessageLike]
@@ -79,6 +90,7 @@ class ModelClient:
         model: str | None = None,
     ) -> LLMResult:
         """Ask and wait for the whole reply, thinking separated."""
+        await pace()
         effective = self._effective(call)
         request = self._request(
             messages,
@@ -113,19 +125,23 @@ class ModelClient:
         model: str | None = None,
     ) -> ModelStream:
         """Ask and read the reply as it comes: `async with client.stream(...) as stream`."""
-        effective = self._effective(call)
-        request = self._request(
-            messages,
-            effective,
-            tools=tools,
-            tool_choice=tool_choice,
-            parallel_tool_calls=parallel_tool_calls,
-            output=output,
-            model=model,
-        )
+
+        def open_stream() -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
+            effective = self._effective(call)
+            request = self._request(
+                messages,
+                effective,
+                tools=tools,
+                tool_choice=tool_choice,
+                parallel_tool_calls=parallel_tool_calls,
+                output=output,
+                model=model,
+            )
+            return self._transport.stream(request, timeout_s=effective.timeout_s)
+
         return ModelStream(
-            self._transport.stream(request, timeout_s=effective.timeout_s),
-            model=request.model,
+            open_stream,
+            model=model or self._config.model,
             clock=self._clock,
             splitter=self._splitter(),
             cost_of=self._cost,

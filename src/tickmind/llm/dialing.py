@@ -6,7 +6,6 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
-from urllib.request import getproxies_environment, proxy_bypass
 
 from tickmind.base import Secret
 from tickmind.llm.errors import LLMConfigError
@@ -26,6 +25,8 @@ class Proxy:
 
 def proxy_for(endpoint: SplitResult) -> Proxy | None:
     """The proxy that the environment's variables name for this endpoint, if any."""
+    from urllib.request import getproxies_environment, proxy_bypass  # noqa: PLC0415 - heavy, and seldom needed
+
     address = getproxies_environment().get(endpoint.scheme)
     if not address or proxy_bypass(endpoint.netloc):
         return None

@@ -22,8 +22,9 @@ from tickmind.llm.errors import (
     LLMReplyTooLargeError,
     LLMResponseError,
 )
-from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, Pacer, ResponseParser
+from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, ResponseParser
 from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.pacing import pace, pacer_for
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
 from tickmind.llm.sse import SseDecoder
@@ -61,7 +62,6 @@ class HttpClient:
         self._free = asyncio.Semaphore(int(max_connections.maximum))
         self._dials = asyncio.Semaphore(MAX_DIALS)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._pacer: Pacer | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
 
@@ -126,18 +126,12 @@ class HttpClient:
         if self._sweep is None:
             self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
 
-    async def pace(self) -> None:
-        """Leave the loop to others if this iteration was long."""
-        if self._pacer is not None:
-            await self._pacer.turn()
-
     def _enter_loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
         if self._closed:
             raise LLMConfigError("this client is closed; make a new one")
         if self._loop is None:
             self._loop = loop
-            self._pacer = Pacer(loop)
         elif self._loop is not loop:
             raise LLMConfigError(
                 "this client was used in another event loop; make one for each loop, or use SyncModelClient in threads"
@@ -161,10 +155,8 @@ class HttpClient:
 
     async def _dial(self) -> Connection:
         async with self._dials:
-            await self.pace()
-            pacer = self._pacer
-            if pacer is None:
-                raise LLMConfigError("a client is used inside an event loop")
+            await pace()
+            pacer = pacer_for(asyncio.get_running_loop())
             return await self.dialer.dial(lambda: Connection(self._buffer, pacer))
 
     def _drop_old(self) -> None:

@@ -5,15 +5,14 @@ nothing is done per chunk of a stream but what the stream needs.
 """
 
 import asyncio
-import time
 from typing import cast
 
 from tickmind.base import Limit
+from tickmind.llm.pacing import Pacer
 
 MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
 HIGH_WATER_BYTES = 64 * 1024  # unread bytes of one connection after which it stops reading
-MAX_BUSY_S = 0.008  # how long connections may keep the loop busy before it goes round
 
 _HEAD, _LENGTH, _UNTIL_CLOSE, _CHUNK_SIZE, _CHUNK, _CHUNK_END, _TRAILER, _DONE = range(8)
 
@@ -184,37 +183,6 @@ def _chunk_size(line: bytes) -> int:
         return int(digits, 16)
     except ValueError:
         raise HttpFormatError("the reply has a malformed chunk size") from None
-
-
-class Pacer:
-    """Keeps the iterations of a loop short when many connections have data at once, so that nothing else waits.
-
-    It counts the thread's processor time: after every `MAX_BUSY_S` of it, whoever reads next lets the loop go round
-    once. A quiet connection is never held up.
-    """
-
-    __slots__ = ("_loop", "_since_s", "_yielding")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._since_s = time.thread_time()
-        self._yielding = False
-
-    def is_late(self) -> bool:
-        """Whether the loop should go round before more is read."""
-        if not self._yielding and time.thread_time() - self._since_s > MAX_BUSY_S:
-            self._yielding = True
-            self._loop.call_soon(self._restart)
-        return self._yielding
-
-    async def turn(self) -> None:
-        """Wait for the next iteration if this one has been long already."""
-        while self.is_late():  # noqa: ASYNC110 - it waits for an iteration of the loop, not for an event
-            await asyncio.sleep(0)
-
-    def _restart(self) -> None:
-        self._yielding = False
-        self._since_s = time.thread_time()
 
 
 class Connection(asyncio.BufferedProtocol):

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping
 from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
@@ -18,6 +17,8 @@ def parse_retry_after(headers: Mapping[str, str], *, now_wall_s: float) -> float
     seconds = _seconds(text)
     if seconds is not None or not text:
         return seconds
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - heavy, and seldom needed
+
     try:
         date = parsedate_to_datetime(text)
     except (ValueError, TypeError, OverflowError):

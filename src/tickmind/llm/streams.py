@@ -9,6 +9,7 @@ from types import TracebackType
 from tickmind.base import Clock
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.pacing import pace
 from tickmind.llm.results import LLMResult, StreamChunk, Timing
 from tickmind.llm.thinking import Piece, ThinkSplitter
 from tickmind.llm.transport import StreamPiece, ToolCallDelta, Usage
@@ -58,7 +59,7 @@ class ModelStream(AsyncIterator[StreamChunk]):
 
     def __init__(
         self,
-        context: AbstractAsyncContextManager[AsyncIterator[StreamPiece]],
+        open_stream: Callable[[], AbstractAsyncContextManager[AsyncIterator[StreamPiece]]],
         *,
         model: str,
         clock: Clock,
@@ -66,7 +67,8 @@ class ModelStream(AsyncIterator[StreamChunk]):
         cost_of: CostOf,
         on_end: Callable[[LLMResult | None], None] | None = None,
     ) -> None:
-        self._context = context
+        self._open_stream = open_stream
+        self._context: AbstractAsyncContextManager[AsyncIterator[StreamPiece]] | None = None
         self._clock = clock
         self._splitter = splitter
         self._cost_of = cost_of
@@ -89,7 +91,10 @@ class ModelStream(AsyncIterator[StreamChunk]):
     async def __aenter__(self) -> "ModelStream":
         self._started_s = self._clock.monotonic()
         try:
-            self._pieces = await self._context.__aenter__()
+            await pace()
+            context = self._open_stream()
+            self._pieces = await context.__aenter__()
+            self._context = context
         except BaseException as exc:
             self._fail(exc)
             raise
@@ -100,7 +105,8 @@ class ModelStream(AsyncIterator[StreamChunk]):
     ) -> None:
         self._pieces = None
         try:
-            await self._context.__aexit__(exc_type, exc, trace)
+            if self._context is not None:
+                await self._context.__aexit__(exc_type, exc, trace)
         finally:
             if self._result is None and self._error is None:
                 self._end(self._finish_reason or FINISH_CANCELLED)

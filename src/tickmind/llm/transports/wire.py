@@ -86,9 +86,12 @@ class WireTransport:
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
         """Send it and read the reply as it comes."""
+        return PieceStream(self, request, timeout_s, self._form.decoder(request))
+
+    async def open_events(self, request: ModelRequest, timeout_s: float) -> EventStream:
+        """Send a request for a stream; gives the open stream of events."""
         body = dump_body(self._form.encode(request, stream=True))
-        events = self._http.stream(self._form.path, self._headers, body, timeout_s=timeout_s)
-        return PieceStream(events, self._form.decoder(request))
+        return await self._http.stream(self._form.path, self._headers, body, timeout_s=timeout_s).__aenter__()
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -98,23 +101,29 @@ class WireTransport:
 class PieceStream(AsyncIterator[StreamPiece]):
     """A streamed reply as pieces; a context and an iterator at once."""
 
-    __slots__ = ("_decode", "_decoder", "_events", "_finished", "_waiting")
+    __slots__ = ("_decode", "_decoder", "_events", "_finished", "_request", "_timeout_s", "_transport", "_waiting")
 
-    def __init__(self, events: EventStream, decoder: EventDecoder) -> None:
-        self._events = events
+    def __init__(
+        self, transport: WireTransport, request: ModelRequest, timeout_s: float, decoder: EventDecoder
+    ) -> None:
+        self._transport = transport
+        self._request = request
+        self._timeout_s = timeout_s
+        self._events: EventStream | None = None
         self._decoder = decoder
         self._decode = decoder.decode
         self._waiting: Iterable[bytes] = iter(())
         self._finished = False
 
     async def __aenter__(self) -> "PieceStream":
-        await self._events.__aenter__()
+        self._events = await self._transport.open_events(self._request, self._timeout_s)
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._events.__aexit__(exc_type, exc, trace)
+        if self._events is not None:
+            await self._events.__aexit__(exc_type, exc, trace)
 
     async def __anext__(self) -> StreamPiece:
         while True:
@@ -122,7 +131,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
                 piece = self._decode(data)
                 if piece is not None:
                     return piece
-            if self._finished:
+            if self._finished or self._events is None:
                 raise StopAsyncIteration
             events = await self._events.next_events()
             if events:
