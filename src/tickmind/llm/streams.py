@@ -95,6 +95,9 @@ class ModelStream(AsyncIterator[StreamChunk]):
             context = self._open_stream()
             self._pieces = await context.__aenter__()
             self._context = context
+        except asyncio.CancelledError:
+            self._end(FINISH_CANCELLED)
+            raise
         except BaseException as exc:
             self._fail(exc)
             raise

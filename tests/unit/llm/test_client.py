@@ -250,7 +250,7 @@ fragments = st.sampled_from(["<think>", "</think>", "<thi", "a", " b", "<", "\n"
 sources = st.lists(st.tuples(st.booleans(), st.lists(fragments, min_size=1, max_size=6).map("".join)), max_size=5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(sources, st.lists(st.integers(0, 40), max_size=10), st.sampled_from(["stop", "length", None]))
 def test_any_cut_of_any_stream_gives_the_same_result(
     parts: list[tuple[bool, str]], places: list[int], reason: str | None
@@ -270,3 +270,20 @@ def test_any_cut_of_any_stream_gives_the_same_result(
         return content, thinking, result.content, result.thinking, result.finish_reason
 
     assert run(places) == run([]) == run(list(range(50)))
+
+
+@pytest.mark.asyncio
+async def test_cancelling_while_a_stream_opens_gives_an_empty_cancelled_result() -> None:
+    class Stuck(Double):
+        @asynccontextmanager
+        async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
+            await asyncio.Event().wait()
+            yield self._give()
+
+    stream = client(Stuck()).stream("hi")
+    task = asyncio.create_task(stream.__aenter__())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await stream.result).finish_reason == "cancelled"
