@@ -69,6 +69,7 @@ class ModelReply:
     usage: Usage = Usage()
     model: str = ""
     id: str = ""
+    attempts: int = 1  # more than one where a wrapper tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class StreamPiece:
     block: ThinkingBlock | None = None  # a whole thinking block, where the provider wants it back; repeats `thinking`
     model: str = ""
     id: str = ""
+    attempts: int = 1  # more than one, on the first piece, where a wrapper tried again
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,244 @@
+"""What a model call costs this process: ours beside the `openai` SDK, against a server in another process.
+
+Both sides take turns within one run, so that a busy machine is unfair to neither; each figure is the least of several.
+"""
+
+import argparse
+import asyncio
+import gc
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
+CALLS = 200  # per round
+STREAMS = 10  # per round
+CHUNKS = 200  # per stream
+ROUNDS = 5
+CONCURRENT_STREAMS = 1000
+CONCURRENT_CHUNKS = 40
+CONCURRENT_GAP_S = 0.1
+STALL_BAR_MS = 50.0
+PROMPT = "Where do you go next?"
+
+
+# the server, in a process of its own
+
+
+def _completion() -> bytes:
+    message = {"role": "assistant", "content": "I go to the well and look for the bucket. " * 4}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 20, "completion_tokens": 48, "total_tokens": 68}
+    body = orjson.dumps(
+        {"id": "r", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    )
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def _event(content: str, finish_reason: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": {"content": content} if content else {}, "finish_reason": finish_reason}
+    body = orjson.dumps({"id": "r", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]})
+    return b"%x\r\ndata: %s\n\n\r\n" % (len(body) + 8, body)
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    completion, last = _completion(), _event("", "stop") + b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
+    start = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    try:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+            request = orjson.loads(await reader.readexactly(length))
+            if not request.get("stream"):
+                writer.write(completion)
+                continue
+            count, gap_s = request.get("seed", CHUNKS), request.get("temperature") or 0.0
+            writer.write(start)
+            for number in range(count):
+                writer.write(_event(f"word{number} "))
+                await asyncio.sleep(gap_s)
+            writer.write(last)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def _serve() -> None:
+    server = await asyncio.start_server(_answer, "127.0.0.1", 0, backlog=2048)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+# the measurements
+
+
+async def _cpu_us(work: Callable[[], Awaitable[int]]) -> float:
+    started = time.process_time()
+    count = await work()
+    return (time.process_time() - started) / count * 1e6
+
+
+async def _compare(url: str, gap_s: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Least processor time in microseconds, ours and the SDK's."""
+    import openai  # noqa: PLC0415 - the peer
+
+    from tickmind.llm.client import ModelClient  # noqa: PLC0415 - import cost is measured apart
+    from tickmind.llm.config import CallConfig, ModelConfig  # noqa: PLC0415 - import cost is measured apart
+
+    stream_call = CallConfig(temperature=gap_s, seed=CHUNKS)
+    messages: Any = [{"role": "user", "content": PROMPT}]
+    async with (
+        ModelClient(ModelConfig(base_url=url, model="m")) as client,
+        openai.AsyncOpenAI(base_url=url, api_key="x", max_retries=0) as sdk,
+    ):
+
+        async def our_calls() -> int:
+            for _ in range(CALLS):
+                await client.complete(messages)
+            return CALLS
+
+        async def our_chunks() -> int:
+            count = 0
+            for _ in range(STREAMS):
+                async with client.stream(messages, stream_call) as stream:
+                    async for _chunk in stream:
+                        count += 1
+            return count
+
+        async def their_calls() -> int:
+            for _ in range(CALLS):
+                await sdk.chat.completions.create(model="m", messages=messages, temperature=1.0, max_tokens=900)
+            return CALLS
+
+        async def their_chunks() -> int:
+            count = 0
+            for _ in range(STREAMS):
+                chunks: Any = await sdk.chat.completions.create(
+                    model="m", messages=messages, temperature=gap_s, seed=CHUNKS, max_tokens=900, stream=True
+                )
+                async for _chunk in chunks:
+                    count += 1
+            return count
+
+        ours: dict[str, list[float]] = {"call": [], "chunk": []}
+        theirs: dict[str, list[float]] = {"call": [], "chunk": []}
+        for _ in range(ROUNDS):
+            ours["call"].append(await _cpu_us(our_calls))
+            theirs["call"].append(await _cpu_us(their_calls))
+            ours["chunk"].append(await _cpu_us(our_chunks))
+            theirs["chunk"].append(await _cpu_us(their_chunks))
+    return {name: min(values) for name, values in ours.items()}, {name: min(values) for name, values in theirs.items()}
+
+
+async def _longest_stall_ms(url: str) -> float:
+    """The longest gap between two turns of the loop while many streams run."""
+    from tickmind.llm.client import ModelClient  # noqa: PLC0415 - import cost is measured apart
+    from tickmind.llm.config import CallConfig, ModelConfig  # noqa: PLC0415 - import cost is measured apart
+
+    call = CallConfig(temperature=CONCURRENT_GAP_S, seed=CONCURRENT_CHUNKS)
+    longest_s = 0.0
+
+    async def watch() -> None:
+        nonlocal longest_s
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0)
+            now = time.monotonic()
+            longest_s = max(longest_s, now - last)
+            last = now
+
+    async with ModelClient(ModelConfig(base_url=url, model="m", max_connections=CONCURRENT_STREAMS)) as client:
+
+        async def one() -> int:
+            async with client.stream(PROMPT, call) as stream:
+                return len((await stream.result).content.split())
+
+        await one()
+        gc.collect()
+        gc.freeze()  # as a program that runs for long does after its start
+        watcher = asyncio.create_task(watch())
+        counts = await asyncio.gather(*(one() for _ in range(CONCURRENT_STREAMS)))
+        watcher.cancel()
+    if counts != [CONCURRENT_CHUNKS] * CONCURRENT_STREAMS:
+        raise RuntimeError("a stream lost chunks")
+    return longest_s * 1000
+
+
+def _stall_in_own_process(url: str) -> float:
+    """Without the peer, whose objects would lengthen every garbage collection."""
+    program = [sys.executable, __file__, "--stall", url]
+    return float(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
+
+
+_IMPORT = """
+import pathlib, resource, time
+def pages():
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+before, started = pages(), time.process_time()
+{statement}
+print(time.process_time() - started, (pages() - before) * resource.getpagesize() / 1e6)
+"""
+
+
+def _import_cost(statement: str) -> tuple[float, float]:
+    """Processor milliseconds and MB, the middle of several fresh processes."""
+    runs = []
+    for _ in range(5):
+        program = [sys.executable, "-c", _IMPORT.format(statement=statement)]
+        out = subprocess.run(program, check=True, capture_output=True, text=True).stdout.split()
+        runs.append((float(out[0]) * 1000, float(out[1])))
+    return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
+
+
+def _row(name: str, unit: str, ours: float, peer: float, bar: float) -> dict[str, Any]:
+    return {
+        "name": name, "ours": round(ours, 2), "unit": unit, "peer_name": "openai SDK", "peer": round(peer, 2),
+        "ratio": round(peer / ours, 1), "bar": bar, "holds": peer / ours >= bar,
+    }  # fmt: skip
+
+
+def run(*, gap_s: float = 0.0) -> list[dict[str, Any]]:
+    """Measure everything; `gap_s` is the server's pause between the chunks of a compared stream."""
+    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+    try:
+        if server.stdout is None:
+            raise RuntimeError("the server has no output")
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        ours, theirs = asyncio.run(_compare(url, gap_s))
+        stall_ms = min(_stall_in_own_process(url) for _ in range(3))
+    finally:
+        server.kill()
+        server.wait()
+    # everything that a first call loads
+    ours_ms, ours_mb = _import_cost("import tickmind.llm.client, tickmind.llm.sync, tickmind.llm.transports.chat")
+    peer_ms, peer_mb = _import_cost("import openai")
+    return [
+        _row("client/cpu-per-call", "us", ours["call"], theirs["call"], 8.0),
+        _row("client/cpu-per-chunk", "us", ours["chunk"], theirs["chunk"], 5.0),
+        _row("client/import-time", "ms", ours_ms, peer_ms, 2.0),
+        _row("client/import-memory", "MB", ours_mb, peer_mb, 2.0),
+        {
+            "name": "client/loop-stall-1000-streams", "ours": round(stall_ms, 1), "unit": "ms", "peer_name": "",
+            "peer": None, "ratio": None, "bar": STALL_BAR_MS, "holds": stall_ms <= STALL_BAR_MS,
+        },
+    ]  # fmt: skip
+
+
+if __name__ == "__main__":
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--serve", action="store_true", help="be the server")
+    options.add_argument("--gap", type=float, default=0.0, help="seconds between the chunks of a compared stream")
+    options.add_argument("--stall", metavar="URL", help="run the concurrent streams and print the longest stall in ms")
+    chosen = options.parse_args()
+    if chosen.serve:
+        asyncio.run(_serve())
+    elif chosen.stall:
+        print(asyncio.run(_longest_stall_ms(chosen.stall)))
+    else:
+        for row in run(gap_s=chosen.gap):
+            print(row)

@@ -1,0 +1,217 @@
+"""Asks a model: whole replies and streams, over any transport.
+
+A client belongs to its config and holds connections; open it with `async with`, or call `aclose`. Whether provider
+requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+
+from tickmind.base import Clock, SystemClock
+from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.pacing import pace
+from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
+from tickmind.llm.results import LLMResult, Timing
+from tickmind.llm.streams import FINISH_UNKNOWN, ModelStream
+from tickmind.llm.thinking import ThinkSplitter
+from tickmind.llm.transport import (
+    ModelReply,
+    ModelRequest,
+    OutputSpec,
+    StreamPiece,
+    ToolChoice,
+    ToolSpec,
+    Transport,
+    Usage,
+)
+from tickmind.llm.transports import make_transport
+
+MessagesLike = str | Iterable[MessageLike]
+
+
+class ModelClient:
+    """One model at one endpoint. Tasks of one event loop share it; for threads there is `SyncModelClient`.
+
+    Give a `transport` to replace or wrap the default one, a `meter` to sum up a run, and `prices` of your own.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        transport: Transport | None = None,
+        *,
+        clock: Clock | None = None,
+        prices: Mapping[str, Price] = PRICES,
+        meter: UsageMeter | None = None,
+    ) -> None:
+        self._config = config
+        self._transport = make_transport(config) if transport is None else transport
+        self._clock = clock or SystemClock()
+        self._prices = prices
+        self._meter = meter
+
+    async def __aenter__(self) -> "ModelClient":
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"ModelClient(model={self._config.model!r}, base_url={self._config.base_url!r})"
+
+    @property
+    def config(self) -> ModelConfig:
+        """What this client was made with."""
+        return self._config
+
+    @property
+    def transport(self) -> Transport:
+        """Who carries the requests."""
+        return self._transport
+
+    async def aclose(self) -> None:
+        """Give back the connections."""
+        await self._transport.aclose()
+
+    async def complete(
+        self,
+        messages: MessagesLike,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        output: OutputSpec | None = None,
+        model: str | None = None,
+    ) -> LLMResult:
+        """Ask and wait for the whole reply, thinking separated."""
+        await pace()
+        effective = self._effective(call)
+        request = self._request(
+            messages,
+            effective,
+            tools=tools,
+            tool_choice=tool_choice,
+            parallel_tool_calls=parallel_tool_calls,
+            output=output,
+            model=model,
+        )
+        started_s = self._clock.monotonic()
+        try:
+            reply = await self._transport.complete(request, timeout_s=effective.timeout_s)
+        except BaseException:
+            if self._meter is not None:
+                self._meter.add_failure()
+            raise
+        result = self._result(reply, request, self._clock.monotonic() - started_s)
+        if self._meter is not None:
+            self._meter.add(result)
+        return result
+
+    def stream(
+        self,
+        messages: MessagesLike,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        output: OutputSpec | None = None,
+        model: str | None = None,
+    ) -> ModelStream:
+        """Ask and read the reply as it comes: `async with client.stream(...) as stream`."""
+
+        def open_stream() -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
+            effective = self._effective(call)
+            request = self._request(
+                messages,
+                effective,
+                tools=tools,
+                tool_choice=tool_choice,
+                parallel_tool_calls=parallel_tool_calls,
+                output=output,
+                model=model,
+            )
+            return self._transport.stream(request, timeout_s=effective.timeout_s)
+
+        return ModelStream(
+            open_stream,
+            model=model or self._config.model,
+            clock=self._clock,
+            splitter=self._splitter(),
+            cost_of=self._cost,
+            on_end=None if self._meter is None else self._count,
+        )
+
+    def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
+        return call if isinstance(call, EffectiveCall) else merge(self._config, call)
+
+    def _request(
+        self,
+        messages: MessagesLike,
+        call: EffectiveCall,
+        *,
+        tools: Sequence[ToolSpec],
+        tool_choice: ToolChoice,
+        parallel_tool_calls: bool,
+        output: OutputSpec | None,
+        model: str | None,
+    ) -> ModelRequest:
+        turns = as_messages(messages)
+        if not turns:
+            raise LLMConfigError("there is nothing to ask: the list of messages is empty")
+        return ModelRequest(
+            model=model or self._config.model,
+            messages=turns,
+            temperature=call.temperature,
+            max_tokens=call.max_tokens,
+            tools=tuple(tools),
+            tool_choice=tool_choice,
+            parallel_tool_calls=parallel_tool_calls,
+            output=output,
+            stop=call.stop,
+            seed=call.seed,
+            extra=call.extra,
+        )
+
+    def _splitter(self) -> ThinkSplitter:
+        mode = self._config.think_tags
+        return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
+
+    def _cost(self, model: str, usage: Usage) -> float | None:
+        return cost_usd(model, usage, self._prices)
+
+    def _count(self, result: LLMResult | None) -> None:
+        if self._meter is None:
+            return
+        if result is None:
+            self._meter.add_failure()
+        else:
+            self._meter.add(result)
+
+    def _result(self, reply: ModelReply, request: ModelRequest, total_s: float) -> LLMResult:
+        splitter = self._splitter()
+        for block in reply.thinking:
+            if block.text:
+                splitter.note_thinking(block.text)
+        splitter.feed(reply.content)
+        splitter.finish()
+        model = reply.model or request.model
+        return LLMResult(
+            content=splitter.content,
+            thinking=splitter.thinking,
+            finish_reason=reply.finish_reason or FINISH_UNKNOWN,
+            prompt_tokens=reply.usage.prompt_tokens,
+            completion_tokens=reply.usage.completion_tokens,
+            tool_calls=reply.tool_calls,
+            blocks=reply.thinking,
+            timing=Timing(total_s),
+            cost_usd=self._cost(model, reply.usage),
+            attempts=reply.attempts,
+            model=model,
+        )

@@ -1,0 +1,237 @@
+"""Which model, where, and how it is asked: settings of an endpoint, settings of one purpose, and how they meet.
+
+Both are frozen. `merge` is the only place where a default is filled in, and it asks `is None`: 0.0 is a temperature.
+"""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+from tickmind.base import Limit, Secret
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.safety import is_loopback
+from tickmind.llm.transport import Capabilities
+
+Api = Literal["chat", "responses", "anthropic"]
+ThinkTags = Literal["auto", "opened", "off"]
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+DEFAULT_MODEL = "gpt-4o-mini"
+DEFAULT_TIMEOUT_S = 120.0
+MAX_REPLY_BYTES = Limit("size of a model's decoded reply", 8 * 1024 * 1024, "bytes")
+MAX_CONNECTIONS = Limit("number of connections to one endpoint", 1024)
+
+_APIS = ("chat", "responses", "anthropic")
+# host -> variable that holds its key; a provider's own key is sent to that provider only
+_PROVIDER_KEYS = {
+    "api.openai.com": "OPENAI_API_KEY",
+    "api.anthropic.com": "ANTHROPIC_API_KEY",
+    "api.groq.com": "GROQ_API_KEY",
+    "api.cerebras.ai": "CEREBRAS_API_KEY",
+}
+
+
+def _check_temperature(name: str, value: float | None) -> None:
+    if value is not None and not (math.isfinite(value) and value >= 0):
+        raise LLMConfigError(f"{name} must be 0.0 or more, not {value!r}")
+
+
+def _check_positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise LLMConfigError(f"{name} must be greater than 0, not {value!r}")
+
+
+def parse_base_url(url: str) -> SplitResult:
+    """Take an endpoint's address apart; anything but a plain http(s) address is refused with the reason."""
+    if any(letter.isspace() or not letter.isprintable() for letter in url):
+        raise LLMConfigError("the base URL has blanks or control characters in it; check LLM_BASE_URL")
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # reading it validates it
+    except ValueError as exc:
+        raise LLMConfigError(f"the base URL can't be read ({exc}); expected something like {DEFAULT_BASE_URL}") from exc
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise LLMConfigError(f"the base URL must be http://host or https://host, such as {DEFAULT_BASE_URL}")
+    if "@" in parts.netloc:
+        raise LLMConfigError("the base URL must not carry a user or password; give the key as LLM_API_KEY")
+    if parts.query or parts.fragment:
+        raise LLMConfigError("the base URL must not have a query or fragment")
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """One endpoint and model. One instance per game or run; a client belongs to it.
+
+    `timeout_s` is the total for a call, however the reply drips. `think_tags` says how `<think>` in the content is
+    read: `auto`, `opened` for models whose prompt template already opened it, or `off`.
+    """
+
+    base_url: str = DEFAULT_BASE_URL
+    api_key: Secret = field(default_factory=lambda: Secret(""))
+    model: str = DEFAULT_MODEL
+    default_temperature: float | None = 1.0  # None: not sent
+    default_max_tokens: int = 900
+    context_limit: int = 8192
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    max_reply_bytes: int = int(MAX_REPLY_BYTES.maximum)
+    max_connections: int = int(MAX_CONNECTIONS.maximum)
+    api: Api = "chat"
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    think_tags: ThinkTags = "auto"
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
+    trust_proxy_env: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)  # sent as they are, e.g. an organisation's name
+
+    def __post_init__(self) -> None:
+        given: object = self.api_key
+        if isinstance(given, str):  # so that a key written as plain text is not shown either
+            object.__setattr__(self, "api_key", Secret(given.strip()))
+        key = self.api_key.reveal()
+        if not key.isascii() or any(not letter.isprintable() or letter == " " for letter in key):
+            raise LLMConfigError("the API key has blanks, control or non-ASCII characters in it; copy it again")
+        parse_base_url(self.base_url)
+        object.__setattr__(self, "base_url", self.base_url.rstrip("/"))
+        if self.api not in _APIS:
+            raise LLMConfigError(f"api must be one of {', '.join(_APIS)}, not {self.api!r}")
+        if not self.model:
+            raise LLMConfigError("no model is named; set LLM_MODEL or pass model=...")
+        _check_temperature("default_temperature", self.default_temperature)
+        for name in ("default_max_tokens", "context_limit", "max_reply_bytes", "max_connections"):
+            _check_positive(name, getattr(self, name))
+        _check_positive("timeout_s", self.timeout_s)
+        for name, value in self.headers.items():
+            if not (name + value).isascii() or not (name + value).isprintable() or ":" in name or " " in name:
+                raise LLMConfigError(f"the extra header {name!r} is not a header")
+
+    @property
+    def host(self) -> str:
+        """The endpoint's host."""
+        return urlsplit(self.base_url).hostname or ""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the endpoint is on this machine, so that no key is needed."""
+        return is_loopback(self.host)
+
+
+@dataclass(frozen=True, slots=True)
+class CallConfig:
+    """How one purpose asks: what is None comes from the `ModelConfig`."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+    structured: bool = False
+    max_retries: int = 2  # of a reply that can't be read; broken connections are RetryingTransport's
+    retry_temperature_bump: float = 0.1
+    timeout_s: float | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
+
+    def __post_init__(self) -> None:
+        _check_temperature("temperature", self.temperature)
+        if self.max_tokens is not None:
+            _check_positive("max_tokens", self.max_tokens)
+        if self.timeout_s is not None:
+            _check_positive("timeout_s", self.timeout_s)
+        if self.max_retries < 0:
+            raise LLMConfigError(f"max_retries must be 0 or more, not {self.max_retries}")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveCall:
+    """What is really sent: the outcome of `merge`."""
+
+    temperature: float | None
+    max_tokens: int
+    timeout_s: float
+    structured: bool = False
+    max_retries: int = 2
+    retry_temperature_bump: float = 0.1
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def temperature_for(self, attempt: int) -> float | None:
+        """The temperature of the n-th attempt (the first is 1): each retry is a little bolder."""
+        if self.temperature is None:
+            return None
+        return self.temperature + self.retry_temperature_bump * (attempt - 1)
+
+
+def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
+    """Fill what a call leaves open from the model's defaults."""
+    call = call or CallConfig()
+    return EffectiveCall(
+        temperature=config.default_temperature if call.temperature is None else call.temperature,
+        max_tokens=config.default_max_tokens if call.max_tokens is None else call.max_tokens,
+        timeout_s=config.timeout_s if call.timeout_s is None else call.timeout_s,
+        structured=call.structured,
+        max_retries=call.max_retries,
+        retry_temperature_bump=call.retry_temperature_bump,
+        stop=call.stop,
+        seed=call.seed,
+        extra=call.extra,
+    )
+
+
+# Budgets include the thinking, which many models take from max_tokens before they answer.
+NARRATOR = CallConfig(temperature=1.0, max_tokens=2000, structured=True)
+CHARACTER = CallConfig(temperature=1.0, max_tokens=1500)
+MEMORY_UPDATE = CallConfig(temperature=0.3, max_tokens=1500, structured=True)
+GAME_STATE = CallConfig(temperature=0.2, max_tokens=800, structured=True)
+SUMMARIZER = CallConfig(temperature=0.3, max_tokens=1000)
+
+
+def load_model_config(
+    *,
+    base_url: str | None = None,
+    api_key: str | Secret | None = None,
+    model: str | None = None,
+    env: Mapping[str, str] | None = None,
+    dotenv_path: str | Path | None = None,
+    **settings: Any,
+) -> ModelConfig:
+    """Read a config: arguments first, then the environment, then the nearest `.env`, which is read and never loaded.
+
+    `LLM_BASE_URL`, `LLM_API_KEY`, `LLM_MODEL` and `LLM_API` are looked up; a known provider's own variable
+    (`OPENAI_API_KEY` and the like) stands in for the key at that provider's address only. Further settings are fields
+    of `ModelConfig`. A loopback endpoint needs no key.
+    """
+    environment = os.environ if env is None else env
+    from_file = _read_dotenv(dotenv_path)
+
+    def look_up(name: str) -> str | None:
+        return environment.get(name, "").strip() or (from_file.get(name) or "").strip() or None
+
+    api = settings.setdefault("api", look_up("LLM_API") or "chat")
+    default_url = "https://api.anthropic.com/v1" if api == "anthropic" else DEFAULT_BASE_URL
+    url = base_url or look_up("LLM_BASE_URL") or default_url
+    host = parse_base_url(url).hostname or ""
+    own_name = _PROVIDER_KEYS.get(host)
+    key: str | Secret | None = api_key or look_up("LLM_API_KEY") or (look_up(own_name) if own_name else None)
+    if not key and not is_loopback(host):
+        names = f"LLM_API_KEY (or {own_name})" if own_name else "LLM_API_KEY"
+        raise LLMConfigError(
+            f"no API key for {host}: set {names} in the environment or in a .env file, or pass api_key=...; "
+            "an endpoint on this machine (LLM_BASE_URL=http://127.0.0.1:...) needs none"
+        )
+    secret = key if isinstance(key, Secret) else Secret((key or "").strip())
+    try:
+        return ModelConfig(
+            base_url=url, api_key=secret, model=model or look_up("LLM_MODEL") or DEFAULT_MODEL, **settings
+        )
+    except TypeError as exc:
+        raise LLMConfigError(f"an unknown setting was given: {exc}") from exc
+
+
+def _read_dotenv(path: str | Path | None) -> dict[str, str | None]:
+    from dotenv import dotenv_values, find_dotenv  # noqa: PLC0415 - keeps the package's import light
+
+    found = str(path) if path is not None else find_dotenv(usecwd=True)
+    return dotenv_values(found, interpolate=False) if found else {}

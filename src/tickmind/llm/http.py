@@ -1,0 +1,390 @@
+"""The pooled HTTP client under the transports: one total deadline, a cap on the decoded size, no redirects, no retries.
+
+It posts JSON to one endpoint and reads the reply whole or as an event stream. Everything that goes wrong is an
+`LLMError`; bodies of error replies are masked, then shortened.
+"""
+
+import asyncio
+import zlib
+from collections import deque
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol
+
+from tickmind.base import Clock, Limit, Secret, SystemClock
+from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
+from tickmind.llm.dialing import Dialer
+from tickmind.llm.errors import (
+    LLMConfigError,
+    LLMConnectionError,
+    LLMDeadlineError,
+    LLMError,
+    LLMReplyTooLargeError,
+    LLMResponseError,
+)
+from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, ResponseParser
+from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.pacing import pace, pacer_for
+from tickmind.llm.retry_after import parse_retry_after
+from tickmind.llm.safety import check_endpoint
+from tickmind.llm.sse import SseDecoder
+
+KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s; reusing one just then loses a request
+MAX_DIALS = 16  # connections being opened at once, so that a thousand calls don't stall the loop
+MAX_ERROR_BODY_BYTES = 64 * 1024  # how much of an error reply is read
+_DONE = b"[DONE]"
+
+Headers = Mapping[str, str | Secret]
+
+
+class HttpClient:
+    """Posts to one endpoint. It belongs to the event loop that first uses it; close it with `aclose`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        max_reply_bytes: Limit = MAX_REPLY_BYTES,
+        max_connections: Limit = MAX_CONNECTIONS,
+        trust_proxy_env: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        endpoint = parse_base_url(base_url)
+        self.host = endpoint.hostname or ""
+        self.max_reply_bytes = max_reply_bytes
+        self.clock = clock or SystemClock()
+        self.dialer = Dialer(endpoint, trust_proxy_env=trust_proxy_env)
+        self.origin = f"{endpoint.scheme}://{self.dialer.authority}"
+        self._path = endpoint.path.rstrip("/")
+        self._buffer = memoryview(bytearray(READ_BUFFER_BYTES))
+        self._idle: deque[Connection] = deque()  # oldest first
+        self._busy: set[Connection] = set()
+        self._free = asyncio.Semaphore(int(max_connections.maximum))
+        self._dials = asyncio.Semaphore(MAX_DIALS)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._sweep: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> bytes:
+        """Post and read the whole reply; the timeout is for all of it."""
+        exchange = Exchange(self, self._request(path, headers, body), timeout_s)
+        try:
+            await exchange.open()
+            return await exchange.read_all()
+        finally:
+            exchange.close()
+
+    def stream(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> "EventStream":
+        """Post and read the reply as events; leaving the context ends the request."""
+        return EventStream(Exchange(self, self._request(path, headers, body), timeout_s))
+
+    def statistics(self) -> dict[str, int]:
+        """Connections in use and idle."""
+        return {"busy": len(self._busy), "idle": len(self._idle)}
+
+    async def aclose(self) -> None:
+        """Close all connections; calls that are under way fail."""
+        self._closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        connections = [*self._idle, *self._busy]
+        self._idle.clear()
+        for connection in connections:
+            connection.abort()
+        if connections:
+            await asyncio.sleep(0)  # lets the loop drop the sockets
+
+    async def acquire(self, deadline_s: float) -> Connection:
+        """An open connection for one exchange, before the loop's time reaches the deadline."""
+        loop = self._enter_loop()
+        if not self._free.locked() and (connection := self._take_idle(loop.time())):
+            await self._free.acquire()  # does not wait
+            self._busy.add(connection)
+            return connection
+        async with asyncio.timeout_at(deadline_s):
+            await self._free.acquire()
+            try:
+                connection = self._take_idle(loop.time()) or await self._dial()
+            except BaseException:
+                self._free.release()
+                raise
+        self._busy.add(connection)
+        return connection
+
+    def release(self, connection: Connection, parser: ResponseParser | None, *, ended: bool) -> None:
+        """Give a connection back; it is kept if the reply was read to its end."""
+        self._busy.discard(connection)
+        self._free.release()
+        keep = parser is not None and (parser.reusable or (ended and parser.keep_alive and not parser.done))
+        if self._closed or connection.closed or not keep or self._loop is None:
+            connection.abort()
+            return
+        connection.tail = parser
+        connection.idle_since = self._loop.time()
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
+
+    def _enter_loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.get_running_loop()
+        if self._closed:
+            raise LLMConfigError("this client is closed; make a new one")
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise LLMConfigError(
+                "this client was used in another event loop; make one for each loop, or use SyncModelClient in threads"
+            )
+        return loop
+
+    def _take_idle(self, now: float) -> Connection | None:
+        idle = self._idle
+        for _ in range(len(idle)):
+            connection = idle.pop()
+            if connection.closed or now - connection.idle_since > KEEP_ALIVE_S:
+                connection.abort()
+            elif connection.is_clean:
+                connection.tail = None
+                return connection
+            elif connection.tail is not None and not connection.tail.done:
+                idle.appendleft(connection)  # the end of its last reply is still to come
+            else:
+                connection.abort()
+        return None
+
+    async def _dial(self) -> Connection:
+        async with self._dials:
+            await pace()
+            pacer = pacer_for(asyncio.get_running_loop())
+            return await self.dialer.dial(lambda: Connection(self._buffer, pacer))
+
+    def _drop_old(self) -> None:
+        self._sweep = None
+        if self._loop is None:
+            return
+        now = self._loop.time()
+        while self._idle and (self._idle[0].closed or now - self._idle[0].idle_since >= KEEP_ALIVE_S - 0.05):
+            self._idle.popleft().abort()
+        if self._idle:
+            self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
+
+    def _request(self, path: str, headers: Headers, body: bytes) -> bytes:
+        dialer = self.dialer
+        lines = [
+            f"POST {dialer.target_prefix}{self._path}{path} HTTP/1.1",
+            f"Host: {dialer.authority}",
+            f"Content-Length: {len(body)}",
+            "Content-Type: application/json",
+            "Accept-Encoding: identity",
+            "User-Agent: tickmind",
+        ]
+        for name, value in headers.items():
+            lines.append(f"{name}: {value.reveal() if isinstance(value, Secret) else value}")
+        if dialer.proxy_authorization:
+            lines.append(f"Proxy-Authorization: Basic {dialer.proxy_authorization.reveal()}")
+        return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
+
+
+class Exchange:
+    """One request and its reply. `open` sends it and reads the headers; `read` gives the decoded body in pieces."""
+
+    __slots__ = (
+        "_client",
+        "_connection",
+        "_decoder",
+        "_parser",
+        "_pieces",
+        "_read_bytes",
+        "_request",
+        "_timeout_s",
+        "_timer",
+        "ended",
+    )
+
+    def __init__(self, client: HttpClient, request: bytes, timeout_s: float) -> None:
+        self._client = client
+        self._request = request
+        self._timeout_s = timeout_s
+        self._connection: Connection | None = None
+        self._parser = ResponseParser()
+        self._pieces: list[bytes] = []  # of the body, that came with the headers
+        self._decoder: _Inflater | None = None
+        self._read_bytes = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self.ended = False  # the reader has all that it wants, though the body's end may still be to come
+
+    @property
+    def content_type(self) -> str:
+        """What the reply is, without parameters."""
+        return self._parser.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    async def open(self) -> None:
+        """Send the request and read the headers; raises for any status but success."""
+        client = self._client
+        check_endpoint(client.host)
+        loop = asyncio.get_running_loop()
+        deadline_s = loop.time() + self._timeout_s
+        try:
+            connection = await client.acquire(deadline_s)
+        except (OSError, HttpFormatError) as exc:
+            raise self._failed(exc) from exc
+        self._connection = connection
+        self._timer = loop.call_at(deadline_s, connection.expire)
+        connection.write(self._request)
+        self._request = b""
+        while not self._parser.status:
+            self._pieces = await self._receive()
+        if not 200 <= self._parser.status < 300:
+            raise await self._status_error()
+        coding = self._parser.headers.get("content-encoding", "identity").lower()
+        if coding != "identity":
+            self._decoder = _Inflater(coding)
+
+    async def read(self) -> bytes:
+        """The next decoded bytes of the body; nothing at its end."""
+        while True:
+            pieces, self._pieces = self._pieces, []
+            if not pieces:
+                if self._parser.done:
+                    return b""
+                pieces = await self._receive()
+            data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            if self._decoder is not None and data:
+                data = self._decoder.decode(data, room=int(self._client.max_reply_bytes.maximum) - self._read_bytes)
+            if data:
+                self._read_bytes += len(data)
+                if self._read_bytes > self._client.max_reply_bytes.maximum:
+                    raise self._too_large()
+                return data
+
+    async def read_all(self) -> bytes:
+        """The whole decoded body."""
+        length = self._parser.headers.get("content-length", "")
+        if self._decoder is None and length.isdigit() and not self._client.max_reply_bytes.allows(int(length)):
+            raise self._too_large()
+        body = await self.read()
+        if self._parser.done and not self._pieces:
+            return body
+        parts = [body]
+        while part := await self.read():
+            parts.append(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Give the connection back, or drop it if the reply was not read to its end."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._client.release(connection, self._parser, ended=self.ended)
+
+    async def _receive(self) -> list[bytes]:
+        if self._connection is None:
+            raise LLMConnectionError("the exchange is closed")
+        try:
+            data = await self._connection.read()
+            if data:
+                return self._parser.feed(data)
+            self._parser.end()
+        except (OSError, HttpFormatError) as exc:
+            raise self._failed(exc) from exc
+        return []
+
+    def _failed(self, exc: Exception) -> LLMError:
+        origin = self._client.origin
+        if isinstance(exc, TimeoutError):
+            return LLMDeadlineError(f"{origin} did not finish within {self._timeout_s:g} s; raise timeout_s if it may")
+        if self._connection is None:
+            return LLMConnectionError(f"can't reach {origin}: {exc}; check LLM_BASE_URL and that the server runs")
+        if isinstance(exc, HttpFormatError) and not isinstance(exc, HttpCutError):
+            return LLMResponseError(f"{origin}: {exc}")
+        return LLMConnectionError(f"the connection to {origin} broke: {exc}")
+
+    def _too_large(self) -> LLMError:
+        limit = self._client.max_reply_bytes
+        return LLMReplyTooLargeError(
+            f"the reply of {self._client.origin} is over the limit of {limit.maximum:,} bytes when decoded; "
+            "raise max_reply_bytes if that is expected"
+        )
+
+    async def _status_error(self) -> LLMError:
+        status, headers = self._parser.status, self._parser.headers
+        body = b""
+        try:
+            coding = headers.get("content-encoding", "identity").lower()
+            self._decoder = _Inflater(coding) if coding != "identity" else None
+            while len(body) < MAX_ERROR_BODY_BYTES and (part := await self.read()):
+                body += part
+        except LLMError as exc:  # the status says enough, and the body was only to explain it
+            body = body or str(exc).encode()
+        wait_s = parse_retry_after(headers, now_wall_s=self._client.clock.wall())
+        return error_from_reply(self._client.origin, status, body, headers=headers, retry_after_s=wait_s)
+
+
+class EventStream:
+    """The reply as events: `async with` opens it, `next_events` gives the data of one or more events at a time."""
+
+    __slots__ = ("_exchange", "_finished", "_sse")
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._sse: SseDecoder | None = None
+        self._finished = False
+
+    async def __aenter__(self) -> "EventStream":
+        try:
+            await self._exchange.open()
+        except BaseException:
+            self._exchange.close()
+            raise
+        if self._exchange.content_type != "application/json":  # else the endpoint does not stream: one event
+            self._sse = SseDecoder()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exchange.close()
+
+    async def next_events(self) -> list[bytes]:
+        """The data of the next events, at least one; none at the end of the stream."""
+        if self._finished:
+            return []
+        if self._sse is None:
+            self._finished = True
+            body = await self._exchange.read_all()
+            return [body] if body else []
+        while True:
+            data = await self._exchange.read()
+            events = self._sse.feed(data) if data else self._sse.finish()
+            if events and events[-1] == _DONE:
+                self._finished = self._exchange.ended = True
+                return events[:-1]
+            if not data:
+                self._finished = True
+                return events
+            if events:
+                return events
+
+
+class _Inflate(Protocol):
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
+
+
+class _Inflater:
+    """Decompresses what an endpoint compressed unasked, never more than there is room for."""
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, coding: str) -> None:
+        if coding not in {"gzip", "x-gzip", "deflate"}:
+            raise LLMResponseError("the endpoint compressed its reply in a way that was not asked for")
+        self._stream: _Inflate = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
+
+    def decode(self, data: bytes, *, room: int) -> bytes:
+        try:
+            return self._stream.decompress(data, max_length=room + 1)
+        except zlib.error as exc:
+            raise LLMResponseError("the endpoint's compressed reply is damaged") from exc

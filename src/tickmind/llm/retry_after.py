@@ -1,0 +1,35 @@
+"""How long an endpoint asks us to wait, in all the ways that they say it."""
+
+import math
+from collections.abc import Mapping
+from datetime import UTC
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
+    """Seconds to wait from `retry-after-ms` or `retry-after` (seconds or an HTTP date); None if it says nothing usable.
+
+    Header names are lower-case.
+    """
+    millis = _seconds(headers.get("retry-after-ms", ""))
+    if millis is not None:
+        return millis / 1000
+    text = headers.get("retry-after", "").strip()
+    seconds = _seconds(text)
+    if seconds is not None or not text:
+        return seconds
+    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - heavy, and seldom needed
+
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    when = date if date.tzinfo is not None else date.replace(tzinfo=UTC)
+    return max(0.0, when.timestamp() - now_wall_s)
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None

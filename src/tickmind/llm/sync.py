@@ -1,0 +1,233 @@
+"""The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from types import TracebackType
+from typing import Any, TypeVar
+
+from tickmind.base import Clock
+from tickmind.llm.client import MessagesLike, ModelClient
+from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig
+from tickmind.llm.errors import LLMCancelledError, LLMConfigError
+from tickmind.llm.prices import PRICES, Price, UsageMeter
+from tickmind.llm.results import LLMResult, StreamChunk
+from tickmind.llm.streams import ModelStream
+from tickmind.llm.transport import OutputSpec, ToolChoice, ToolSpec, Transport
+
+T = TypeVar("T")
+
+
+class BackgroundLoop:
+    """An event loop in a thread of its own, for blocking faces of async things."""
+
+    def __init__(self, name: str = "tickmind-llm") -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Start work on the loop."""
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise LLMConfigError("this client is closed; make a new one")
+            if threading.current_thread() is self._thread:
+                work.close()
+                raise LLMConfigError("a blocking call inside its own event loop would wait for ever; use ModelClient")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
+        future = self.submit(work)
+        try:
+            return future.result()
+        except CancelledError:
+            raise LLMCancelledError("the call was cancelled because its client was closed") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        """Cancel what is under way and end the thread."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        finally:
+            self._loop.close()
+
+
+class SyncModelClient:
+    """One model at one endpoint, for code without an event loop. Any number of threads may share it."""
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        transport: Transport | None = None,
+        *,
+        clock: Clock | None = None,
+        prices: Mapping[str, Price] = PRICES,
+        meter: UsageMeter | None = None,
+    ) -> None:
+        self._client = ModelClient(config, transport, clock=clock, prices=prices, meter=meter)
+        self._background = BackgroundLoop()
+
+    def __enter__(self) -> "SyncModelClient":
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Sync{self._client!r}"
+
+    @property
+    def config(self) -> ModelConfig:
+        """What this client was made with."""
+        return self._client.config
+
+    @property
+    def async_client(self) -> ModelClient:
+        """The client underneath, for coroutines that are handed to `run`."""
+        return self._client
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do any async work with `async_client` and wait for it."""
+        return self._background.run(work)
+
+    def close(self) -> None:
+        """Give back the connections and end the background loop; calls that are under way are cancelled."""
+        try:
+            self._background.run(self._client.aclose())
+        except LLMConfigError:
+            return  # closed before
+        self._background.close()
+
+    def complete(
+        self,
+        messages: MessagesLike,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        output: OutputSpec | None = None,
+        model: str | None = None,
+    ) -> LLMResult:
+        """Ask and wait for the whole reply, thinking separated."""
+        return self._background.run(
+            self._client.complete(
+                messages,
+                call,
+                tools=tools,
+                tool_choice=tool_choice,
+                parallel_tool_calls=parallel_tool_calls,
+                output=output,
+                model=model,
+            )
+        )
+
+    def stream(
+        self,
+        messages: MessagesLike,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        tools: Sequence[ToolSpec] = (),
+        tool_choice: ToolChoice = "auto",
+        parallel_tool_calls: bool = True,
+        output: OutputSpec | None = None,
+        model: str | None = None,
+    ) -> "SyncModelStream":
+        """Ask and read the reply as it comes: `with client.stream(...) as stream: for chunk in stream`."""
+        stream = self._client.stream(
+            messages,
+            call,
+            tools=tools,
+            tool_choice=tool_choice,
+            parallel_tool_calls=parallel_tool_calls,
+            output=output,
+            model=model,
+        )
+        return SyncModelStream(stream, self._background)
+
+
+class SyncModelStream(Iterator[StreamChunk]):
+    """A reply as it comes, for code without an event loop. It is read by one thread."""
+
+    def __init__(self, stream: ModelStream, background: BackgroundLoop) -> None:
+        self._stream = stream
+        self._background = background
+        self._chunks: queue.SimpleQueue[StreamChunk | None] = queue.SimpleQueue()  # None: no more
+        self._pump: Future[LLMResult] | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._ended = False
+
+    def __enter__(self) -> "SyncModelStream":
+        self._pump = self._background.submit(self._read())
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended = True
+        if self._pump is not None and not self._pump.done():
+            self._background.run(self._stop())
+
+    def __next__(self) -> StreamChunk:
+        if self._pump is None:
+            raise LLMConfigError("open the stream with 'with' before you read it")
+        chunk = None if self._ended else self._chunks.get()
+        if chunk is None:
+            if not self._ended:
+                self._ended = True
+                _ = self.result  # raises what went wrong
+            raise StopIteration
+        return chunk
+
+    @property
+    def result(self) -> LLMResult:
+        """The whole reply: inside the block it waits for the end, after it there is what came."""
+        if self._pump is None:
+            raise LLMConfigError("open the stream with 'with' before you ask for its result")
+        try:
+            return self._pump.result()
+        except CancelledError:
+            raise LLMCancelledError("the stream was cancelled because its client was closed") from None
+
+    async def _read(self) -> LLMResult:
+        self._task = asyncio.current_task()
+        try:
+            async with self._stream as stream:
+                async for chunk in stream:
+                    self._chunks.put(chunk)
+        except asyncio.CancelledError:
+            if not self._ended:  # else the caller left early, and the result is what came so far
+                raise
+        finally:
+            self._chunks.put(None)
+        return await self._stream.result
+
+    async def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])

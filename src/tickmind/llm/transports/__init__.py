@@ -1,0 +1,19 @@
+"""Who carries a request: one transport for each wire form, and wrappers around any of them."""
+
+from tickmind.llm.config import ModelConfig
+from tickmind.llm.transport import Transport
+
+
+def make_transport(config: ModelConfig) -> Transport:
+    """The transport for a config's wire form, over our own HTTP client."""
+    if config.api == "responses":
+        from tickmind.llm.transports.responses import ResponsesTransport  # noqa: PLC0415 - only what is used is loaded
+
+        return ResponsesTransport(config)
+    if config.api == "anthropic":
+        from tickmind.llm.transports.anthropic import AnthropicTransport  # noqa: PLC0415 - only what is used is loaded
+
+        return AnthropicTransport(config)
+    from tickmind.llm.transports.chat import ChatTransport  # noqa: PLC0415 - only what is used is loaded
+
+    return ChatTransport(config)

@@ -1,0 +1,126 @@
+"""Carries requests through a caller's own `AsyncOpenAI`, for those who have one set up (extra `openai`).
+
+Its retries are switched off, because retries have one owner, and the total deadline is kept here, because the SDK's
+timeout is for each read. Redirects, proxies and the size of replies stay as that client is set up.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from tickmind.base import SystemClock
+from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
+from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.retry_after import parse_retry_after
+from tickmind.llm.safety import check_endpoint
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece
+from tickmind.llm.transports.chat import ChatForm
+from tickmind.llm.transports.wire import Json
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_SDK_FIELDS = frozenset(
+    {
+        "max_completion_tokens", "max_tokens", "messages", "model", "parallel_tool_calls", "response_format", "seed",
+        "stop", "stream", "stream_options", "temperature", "tool_choice", "tools",
+    }
+)  # fmt: skip
+
+
+class OpenAITransport:
+    """Wraps a configured `AsyncOpenAI`. The client stays the caller's: `aclose` leaves it open."""
+
+    def __init__(
+        self,
+        client: "AsyncOpenAI",
+        *,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+        max_tokens_field: str | None = None,
+    ) -> None:
+        self._client = client.with_options(max_retries=0)
+        self._capabilities = capabilities
+        self._host = urlsplit(str(client.base_url)).hostname or ""
+        field = max_tokens_field or ("max_completion_tokens" if self._host == "api.openai.com" else "max_tokens")
+        self._form = ChatForm(capabilities, max_tokens_field=field)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the endpoint can do, as given."""
+        return self._capabilities
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Send it and wait for the whole reply."""
+        check_endpoint(self._host)
+        create: Any = self._client.chat.completions.create
+        try:
+            async with asyncio.timeout(timeout_s):
+                reply = await create(**_arguments(self._form.encode(request, stream=False)), timeout=timeout_s)
+        except Exception as exc:
+            raise _translated(exc, timeout_s) from exc
+        return self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
+        """Send it and read the reply as it comes."""
+        check_endpoint(self._host)
+        create: Any = self._client.chat.completions.create
+        deadline_s = asyncio.get_running_loop().time() + timeout_s
+        try:
+            async with asyncio.timeout_at(deadline_s):
+                events = await create(**_arguments(self._form.encode(request, stream=True)), timeout=timeout_s)
+        except Exception as exc:
+            raise _translated(exc, timeout_s) from exc
+        pieces = self._pieces(events, request, deadline_s, timeout_s)
+        try:
+            yield pieces
+        finally:
+            await pieces.aclose()
+            await events.close()
+
+    async def aclose(self) -> None:
+        """The client belongs to the caller, who closes it."""
+
+    async def _pieces(self, events: Any, request: ModelRequest, deadline_s: float, timeout_s: float) -> Any:
+        decoder = self._form.decoder(request)
+        reader = events.__aiter__()
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline_s):
+                    event = await reader.__anext__()
+            except StopAsyncIteration:
+                break
+            except Exception as exc:
+                raise _translated(exc, timeout_s) from exc
+            piece = decoder.decode(orjson.dumps(event.model_dump(mode="json", exclude_unset=True)))
+            if piece is not None:
+                yield piece
+        last = decoder.finish()
+        if last is not None:
+            yield last
+
+
+def _arguments(body: Json) -> dict[str, Any]:
+    """The body as the SDK's arguments; fields that it does not know travel as extra ones."""
+    known = {name: value for name, value in body.items() if name in _SDK_FIELDS}
+    extra = {name: value for name, value in body.items() if name not in _SDK_FIELDS}
+    return {**known, "extra_body": extra} if extra else known
+
+
+def _translated(exc: Exception, timeout_s: float) -> Exception:
+    import openai  # noqa: PLC0415 - an optional extra; whoever gets here has it
+
+    if isinstance(exc, TimeoutError | openai.APITimeoutError):
+        return LLMDeadlineError(f"the endpoint did not finish within {timeout_s:g} s; raise timeout_s if it may")
+    if isinstance(exc, openai.APIStatusError):
+        headers = {name.lower(): value for name, value in exc.response.headers.items()}
+        wait_s = parse_retry_after(headers, now_wall_s=SystemClock().wall())
+        body = exc.response.content if exc.response.is_stream_consumed else str(exc.message).encode()
+        return error_from_reply("the endpoint", exc.status_code, body, headers=headers, retry_after_s=wait_s)
+    if isinstance(exc, openai.APIError):
+        return LLMConnectionError(f"the connection to the endpoint failed: {exc.message}")
+    return exc if isinstance(exc, LLMError) else LLMConnectionError(f"the connection to the endpoint failed: {exc}")

@@ -1,0 +1,263 @@
+"""What the wire forms share: reading loosely typed JSON safely, and the transport that carries any of them.
+
+A wire form is pure: it encodes a request, decodes a whole reply, and makes a decoder for the events of a stream.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Protocol
+
+import orjson
+
+from tickmind.base import Limit, Secret
+from tickmind.llm.config import ModelConfig
+from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
+from tickmind.llm.http import EventStream, HttpClient
+from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta
+
+Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
+
+
+class EventDecoder(Protocol):
+    """Turns the events of one stream into pieces; it may remember earlier ones."""
+
+    def decode(self, data: bytes) -> StreamPiece | None:
+        """Read one event; None if it says nothing of interest."""
+        ...
+
+    def finish(self) -> StreamPiece | None:
+        """Whatever is known only at the end."""
+        ...
+
+
+class WireForm(Protocol):
+    """A provider's way of writing requests and replies."""
+
+    path: str
+
+    def headers(self, key: Secret) -> dict[str, str | Secret]:
+        """How the key is shown."""
+        ...
+
+    def encode(self, request: ModelRequest, *, stream: bool) -> Json:
+        """The request's body."""
+        ...
+
+    def decode(self, data: bytes, request: ModelRequest) -> ModelReply:
+        """Read a whole reply."""
+        ...
+
+    def decoder(self, request: ModelRequest) -> EventDecoder:
+        """A decoder for one stream."""
+        ...
+
+
+class WireTransport:
+    """Carries requests in one wire form over our own HTTP client."""
+
+    def __init__(self, config: ModelConfig, form: WireForm, *, http: HttpClient | None = None) -> None:
+        self._form = form
+        self._capabilities = config.capabilities
+        self._headers: dict[str, str | Secret] = {**form.headers(config.api_key), **config.headers}
+        self._http = http or HttpClient(
+            config.base_url,
+            max_reply_bytes=Limit("size of a model's decoded reply", config.max_reply_bytes, "bytes"),
+            max_connections=Limit("number of connections to one endpoint", config.max_connections),
+            trust_proxy_env=config.trust_proxy_env,
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the endpoint can do, as configured."""
+        return self._capabilities
+
+    @property
+    def http(self) -> HttpClient:
+        """The connections underneath."""
+        return self._http
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Send it and wait for the whole reply."""
+        body = dump_body(self._form.encode(request, stream=False))
+        data = await self._http.post(self._form.path, self._headers, body, timeout_s=timeout_s)
+        return self._form.decode(data, request)
+
+    def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
+        """Send it and read the reply as it comes."""
+        return PieceStream(self, request, timeout_s, self._form.decoder(request))
+
+    async def open_events(self, request: ModelRequest, timeout_s: float) -> EventStream:
+        """Send a request for a stream; gives the open stream of events."""
+        body = dump_body(self._form.encode(request, stream=True))
+        return await self._http.stream(self._form.path, self._headers, body, timeout_s=timeout_s).__aenter__()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+
+class PieceStream(AsyncIterator[StreamPiece]):
+    """A streamed reply as pieces; a context and an iterator at once."""
+
+    __slots__ = ("_decode", "_decoder", "_events", "_finished", "_request", "_timeout_s", "_transport", "_waiting")
+
+    def __init__(
+        self, transport: WireTransport, request: ModelRequest, timeout_s: float, decoder: EventDecoder
+    ) -> None:
+        self._transport = transport
+        self._request = request
+        self._timeout_s = timeout_s
+        self._events: EventStream | None = None
+        self._decoder = decoder
+        self._decode = decoder.decode
+        self._waiting: Iterable[bytes] = iter(())
+        self._finished = False
+
+    async def __aenter__(self) -> "PieceStream":
+        self._events = await self._transport.open_events(self._request, self._timeout_s)
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._events is not None:
+            await self._events.__aexit__(exc_type, exc, trace)
+
+    async def __anext__(self) -> StreamPiece:
+        while True:
+            for data in self._waiting:
+                piece = self._decode(data)
+                if piece is not None:
+                    return piece
+            if self._finished or self._events is None:
+                raise StopAsyncIteration
+            events = await self._events.next_events()
+            if events:
+                self._waiting = iter(events)
+                continue
+            self._finished = True
+            piece = self._decoder.finish()
+            if piece is not None:
+                return piece
+
+
+def dump_body(body: Json) -> bytes:
+    """Write a request's body; what JSON can't hold is the caller's to mend."""
+    try:
+        return orjson.dumps(body, default=_as_plain)
+    except TypeError as exc:
+        raise LLMConfigError(f"the request can't be written as JSON ({exc}); check schemas and extra fields") from exc
+
+
+def _as_plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def parse_object(data: bytes) -> Json:
+    """Read a JSON object; anything else is an error that says so without showing it."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise LLMResponseError("the endpoint's reply is not JSON; is this the address of a model endpoint?") from None
+    if type(value) is not dict:
+        raise LLMResponseError("the endpoint's reply is not a JSON object")
+    return value
+
+
+def as_object(value: Any) -> Json:
+    """An object, or an empty one where something else stands."""
+    return value if type(value) is dict else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """A list, or an empty one where something else stands."""
+    return value if type(value) is list else []
+
+
+def as_text(value: Any) -> str:
+    """A text, or an empty one where something else stands."""
+    return value if type(value) is str else ""
+
+
+def as_count(value: Any) -> int | None:
+    """A number of tokens, or None."""
+    return value if type(value) is int and value >= 0 else None
+
+
+def embedded_error(event: Json) -> LLMError:
+    """The error for a reply with an `error` in place of an answer, though its status was success."""
+    error = as_object(event.get("error"))
+    code = error.get("code", error.get("status"))
+    kind = as_text(error.get("type")) + as_text(code)
+    status = code if type(code) is int and 400 <= code < 600 else 200
+    if "rate_limit" in kind:
+        status = 429
+    elif "overloaded" in kind:
+        status = 529
+    return error_from_reply("the endpoint", status, orjson.dumps(event))
+
+
+def valid_arguments(arguments: str) -> Json:
+    """A tool call's arguments as an object; what is not JSON goes back as a text in one, for the turn must be sent."""
+    try:
+        value = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
+        value = None
+    return value if type(value) is dict else {"invalid_json": arguments}
+
+
+def arguments_text(value: Any) -> str:
+    """Arguments as JSON text, whether the endpoint wrote them as text or as an object."""
+    if type(value) is str:
+        return value
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def is_strict_schema(schema: Any, *, depth: int = 0) -> bool:
+    """Tell whether a schema meets the rules of strict decoding: closed objects, every property required."""
+    if type(schema) is not dict or depth > 16:
+        return depth <= 16
+    if schema.get("type") == "object" or "properties" in schema:
+        properties = as_object(schema.get("properties"))
+        if schema.get("additionalProperties") is not False or set(as_list(schema.get("required"))) != set(properties):
+            return False
+    nested: list[Any] = []
+    for value in schema.values():
+        nested += value.values() if type(value) is dict else value if type(value) is list else ()
+        nested.append(value)
+    return all(is_strict_schema(item, depth=depth + 1) for item in nested if type(item) is dict)
+
+
+def piece_of(reply: ModelReply) -> StreamPiece:
+    """A whole reply as one piece, from endpoints that don't stream though asked to."""
+    return StreamPiece(
+        content=reply.content,
+        thinking="".join(block.text for block in reply.thinking),
+        tool_calls=tuple(
+            ToolCallDelta(index, call.id, call.name, call.arguments) for index, call in enumerate(reply.tool_calls)
+        ),
+        finish_reason=reply.finish_reason or None,
+        usage=reply.usage,
+        block=reply.thinking[0] if reply.thinking else None,
+        model=reply.model,
+        id=reply.id,
+    )
+
+
+def blocks_for(blocks: Iterable[ThinkingBlock], wire: str) -> list[ThinkingBlock]:
+    """Those blocks that came through this wire form."""
+    return [block for block in blocks if block.wire.partition("/")[0] == wire]
+
+
+def named_call(id_: str, name: str, arguments: str, index: int) -> ToolCall:
+    """A tool call with an id and arguments, though the endpoint left them out."""
+    return ToolCall(id_ or f"call_{index}", name, arguments or "{}")
+
+
+def merged(body: Json, extra: Mapping[str, Any]) -> Json:
+    """The body with the caller's own fields for this provider; theirs win."""
+    return {**body, **extra} if extra else body
