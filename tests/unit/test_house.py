@@ -27,9 +27,9 @@ PACKAGES = sorted(
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
-# Imports each module in a process of its own, forked from one that has imported nothing.
+# Imports each module in a process of its own, forked from one that has imported nothing but what everybody needs.
 IMPORT_EACH = """
-import json, os, sys, traceback
+import base64, dataclasses, difflib, hashlib, json, logging, os, random, secrets, sys, traceback, typing
 for name in sys.argv[1:]:
     if os.fork() == 0:
         try:
@@ -43,10 +43,11 @@ for name in sys.argv[1:]:
 """
 
 
-def import_each(names):
+@pytest.fixture(scope="module")
+def imported():
     """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT_EACH, *names],
+        [sys.executable, "-c", IMPORT_EACH, *MODULES],
         env={"PYTHONPATH": str(SRC)},
         capture_output=True,
         text=True,
@@ -60,17 +61,17 @@ def import_each(names):
     return found
 
 
-def test_every_module_imports_on_its_own():
-    found = import_each(MODULES)
-    assert sorted(found) == MODULES
-    assert "\n".join(error for error, _ in found.values() if error) == ""
+def test_every_module_imports_on_its_own(imported):
+    assert sorted(imported) == MODULES
+    assert "\n".join(error for error, _ in imported.values() if error) == ""
 
 
 @pytest.mark.parametrize("part", BELOW)
-def test_a_light_part_brings_nothing_heavy_along(part):
+def test_a_light_part_brings_nothing_heavy_along(part, imported):
     names = [name for name in MODULES if name.split(".")[1:2] == [part]]
     assert names
-    for name, (_, loaded) in import_each(names).items():
+    for name in names:
+        _, loaded = imported[name]
         assert [heavy for heavy in HEAVY if heavy in loaded] == [], name
         parts = {module.split(".")[1] for module in loaded if module.startswith("tickmind.")}
         assert parts <= BELOW[part], name

@@ -123,10 +123,19 @@ def test_more_of_a_reason_never_lowers_the_score(values, data):
 
 
 def test_the_first_consideration_that_says_0_ends_the_asking():
+    values = {"a": 0.5, "b": 0.0, "c": 1.0}
     asked = []
     manager = AIManager()
-    for name, value in (("a", 0.5), ("b", 0.0), ("c", 1.0)):
-        manager.register_consideration(name, lambda _world, _eid, n=name, v=value: asked.append(n) or v)
+
+    def asking(name):
+        def ask(_world, _eid):
+            asked.append(name)
+            return values[name]
+
+        return ask
+
+    for name in values:
+        manager.register_consideration(name, asking(name))
     manager.define_utility_action("act", ["a", "b", "c"])
     assert manager.score_action("act", World(), 1) == 0.0
     assert asked == ["a", "b"]

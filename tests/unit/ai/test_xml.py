@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -503,17 +505,20 @@ def test_a_damaged_file_gives_trees_or_an_error_of_ours(data, text):
     outcome(text)
 
 
-elements = st.recursive(
-    st.builds(lambda tag, attributes: (tag, attributes, []), tags := st.sampled_from(
-        ["Action", "Condition", "Sequence", "ReactiveFallback", "Parallel", "Inverter", "Repeat", "Timeout", "Cooldown",
-         "SubTree", "UtilitySelector", "RetryUntilSuccessful", "AlwaysSuccess", "ForceFailure", "Nobody", "main"]
-    ), attributes := st.dictionaries(
-        st.sampled_from(["ID", "name", "msec", "ticks", "num_cycles", "success_count", "options", "_skipIf", "goal"]),
-        st.sampled_from(["", "a", "main", "1", "-1", "0", "1e9", "99999999999999999999", "a;b", "{goal}"]), max_size=3,
-    )),
+tags = st.sampled_from(
+    ["Action", "Condition", "Sequence", "ReactiveFallback", "Parallel", "Inverter", "Repeat", "Timeout", "Cooldown",
+     "SubTree", "UtilitySelector", "RetryUntilSuccessful", "AlwaysSuccess", "ForceFailure", "Nobody", "main"]
+)  # fmt: skip
+attributes = st.dictionaries(
+    st.sampled_from(["ID", "name", "msec", "ticks", "num_cycles", "success_count", "options", "_skipIf", "goal"]),
+    st.sampled_from(["", "a", "main", "1", "-1", "0", "1e9", "99999999999999999999", "a;b", "{goal}"]),
+    max_size=3,
+)
+elements: st.SearchStrategy[Any] = st.recursive(
+    st.tuples(tags, attributes, st.just([])),
     lambda inner: st.tuples(tags, attributes, st.lists(inner, max_size=3)),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 def xml_of(element):
