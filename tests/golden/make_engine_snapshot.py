@@ -1,4 +1,4 @@
-"""Writes `engine_snapshot_N.json`, a world in the middle of everything: `python tests/golden/make_engine_snapshot.py N`.
+"""Writes `engine_snapshot_N.json`, a world in mid-run: `python tests/golden/make_engine_snapshot.py N`.
 
 A file that was written once is never written again: it stands for the snapshots that users have. When the format of
 snapshots changes, write the next number and keep the tests of the earlier ones.
