@@ -4,7 +4,11 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
+from tickmind.base import ConfigError
+
 Curve: TypeAlias = Callable[[float], float]
+
+_LARGEST_EXPONENT = 700.0  # exp() overflows a little above
 
 
 def clamp(x: float) -> float:
@@ -19,19 +23,26 @@ def linear(slope: float = 1.0, offset: float = 0.0) -> Curve:
 
 def power(exponent: float = 2.0) -> Curve:
     """Slow at first, then steep (or the other way round below 1)."""
+    _check_exponent(exponent)
     return lambda x: clamp(x) ** exponent
 
 
 def inverse(exponent: float = 1.0) -> Curve:
     """The less the better."""
+    _check_exponent(exponent)
     return lambda x: 1.0 - clamp(x) ** exponent
 
 
 def logistic(steepness: float = 10.0, midpoint: float = 0.5) -> Curve:
     """Little, then quickly much, around a midpoint."""
-    return lambda x: 1.0 / (1.0 + math.exp(-steepness * (clamp(x) - midpoint)))
+    return lambda x: 1.0 / (1.0 + math.exp(min(_LARGEST_EXPONENT, -steepness * (clamp(x) - midpoint))))
 
 
 def step(threshold: float = 0.5) -> Curve:
     """Nothing below the threshold, everything from there on."""
     return lambda x: 1.0 if clamp(x) >= threshold else 0.0
+
+
+def _check_exponent(exponent: float) -> None:
+    if not exponent > 0.0:
+        raise ConfigError(f"the exponent of a curve must be more than 0, not {exponent!r}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, ScoreFn, compile_tree
 from tickmind.ai.components import BehaviorTree
 from tickmind.ai.draw import draw_tree
-from tickmind.ai.errors import UnknownNameError
+from tickmind.ai.errors import TreeFileError, UnknownNameError
 from tickmind.ai.machine import Machine, State
 from tickmind.ai.nodes import Node, Status
 from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
@@ -74,9 +74,9 @@ class AIManager:
         for machine in self._machines.values():
             for state in machine.states.values():
                 for name in filter(None, (state.do, state.enter, state.leave)):
-                    _known("action", name, self._actions)
+                    self.known_action(name)
                 for name, _ in state.exits:
-                    _known("condition", name, self._conditions)
+                    self.known_condition(name)
 
     def compiled(self, name: str, *, traced: bool = False) -> CompiledTree:
         """The tree, ready to run; made when first needed."""
@@ -111,7 +111,7 @@ class AIManager:
         Tags that the file's own model does not explain are taken for registered actions or conditions. `tps` turns
         milliseconds into ticks where the file uses them.
         """
-        text, where = (source.read_text(encoding="utf-8"), str(source)) if isinstance(source, Path) else (source, "XML")
+        text, where = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "XML")
         trees = read_trees(text, source=where, actions=self._actions, conditions=self._conditions, tps=tps)
         self._trees.update(trees)
         self._changed()
@@ -148,6 +148,10 @@ class AIManager:
         """The action of this name."""
         return self._actions.get(name)
 
+    def known_action(self, name: str) -> ActionFn:
+        """The action of this name; an error that lists the nearest ones if there is none."""
+        return _known("action", name, self._actions)
+
     @overload
     def register_condition(self, name: str, fn: C) -> C: ...
     @overload
@@ -166,6 +170,10 @@ class AIManager:
     def condition(self, name: str) -> ConditionFn | None:
         """The condition of this name."""
         return self._conditions.get(name)
+
+    def known_condition(self, name: str) -> ConditionFn:
+        """The condition of this name; an error that lists the nearest ones if there is none."""
+        return _known("condition", name, self._conditions)
 
     # Utility
 
@@ -235,6 +243,15 @@ class AIManager:
     def machine(self, name: str) -> Machine:
         """The state machine of this name."""
         return _known("state machine", name, self._machines)
+
+
+def _text_of(file: Path) -> str:
+    raw = file.read_bytes()
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise TreeFileError(str(file), line, "this is not UTF-8; save it as UTF-8") from error
 
 
 def _known(kind: str, name: str, known: Mapping[str, Found]) -> Found:

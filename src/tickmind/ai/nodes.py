@@ -210,6 +210,10 @@ class SubTree:
     name: str
     label: str = field(default="", kw_only=True)
 
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise TreeError("SubTree needs the name of a tree")
+
 
 Node: TypeAlias = (
     Action

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.ai.components import BehaviorTree, StateMachine, UtilityAgent
-from tickmind.ai.errors import UnknownNameError
 from tickmind.ai.manager import AIManager
 from tickmind.ai.nodes import Status
 
@@ -55,16 +54,7 @@ def make_state_system(manager: AIManager, on_transition: OnTransition | None = N
 
     def do(name: str, world: "World", ctx: "TickContext", entity_id: int) -> None:
         if name:
-            action = manager.action(name)
-            if action is None:
-                raise UnknownNameError("action", name, ())
-            action(world, ctx, entity_id)
-
-    def holds(name: str, world: "World", entity_id: int) -> bool:
-        condition = manager.condition(name)
-        if condition is None:
-            raise UnknownNameError("condition", name, ())
-        return condition(world, entity_id)
+            manager.known_action(name)(world, ctx, entity_id)
 
     def state_system(world: "World", ctx: "TickContext") -> None:
         for entity_id, (machine,) in world.query(StateMachine):
@@ -73,9 +63,8 @@ def make_state_system(manager: AIManager, on_transition: OnTransition | None = N
             if old not in definition.states:
                 new = definition.initial
             else:
-                new = next(
-                    (target for name, target in definition.states[old].exits if holds(name, world, entity_id)), ""
-                )
+                exits = definition.states[old].exits
+                new = next((target for name, target in exits if manager.known_condition(name)(world, entity_id)), "")
             if new:
                 if old in definition.states:
                     do(definition.states[old].leave, world, ctx, entity_id)

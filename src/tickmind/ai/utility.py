@@ -47,11 +47,11 @@ def score(action: UtilityAction, fns: tuple[ConsiderationFn, ...], world: "World
     values = []
     for consideration, fn in zip(action.considerations, fns, strict=True):
         value = fn(world, entity_id)
-        if value != value:  # noqa: PLR0124  NaN is the one number that differs from itself
+        if consideration.curve is not None and value == value:  # noqa: PLR0124  NaN differs from itself
+            value = consideration.curve(clamp(value))
+        if value != value:  # noqa: PLR0124
             raise AIError(f"consideration {consideration.name!r} gave NaN for entity {entity_id}")
         value = clamp(value)
-        if consideration.curve is not None:
-            value = clamp(consideration.curve(value))
         if value == 0.0:
             return 0.0
         values.append(value)

@@ -33,8 +33,9 @@ from tickmind.ai.nodes import (
 from tickmind.base import Limit
 
 MAX_XML_BYTES = Limit("size of a tree file", 4_000_000, "bytes")
-MAX_XML_DEPTH = Limit("nesting of a tree file", 200, "levels")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+MAX_XML_DEPTH = Limit("nesting of a tree file", 102, "levels")  # a tree as deep as can run, and the two tags around it
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_COUNT = re.compile(r"[+-]?[0-9]{1,15}")
 _MODEL_KINDS = ("Action", "Condition", "Control", "Decorator", "SubTree")
 
 
@@ -59,14 +60,19 @@ def read_trees(
 
 
 def _parse(text: str, source: str) -> _Element:
-    MAX_XML_BYTES.check(len(text.encode()))
+    try:
+        MAX_XML_BYTES.check(len(text.encode()))
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise TreeFileError(source, line, f"{text[error.start]!r} is not a character") from error
     parser = xml.parsers.expat.ParserCreate()
     top = _Element("", {}, 0)
     stack = [top]
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         element = _Element(tag, attributes, parser.CurrentLineNumber)
-        MAX_XML_DEPTH.check(len(stack))
+        if not MAX_XML_DEPTH.allows(len(stack)):
+            raise TreeFileError(source, element.line, f"nested more than {MAX_XML_DEPTH.maximum} levels deep")
         stack[-1].children.append(element)
         stack.append(element)
 
@@ -166,7 +172,7 @@ class _Reader:
         for entry in element.children:
             if entry.tag not in _MODEL_KINDS:
                 raise self.fail(entry, f"<{entry.tag}> is not a kind of node; known: {', '.join(_MODEL_KINDS)}")
-            self.kinds.setdefault(self.required(entry, "ID"), entry.tag)
+            self.kinds[self.required(entry, "ID")] = entry.tag
 
     # Nodes
 
@@ -181,7 +187,10 @@ class _Reader:
                 return self.made(element, lambda e: leaf(tag, self.arguments(e), label=self.label(e)))
             if kind == "SubTree" or tag in self.names:
                 return self.made(element, lambda e: self.subtree_of(e, tag))
-            raise self.fail(element, str(UnknownNameError("node", tag, {*self.makers, *self.kinds})))
+            if kind is not None:
+                raise self.fail(element, f"<{tag}> is a {kind} of its own, which only its own program can run")
+            runnable = {name for name, kind in self.kinds.items() if kind not in ("Control", "Decorator")}
+            raise self.fail(element, str(UnknownNameError("node", tag, {*self.makers, *runnable, *self.names})))
         if tag in ("Action", "Condition", "SubTree", "AlwaysSuccess", "AlwaysFailure"):
             self.no_children(element)
         if tag not in ("Action", "Condition", "SubTree"):
@@ -216,8 +225,8 @@ class _Reader:
         bad = self.integer(element, "failure_count", 1)
         return Parallel(
             *self.nodes(element),
-            success_threshold=None if good == -1 else good if good > 0 else good + count + 1,
-            failure_threshold=bad if bad > 0 else bad + count + 1,
+            success_threshold=None if good == -1 else good if good >= 0 else good + count + 1,
+            failure_threshold=bad if bad >= 0 else bad + count + 1,
             label=self.label(element),
         )
 
@@ -249,7 +258,10 @@ class _Reader:
                 continue
             if name.startswith("_"):
                 raise self.fail(element, f"the scripted attribute {name!r} is not supported; use a condition")
-            found[name] = _argument(value)
+            try:
+                found[name] = _argument(value)
+            except ValueError:
+                raise self.fail(element, f"{name} is too large a number: {value[:40]}") from None
         return found
 
     def required(self, element: _Element, name: str) -> str:
@@ -262,10 +274,10 @@ class _Reader:
         text = element.attributes.get(name)
         if text is None and default is not None:
             return default
-        try:
-            return int(self.required(element, name))
-        except ValueError:
-            raise self.fail(element, f"{name} must be a whole number, not {text!r}") from None
+        text = self.required(element, name)
+        if not _COUNT.fullmatch(text):
+            raise self.fail(element, f"{name} must be a whole number, not {text[:40]!r}")
+        return int(text)
 
     def rounds(self, element: _Element, name: str) -> int | None:
         count = self.integer(element, name)
@@ -274,12 +286,18 @@ class _Reader:
     def ticks(self, element: _Element) -> int:
         if self.tps is None:
             raise self.fail(element, "Timeout is in milliseconds; say how many ticks a second has with tps=")
-        return max(1, math.ceil(self.integer(element, "msec") * self.tps / 1000))
+        msec = self.integer(element, "msec")
+        if msec < 1:
+            raise self.fail(element, f"Timeout needs at least 1 millisecond, not {msec}")
+        return max(1, math.ceil(msec * self.tps / 1000))
 
 
 def _argument(value: str) -> Argument:
     if value in ("true", "false"):
         return value == "true"
     if _NUMBER.fullmatch(value):
-        return int(value) if value.lstrip("+-").isdigit() else float(value)
+        number = int(value) if value.lstrip("+-").isdigit() else float(value)
+        if math.isinf(number):
+            raise ValueError(value)
+        return number
     return value

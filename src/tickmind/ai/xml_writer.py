@@ -1,8 +1,12 @@
 """Trees to BehaviorTree.CPP version 4 files, with the model that Groot 2 needs to show our own nodes."""
 
+import math
+import re
+import xml.parsers.expat
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import quoteattr
 
+from tickmind.ai.compiler import MAX_TREE_DEPTH
 from tickmind.ai.errors import TreeError
 from tickmind.ai.nodes import (
     Action,
@@ -24,6 +28,7 @@ from tickmind.ai.nodes import (
     walk,
 )
 
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OWN_NODES = (
     '<Control ID="UtilitySelector"><input_port name="options">utility actions, with ; between</input_port></Control>',
     '<Decorator ID="Cooldown"><input_port name="ticks">ticks to wait after a success</input_port></Decorator>',
@@ -33,14 +38,19 @@ _OWN_NODES = (
 
 
 def write_trees(trees: Mapping[str, Node]) -> str:
-    """A file with these trees; the first is the main one."""
+    """A file with these trees; the first is the main one.
+
+    XML knows text only: an argument that is a string but looks like a number, true or false comes back as one.
+    """
     if not trees:
         raise TreeError("there is no tree to write")
+    if "" in trees:
+        raise TreeError("a tree needs a name to be written")
     lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(f'<root BTCPP_format="4" main_tree_to_execute={quoteattr(next(iter(trees)))}>')
+    lines.append(f'<root BTCPP_format="4" main_tree_to_execute={_quoted(next(iter(trees)))}>')
     for name, root in trees.items():
-        lines.append(f"  <BehaviorTree ID={quoteattr(name)}>")
-        lines.extend(_lines(root, 2))
+        lines.append(f"  <BehaviorTree ID={_quoted(name)}>")
+        lines.extend(_lines(root, 1))
         lines.append("  </BehaviorTree>")
     lines.append("  <TreeNodesModel>")
     lines.extend(f"    {line}" for line in _model(trees))
@@ -50,10 +60,12 @@ def write_trees(trees: Mapping[str, Node]) -> str:
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
+    MAX_TREE_DEPTH.check(depth)
     tag, attributes = _tag(node)
     if node.label:
         attributes = {**attributes, "name": node.label}
-    opening = "  " * depth + "<" + " ".join([tag, *(f"{name}={quoteattr(text)}" for name, text in attributes.items())])
+    indent = "  " * (depth + 1)
+    opening = indent + "<" + " ".join([tag, *(f"{name}={_quoted(text)}" for name, text in attributes.items())])
     children = children_of(node)
     if not children:
         yield opening + "/>"
@@ -61,15 +73,15 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
     yield opening + ">"
     for child in children:
         yield from _lines(child, depth + 1)
-    yield "  " * depth + f"</{tag}>"
+    yield f"{indent}</{tag}>"
 
 
 def _tag(node: Node) -> tuple[str, dict[str, str]]:
     match node:
         case Action():
-            return "Action", {"ID": node.name} | {name: _text(value) for name, value in node.arguments}
+            return "Action", {"ID": node.name} | _arguments(node)
         case Condition():
-            return "Condition", {"ID": node.name} | {name: _text(value) for name, value in node.arguments}
+            return "Condition", {"ID": node.name} | _arguments(node)
         case Sequence():
             return "Sequence" if node.memory else "ReactiveSequence", {}
         case Selector():
@@ -96,7 +108,24 @@ def _tag(node: Node) -> tuple[str, dict[str, str]]:
             return "SubTree", {"ID": node.name, "_autoremap": "true"}
 
 
+def _arguments(leaf: Action | Condition) -> dict[str, str]:
+    for name, _ in leaf.arguments:
+        try:
+            xml.parsers.expat.ParserCreate().Parse(f"<{name}/>", True)
+        except xml.parsers.expat.ExpatError:
+            raise TreeError(f"{leaf.name}: XML can't have an attribute called {name!r}") from None
+    return {name: _text(value) for name, value in leaf.arguments}
+
+
+def _quoted(text: str) -> str:
+    if found := _NOT_IN_XML.search(text):
+        raise TreeError(f"XML can't hold the character {found.group()!r} of {text[:40]!r}")
+    return quoteattr(text)
+
+
 def _text(value: Argument) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TreeError(f"the number {value} can't be written to a tree file")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -108,6 +137,6 @@ def _model(trees: Mapping[str, Node]) -> list[str]:
                 leaves.setdefault((type(node).__name__, node.name), set()).update(name for name, _ in node.arguments)
     found = []
     for (kind, name), ports in sorted(leaves.items()):
-        inner = "".join(f"<input_port name={quoteattr(port)}/>" for port in sorted(ports))
-        found.append(f"<{kind} ID={quoteattr(name)}>{inner}</{kind}>" if inner else f"<{kind} ID={quoteattr(name)}/>")
+        inner = "".join(f"<input_port name={_quoted(port)}/>" for port in sorted(ports))
+        found.append(f"<{kind} ID={_quoted(name)}>{inner}</{kind}>" if inner else f"<{kind} ID={_quoted(name)}/>")
     return [*found, *_OWN_NODES]

@@ -1,0 +1,40 @@
+"""Every example runs by itself, as a person would run it, for a few ticks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
+TIMEOUT_S = 60
+
+
+def test_there_are_examples():
+    assert EXAMPLES, f"no examples/[0-9]*.py in {ROOT}: they were moved, or this test looks in the wrong place"
+
+
+def test_examples_are_numbered_without_repeats():
+    numbers = [file.name.split("_")[0] for file in EXAMPLES]
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
+def test_an_example_runs_and_shows_something(example, tmp_path):
+    kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
+    done = subprocess.run(
+        [sys.executable, str(example), "--ticks", "20"],
+        cwd=tmp_path,
+        env={**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    assert done.stdout.strip()
+    assert "\x1b[" not in done.stdout, "plain output must have no colours or cursor movements"

@@ -1,0 +1,207 @@
+"""What the house promises about itself: light imports, documented names, short files, honest tools."""
+
+import importlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from enum import Enum
+from pathlib import Path
+
+import pytest
+
+import tickmind
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src"
+MODULES = sorted(
+    ".".join(file.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+    for file in SRC.rglob("*.py")
+    if "__main__" not in file.name
+)
+PACKAGES = sorted(
+    ".".join(file.parent.relative_to(SRC).parts) for file in SRC.rglob("__init__.py") if "__all__" in file.read_text()
+)
+BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
+BRIDGES = {"tickmind.ai.board_tools"}  # joins the boards to the model layer, and is imported by those who want both
+HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
+
+# Imports each module in a process of its own, forked from one that has imported nothing but what everybody needs.
+IMPORT_EACH = """
+import base64, dataclasses, difflib, hashlib, json, logging, os, random, secrets, sys, traceback, typing
+for name in sys.argv[1:]:
+    if os.fork() == 0:
+        try:
+            __import__(name)
+            error = ""
+        except BaseException:
+            error = traceback.format_exc()
+        print(json.dumps([name, error, sorted(sys.modules)]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.fixture(scope="module")
+def imported():
+    """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_EACH, *MODULES],
+        env={"PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100,
+    )
+    found = {}
+    for line in done.stdout.splitlines():
+        name, error, loaded = json.loads(line)
+        found[name] = (error, loaded)
+    return found
+
+
+def test_every_module_imports_on_its_own(imported):
+    assert sorted(imported) == MODULES
+    assert "\n".join(error for error, _ in imported.values() if error) == ""
+
+
+@pytest.mark.parametrize("part", BELOW)
+def test_a_light_part_brings_nothing_heavy_along(part, imported):
+    names = [name for name in MODULES if name.split(".")[1:2] == [part] and name not in BRIDGES]
+    assert names
+    for name in names:
+        _, loaded = imported[name]
+        assert [heavy for heavy in HEAVY if heavy in loaded] == [], name
+        parts = {module.split(".")[1] for module in loaded if module.startswith("tickmind.")}
+        assert parts <= BELOW[part], name
+
+
+# Public names
+
+
+def as_ruff_sorts(name):
+    """Constants, then classes, then the rest; numbers inside names by their value."""
+    kind = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
+    return kind, [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def documented(thing):
+    """Whether a class or function has a docstring that somebody wrote."""
+    text = inspect.cleandoc(thing.__doc__ or "")
+    return bool(text) and not text.startswith(f"{getattr(thing, '__name__', '')}(")  # @dataclass writes signatures
+
+
+def undocumented_in(kind):
+    """The public methods and properties that a class of ours adds, without docstrings."""
+    for base in kind.__mro__:
+        if not base.__module__.startswith("tickmind"):
+            continue
+        for name, member in vars(base).items():
+            if name.startswith("_") or (issubclass(base, Enum) and name in base.__members__):
+                continue
+            inner = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            if (inspect.isfunction(inner) or isinstance(inner, property)) and not documented(inner):
+                yield f"{base.__qualname__}.{name}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_exists_and_is_documented(package):
+    module = importlib.import_module(package)
+    assert documented(module)
+    bare = []
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if inspect.isclass(thing):
+            bare += [] if documented(thing) else [name]
+            bare += undocumented_in(thing)
+        elif inspect.isfunction(thing) and not documented(thing):
+            bare.append(name)
+    assert bare == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_public_names_are_sorted_and_named_once(package):
+    names = importlib.import_module(package).__all__
+    assert list(names) == sorted(set(names), key=as_ruff_sorts)
+
+
+def test_the_foundation_is_among_the_packages():
+    assert {"tickmind.ai", "tickmind.base", "tickmind.tick"} <= set(PACKAGES)
+
+
+# Files
+
+
+def test_no_file_is_long():
+    generated = re.compile(r"_pb2(_grpc)?\.pyi?$")
+    lengths = {
+        str(file.relative_to(ROOT)): len(file.read_text(encoding="utf-8").splitlines())
+        for file in SRC.rglob("*.py")
+        if not generated.search(file.name)
+    }
+    assert {file: length for file, length in lengths.items() if length > 450} == {}
+
+
+def test_test_folders_are_not_packages():
+    assert list((ROOT / "tests").rglob("__init__.py")) == []
+
+
+# Tools
+
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_landing_check_is_the_command_that_a_person_runs():
+    script = ROOT / ".ci" / "run"
+    lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[-1] in ("make test", "exec make test")
+    assert script.stat().st_mode & 0o111
+
+
+def test_make_alone_lists_every_target_that_explains_itself():
+    phony = {name for line in re.findall(r"^\.PHONY:(.*)$", MAKEFILE, re.MULTILINE) for name in line.split()}
+    texts = dict(re.findall(r"^([\w-]+):.*?## (.+)$", MAKEFILE, re.MULTILINE))
+    assert texts.keys() <= phony
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    shown = dict(re.findall(r"^  make (\S+) +(.+)$", done.stdout, re.MULTILINE))
+    assert shown == texts
+    assert {"demo", "test", "check", "bench", "fmt", "docs"} <= shown.keys()
+
+
+def test_the_version_is_the_same_in_both_places():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == tickmind.__version__
+
+
+def requirement_lines(file):
+    lines = [line.split(" #")[0].strip() for line in file.read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+REQUIREMENTS = sorted((ROOT / "requirements").glob("*"))
+
+
+@pytest.mark.parametrize("file", REQUIREMENTS, ids=lambda file: file.name)
+def test_requirements_hold_no_address(file):
+    for line in requirement_lines(file):
+        assert "://" not in line
+        assert "@" not in line
+        assert not line.startswith("-")
+
+
+@pytest.mark.parametrize("name", ["dev", "bench"])
+def test_requirements_are_pinned(name):
+    pins = requirement_lines(ROOT / "requirements" / f"{name}.txt")
+    assert pins
+    for line in pins:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][A-Za-z0-9.!+]*( ; .+)?", line), line
+
+
+def test_what_the_package_needs_is_pinned_in_both_sets():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[^\w.-]", item)[0].lower() for item in project["dependencies"]}
+    for name in ("dev", "bench"):
+        pinned = {line.split("==")[0].lower() for line in requirement_lines(ROOT / "requirements" / f"{name}.txt")}
+        assert needed <= pinned
