@@ -85,10 +85,10 @@ async def _cpu_us(work: Callable[[], Awaitable[int]]) -> float:
 
 async def _compare(url: str, gap_s: float) -> tuple[dict[str, float], dict[str, float]]:
     """Least processor time in microseconds, ours and the SDK's."""
-    import openai  # noqa: PLC0415 - the peer
+    import openai
 
-    from tickmind.llm.client import ModelClient  # noqa: PLC0415 - import cost is measured apart
-    from tickmind.llm.config import CallConfig, ModelConfig  # noqa: PLC0415 - import cost is measured apart
+    from tickmind.llm.client import ModelClient
+    from tickmind.llm.config import CallConfig, ModelConfig
 
     stream_call = CallConfig(temperature=gap_s, seed=CHUNKS)
     messages: Any = [{"role": "user", "content": PROMPT}]
@@ -137,8 +137,8 @@ async def _compare(url: str, gap_s: float) -> tuple[dict[str, float], dict[str, 
 
 async def _longest_stall_ms(url: str) -> float:
     """The longest gap between two turns of the loop while many streams run."""
-    from tickmind.llm.client import ModelClient  # noqa: PLC0415 - import cost is measured apart
-    from tickmind.llm.config import CallConfig, ModelConfig  # noqa: PLC0415 - import cost is measured apart
+    from tickmind.llm.client import ModelClient
+    from tickmind.llm.config import CallConfig, ModelConfig
 
     call = CallConfig(temperature=CONCURRENT_GAP_S, seed=CONCURRENT_CHUNKS)
     longest_s = 0.0

@@ -28,7 +28,7 @@ def parse(text: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_with_yaml(text: str, _fields: Mapping[str, Any]) -> dict[str, Any]:
     """The last fenced block, or all of it, by `yaml.safe_load`."""
-    import yaml  # noqa: PLC0415  # only this peer needs it
+    import yaml  # only this peer needs it
 
     fenced = _FENCE.findall(text)
     try:
@@ -40,7 +40,7 @@ def parse_with_yaml(text: str, _fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def parse_with_json_repair(text: str, _fields: Mapping[str, Any]) -> dict[str, Any]:
     """By `json_repair`."""
-    import json_repair  # noqa: PLC0415  # only this peer needs it
+    import json_repair  # only this peer needs it
 
     return _as_object(json_repair.loads(text))
 

@@ -33,6 +33,14 @@ def nearest(world: World, eid: int, kind: str) -> tuple[int, Body] | None:
     return other_id, other
 
 
+def nearest_threat(world: World, eid: int) -> tuple[int, Body] | None:
+    """The closest predator that this one should run from; one that rests or drinks is let be unless it is very near."""
+    found = nearest(world, eid, PREDATOR)
+    if found and found[1].doing in ("rests", "drinks") and distance(world.get(eid, Body), found[1]) > 2.0:
+        return None
+    return found
+
+
 def minds(land: Land, bus: SignalBus) -> AIManager:
     """Everything that creatures can see and do, and the trees that choose."""
     ai = AIManager()
@@ -40,11 +48,11 @@ def minds(land: Land, bus: SignalBus) -> AIManager:
     ai.register_condition("hungry", lambda world, eid: world.get(eid, Body).energy < 70)
     ai.register_condition("ready_to_breed", lambda world, eid: _can_breed(world, world.get(eid, Body)))
     ai.register_condition("sees_prey", lambda world, eid: nearest(world, eid, PREY) is not None)
-    ai.register_condition("threatened", lambda world, eid: nearest(world, eid, PREDATOR) is not None)
+    ai.register_condition("threatened", lambda world, eid: nearest_threat(world, eid) is not None)
 
     @ai.register_action("flee")
     def flee(world: World, _ctx: TickContext, eid: int) -> Status:
-        me, found = world.get(eid, Body), nearest(world, eid, PREDATOR)
+        me, found = world.get(eid, Body), nearest_threat(world, eid)
         me.doing = "flees"
         if found is None:
             return Status.SUCCESS

@@ -84,9 +84,12 @@ class BlackboardView:
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a declared key, or the default."""
-        if key not in self.reads and key not in self.writes:
-            raise BlackboardAccessError(f"{self.who} reads {key!r} without having declared it; add it to reads=")
+        self._check_read(key)
         return self.board.get(key, default, who=self.who)
+
+    def __contains__(self, key: str) -> bool:
+        self._check_read(key)
+        return key in self.board
 
     def set(self, key: str, value: Any) -> None:
         """Give a declared key a value."""
@@ -97,6 +100,10 @@ class BlackboardView:
         """Forget a declared key."""
         self._check_write(key)
         self.board.delete(key, who=self.who)
+
+    def _check_read(self, key: str) -> None:
+        if key not in self.reads and key not in self.writes:
+            raise BlackboardAccessError(f"{self.who} reads {key!r} without having declared it; add it to reads=")
 
     def _check_write(self, key: str) -> None:
         if key not in self.writes:

@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tickmind.ai.blackboard import Blackboard
+from tickmind.ai.draw import describe
 from tickmind.ai.errors import AIError, TreeError, UnknownNameError
 from tickmind.ai.nodes import (
     Action,
@@ -103,7 +104,8 @@ class _Compiler:
         self.depth += 1
         MAX_TREE_NODES.check(self.count)
         MAX_TREE_DEPTH.check(self.depth)
-        self.outline.append(f"{self.depth} {type(node).__name__} {getattr(node, 'name', '')}")
+        options = [name for name, _ in node.options] if isinstance(node, UtilitySelector) else []
+        self.outline.append(f"{self.depth} {describe(node)} {options}")
         if isinstance(node, SubTree):
             run = self._subtree(node, path)
         else:
@@ -315,7 +317,7 @@ def _parallel(node: Parallel, number: int, runs: tuple[Run, ...], starts: tuple[
                     bad |= 1 << place
         if good.bit_count() >= enough_good:
             status = SUCCESS
-        elif bad.bit_count() >= enough_bad or (good | bad) == every:
+        elif bad.bit_count() >= enough_bad or count - bad.bit_count() < enough_good:
             status = FAILURE
         else:
             memory[number] = good | bad << count

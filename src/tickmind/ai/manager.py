@@ -111,6 +111,8 @@ class AIManager:
         Tags that the file's own model does not explain are taken for registered actions or conditions. `tps` turns
         milliseconds into ticks where the file uses them.
         """
+        if isinstance(source, str) and not source.lstrip().startswith("<"):
+            raise TreeFileError("XML", 1, f"{source[:80]!r} is not XML; a file is given as Path(...)")
         text, where = (_text_of(source), str(source)) if isinstance(source, Path) else (source, "XML")
         trees = read_trees(text, source=where, actions=self._actions, conditions=self._conditions, tps=tps)
         self._trees.update(trees)

@@ -84,7 +84,8 @@ class Selector(_Composite):
 class Parallel:
     """All children each tick, until enough have succeeded or failed; a child that has ended waits for the others.
 
-    `success_threshold` None means all of them. When it ends, children that are still running are halted.
+    `success_threshold` None means all of them. It also fails once so many have failed that success is out of reach.
+    When it ends, children that are still running are halted.
     """
 
     children: tuple["Node", ...]

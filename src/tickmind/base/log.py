@@ -7,38 +7,81 @@ Programs call `configure_logging` once; every record of every library then passe
 import logging
 import sys
 from collections.abc import MutableMapping
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from dataclasses import dataclass
+from typing import Any, Literal, TextIO
 
 from tickmind.base.secret import redact, redact_fields
 
-if TYPE_CHECKING:
-    import structlog
-
 LogStyle = Literal["console", "json"]
+Event = MutableMapping[str, Any]
 
 
-def get_logger(name: str) -> "structlog.stdlib.BoundLogger":
-    """A logger that takes fields: `log.info("tick overran", tick=7, late_ms=3.1)`."""
-    import structlog
+@dataclass(frozen=True, slots=True)
+class FieldMessage:
+    """What happened, with its fields; shown as one line where nobody takes the fields apart."""
 
-    logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-        logging.getLogger(name),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-    )
-    return logger
+    event: str
+    fields: dict[str, Any]
+
+    def __str__(self) -> str:
+        shown = redact_fields(self.fields)
+        return " ".join([redact(self.event), *(f"{name}={value!r}" for name, value in shown.items())])
 
 
-def _redact_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+class FieldLogger:
+    """A standard logger that takes fields: `log.info("tick overran", tick=7, late_ms=3.1)`."""
+
+    __slots__ = ("_logger",)
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def debug(self, event: str, **fields: Any) -> None:
+        """For whoever looks for a fault."""
+        self._log(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        """Worth knowing."""
+        self._log(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Worth a look, though it went on."""
+        self._log(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        """Something failed."""
+        self._log(logging.ERROR, event, fields)
+
+    def exception(self, event: str, **fields: Any) -> None:
+        """Something failed with the error at hand, whose traceback goes along."""
+        self._log(logging.ERROR, event, fields, exc_info=True)
+
+    def _log(self, level: int, event: str, fields: dict[str, Any], *, exc_info: bool = False) -> None:
+        if self._logger.isEnabledFor(level):
+            self._logger.log(level, FieldMessage(event, fields), exc_info=exc_info, stacklevel=3)
+
+
+def get_logger(name: str) -> FieldLogger:
+    """The logger of a module."""
+    return FieldLogger(logging.getLogger(name))
+
+
+def _unpack(_logger: Any, _method: str, event: Event) -> Event:
+    for left_by_another_handler in ("message", "asctime"):
+        event.pop(left_by_another_handler, None)
+    record = event.get("_record")
+    if isinstance(record, logging.LogRecord) and isinstance(record.msg, FieldMessage):
+        event.update(record.msg.fields)
+        event["event"] = record.msg.event
+    return event
+
+
+def _redact_event(_logger: Any, _method: str, event: Event) -> Event:
     kept = {name: event.pop(name) for name in ("_record", "_from_structlog", "exc_info") if name in event}
     return {**redact_fields(event), **kept}
 
 
-def _redact_traceback(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _redact_traceback(_logger: Any, _method: str, event: Event) -> Event:
     if isinstance(trace := event.get("exception"), str):
         event["exception"] = redact(trace)
     return event
@@ -58,19 +101,15 @@ def configure_logging(
         if style == "json"
         else structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=structlog.dev.plain_traceback)
     )
-    shared: list[Any] = [
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-    ]
     handler = logging.StreamHandler(target)
     handler.set_name("tickmind")
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder()],
+            foreign_pre_chain=[structlog.stdlib.add_log_level, structlog.stdlib.ExtraAdder(), _unpack],
             processors=[
-                *shared[1:],
+                structlog.stdlib.add_logger_name,
+                structlog.stdlib.PositionalArgumentsFormatter(),
+                structlog.processors.TimeStamper(fmt="iso", utc=True),
                 _redact_event,
                 structlog.processors.format_exc_info,
                 _redact_traceback,

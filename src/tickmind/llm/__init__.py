@@ -1,1 +1,151 @@
-"""One request to any model: typed, streamed, with tools."""
+"""One request to any model: typed, streamed, with tools, over one small seam that tests and recordings plug into.
+
+    config = load_model_config()
+    async with ModelClient(config) as client:
+        print((await client.complete("Say hello in five words.")).content)
+
+Set `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS = False` in tests, and nothing but this machine is ever asked.
+`tickmind.llm.testing` has the doubles, `tickmind.llm.local` a real model without a key.
+"""
+
+from tickmind.llm.cassette import CassettePlayer, CassetteRecorder, open_cassette
+from tickmind.llm.client import ModelClient
+from tickmind.llm.config import (
+    CHARACTER,
+    GAME_STATE,
+    MEMORY_UPDATE,
+    NARRATOR,
+    SUMMARIZER,
+    CallConfig,
+    ModelConfig,
+    load_model_config,
+    merge,
+)
+from tickmind.llm.errors import (
+    ErrorType,
+    LLMCancelledError,
+    LLMConfigError,
+    LLMConnectionError,
+    LLMDeadlineError,
+    LLMError,
+    LLMRateLimitError,
+    LLMReplyTooLargeError,
+    LLMResponseError,
+    StructuredOutputError,
+    ToolError,
+)
+from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall, as_messages
+from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
+from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult, Timing
+from tickmind.llm.safety import provider_requests
+from tickmind.llm.streams import ModelStream
+from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, parse, read_reply
+from tickmind.llm.structured_calls import StructuredStream, StructuredUpdate
+from tickmind.llm.sync import SyncModelClient, SyncStream
+from tickmind.llm.thinking import ThinkSplitter, split_thinking
+from tickmind.llm.tokens import TokenCounter, estimate_messages_tokens, estimate_tokens, tokens_remaining
+from tickmind.llm.tools import (
+    AgentHub,
+    AgentResult,
+    AgentRun,
+    AgentState,
+    Interrupt,
+    StopReason,
+    Tool,
+    ToolAgent,
+    ToolContext,
+    ToolRegistry,
+    tool,
+)
+from tickmind.llm.transport import (
+    Capabilities,
+    ModelReply,
+    ModelRequest,
+    OutputSpec,
+    StreamPiece,
+    ToolSpec,
+    Transport,
+    Usage,
+)
+from tickmind.llm.transports import make_transport
+from tickmind.llm.transports.retrying import RetryingTransport
+
+__all__ = [
+    "CHARACTER",
+    "GAME_STATE",
+    "MEMORY_UPDATE",
+    "NARRATOR",
+    "PRICES",
+    "SUMMARIZER",
+    "AgentHub",
+    "AgentResult",
+    "AgentRun",
+    "AgentState",
+    "Audio",
+    "CallConfig",
+    "Capabilities",
+    "CassettePlayer",
+    "CassetteRecorder",
+    "ErrorType",
+    "Image",
+    "Interrupt",
+    "LLMCancelledError",
+    "LLMConfigError",
+    "LLMConnectionError",
+    "LLMDeadlineError",
+    "LLMError",
+    "LLMRateLimitError",
+    "LLMReplyTooLargeError",
+    "LLMResponseError",
+    "LLMResult",
+    "Message",
+    "ModelClient",
+    "ModelConfig",
+    "ModelReply",
+    "ModelRequest",
+    "ModelStream",
+    "OutputSpec",
+    "PartialReader",
+    "Price",
+    "ReadReply",
+    "ReplySchema",
+    "RetryingTransport",
+    "StopReason",
+    "StreamChunk",
+    "StreamPiece",
+    "StructuredOutputError",
+    "StructuredResult",
+    "StructuredStream",
+    "StructuredUpdate",
+    "SyncModelClient",
+    "SyncStream",
+    "Text",
+    "ThinkSplitter",
+    "ThinkingBlock",
+    "Timing",
+    "TokenCounter",
+    "Tool",
+    "ToolAgent",
+    "ToolCall",
+    "ToolContext",
+    "ToolError",
+    "ToolRegistry",
+    "ToolSpec",
+    "Transport",
+    "Usage",
+    "UsageMeter",
+    "as_messages",
+    "cost_usd",
+    "estimate_messages_tokens",
+    "estimate_tokens",
+    "load_model_config",
+    "make_transport",
+    "merge",
+    "open_cassette",
+    "parse",
+    "provider_requests",
+    "read_reply",
+    "split_thinking",
+    "tokens_remaining",
+    "tool",
+]

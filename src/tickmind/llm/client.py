@@ -7,6 +7,7 @@ requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
+from typing import Any, TypeVar, overload
 
 from tickmind.base import Clock, SystemClock
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
@@ -14,8 +15,11 @@ from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import MessageLike, as_messages
 from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
-from tickmind.llm.results import LLMResult, Timing
+from tickmind.llm.results import LLMResult, StructuredResult, Timing
 from tickmind.llm.streams import FINISH_UNKNOWN, ModelStream
+from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured.prompts import AskedForm
+from tickmind.llm.structured_calls import StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.transport import (
     ModelReply,
@@ -29,6 +33,7 @@ from tickmind.llm.transport import (
 )
 from tickmind.llm.transports import make_transport
 
+T = TypeVar("T")
 MessagesLike = str | Iterable[MessageLike]
 
 
@@ -52,6 +57,8 @@ class ModelClient:
         self._clock = clock or SystemClock()
         self._prices = prices
         self._meter = meter
+        self.holds_to_form = self._transport.capabilities.output != "none"
+        """Whether structured calls hold the endpoint to the form; switched off for good once it refuses that."""
 
     async def __aenter__(self) -> "ModelClient":
         return self
@@ -143,10 +150,121 @@ class ModelClient:
             open_stream,
             model=model or self._config.model,
             clock=self._clock,
-            splitter=self._splitter(),
+            splitter=self.splitter(),
             cost_of=self._cost,
             on_end=None if self._meter is None else self._count,
         )
+
+    @overload
+    async def complete_structured(
+        self,
+        messages: MessagesLike,
+        schema: ReplySchema[T] | type[T],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredResult[T]: ...
+    @overload
+    async def complete_structured(
+        self,
+        messages: MessagesLike,
+        schema: Mapping[str, Any] | Sequence[str],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredResult[dict[str, Any]]: ...
+    async def complete_structured(
+        self,
+        messages: MessagesLike,
+        schema: Any,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredResult[Any]:
+        """Ask for an object: typed by a pydantic model, a dataclass, a JSON schema or a list of field names.
+
+        A reply that can't be read goes back to the model with the reason, `call.max_retries` times. `instruct` adds
+        the wanted form to the system message; `hint` describes it in corrections instead of a made-up template.
+        """
+        return await self._structured(
+            messages, schema, call, form=form, hint=hint, instruct=instruct, model=model
+        ).complete()
+
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: ReplySchema[T] | type[T],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredStream[T]: ...
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: Mapping[str, Any] | Sequence[str],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredStream[dict[str, Any]]: ...
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: Any,
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredStream[Any]:
+        """The same, read as it comes: `async with client.stream_structured(...) as stream`, then await its `result`."""
+        return StructuredStream(
+            self._structured(messages, schema, call, form=form, hint=hint, instruct=instruct, model=model)
+        )
+
+    def _structured(
+        self,
+        messages: MessagesLike,
+        schema: Any,
+        call: CallConfig | EffectiveCall | None,
+        *,
+        form: AskedForm,
+        hint: str,
+        instruct: bool,
+        model: str | None,
+    ) -> StructuredCall[Any]:
+        return StructuredCall(
+            self,
+            messages,
+            ReplySchema.of(schema),
+            self._effective(call),
+            form=form,
+            hint=hint,
+            instruct=instruct,
+            model=model,
+        )
+
+    def splitter(self) -> ThinkSplitter:
+        """What separates `<think>` from the answer at this endpoint."""
+        mode = self._config.think_tags
+        return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
 
     def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
         return call if isinstance(call, EffectiveCall) else merge(self._config, call)
@@ -179,10 +297,6 @@ class ModelClient:
             extra=call.extra,
         )
 
-    def _splitter(self) -> ThinkSplitter:
-        mode = self._config.think_tags
-        return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
-
     def _cost(self, model: str, usage: Usage) -> float | None:
         return cost_usd(model, usage, self._prices)
 
@@ -195,7 +309,7 @@ class ModelClient:
             self._meter.add(result)
 
     def _result(self, reply: ModelReply, request: ModelRequest, total_s: float) -> LLMResult:
-        splitter = self._splitter()
+        splitter = self.splitter()
         for block in reply.thinking:
             if block.text:
                 splitter.note_thinking(block.text)

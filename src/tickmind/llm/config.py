@@ -231,7 +231,7 @@ def load_model_config(
 
 
 def _read_dotenv(path: str | Path | None) -> dict[str, str | None]:
-    from dotenv import dotenv_values, find_dotenv  # noqa: PLC0415 - keeps the package's import light
+    from dotenv import dotenv_values, find_dotenv
 
     found = str(path) if path is not None else find_dotenv(usecwd=True)
     return dotenv_values(found, interpolate=False) if found else {}

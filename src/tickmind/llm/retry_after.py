@@ -17,7 +17,7 @@ def parse_retry_after(headers: Mapping[str, str], *, now_wall_s: float) -> float
     seconds = _seconds(text)
     if seconds is not None or not text:
         return seconds
-    from email.utils import parsedate_to_datetime  # noqa: PLC0415 - heavy, and seldom needed
+    from email.utils import parsedate_to_datetime
 
     try:
         date = parsedate_to_datetime(text)

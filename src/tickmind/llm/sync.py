@@ -3,21 +3,25 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 from tickmind.base import Clock
 from tickmind.llm.client import MessagesLike, ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig
 from tickmind.llm.errors import LLMCancelledError, LLMConfigError
 from tickmind.llm.prices import PRICES, Price, UsageMeter
-from tickmind.llm.results import LLMResult, StreamChunk
-from tickmind.llm.streams import ModelStream
+from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult
+from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured.prompts import AskedForm
+from tickmind.llm.structured_calls import StructuredUpdate
 from tickmind.llm.transport import OutputSpec, ToolChoice, ToolSpec, Transport
 
 T = TypeVar("T")
+Item_co = TypeVar("Item_co", covariant=True)
+Outcome_co = TypeVar("Outcome_co", covariant=True)
 
 
 class BackgroundLoop:
@@ -157,7 +161,7 @@ class SyncModelClient:
         parallel_tool_calls: bool = True,
         output: OutputSpec | None = None,
         model: str | None = None,
-    ) -> "SyncModelStream":
+    ) -> "SyncStream[StreamChunk, LLMResult]":
         """Ask and read the reply as it comes: `with client.stream(...) as stream: for chunk in stream`."""
         stream = self._client.stream(
             messages,
@@ -168,21 +172,98 @@ class SyncModelClient:
             output=output,
             model=model,
         )
-        return SyncModelStream(stream, self._background)
+        return SyncStream(stream, self._background)
+
+    @overload
+    def complete_structured(
+        self,
+        messages: MessagesLike,
+        schema: ReplySchema[T] | type[T],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredResult[T]: ...
+    @overload
+    def complete_structured(
+        self,
+        messages: MessagesLike,
+        schema: Mapping[str, Any] | Sequence[str],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> StructuredResult[dict[str, Any]]: ...
+    def complete_structured(
+        self, messages: MessagesLike, schema: Any, call: CallConfig | EffectiveCall | None = None, **options: Any
+    ) -> StructuredResult[Any]:
+        """Ask for an object, as `ModelClient.complete_structured` does."""
+        return self._background.run(self._client.complete_structured(messages, schema, call, **options))
+
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: ReplySchema[T] | type[T],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> "SyncStream[StructuredUpdate, StructuredResult[T]]": ...
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: Mapping[str, Any] | Sequence[str],
+        call: CallConfig | EffectiveCall | None = None,
+        *,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
+    ) -> "SyncStream[StructuredUpdate, StructuredResult[dict[str, Any]]]": ...
+    def stream_structured(
+        self, messages: MessagesLike, schema: Any, call: CallConfig | EffectiveCall | None = None, **options: Any
+    ) -> "SyncStream[StructuredUpdate, StructuredResult[Any]]":
+        """Ask for an object and read it as it comes, as `ModelClient.stream_structured` does."""
+        return SyncStream(self._client.stream_structured(messages, schema, call, **options), self._background)
 
 
-class SyncModelStream(Iterator[StreamChunk]):
+class AsyncStream(Protocol[Item_co, Outcome_co]):
+    """What both kinds of stream have in common."""
+
+    @property
+    def result(self) -> Awaitable[Outcome_co]:
+        """The whole, to be awaited."""
+        ...
+
+    async def __aenter__(self) -> "AsyncStream[Item_co, Outcome_co]": ...
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def __aiter__(self) -> AsyncIterator[Item_co]: ...
+
+
+class SyncStream(Iterator[Item_co], Generic[Item_co, Outcome_co]):
     """A reply as it comes, for code without an event loop. It is read by one thread."""
 
-    def __init__(self, stream: ModelStream, background: BackgroundLoop) -> None:
+    def __init__(self, stream: AsyncStream[Item_co, Outcome_co], background: BackgroundLoop) -> None:
         self._stream = stream
         self._background = background
-        self._chunks: queue.SimpleQueue[StreamChunk | None] = queue.SimpleQueue()  # None: no more
-        self._pump: Future[LLMResult] | None = None
+        self._chunks: queue.SimpleQueue[Item_co | None] = queue.SimpleQueue()  # None: no more
+        self._pump: Future[Outcome_co] | None = None
         self._task: asyncio.Task[Any] | None = None
         self._ended = False
 
-    def __enter__(self) -> "SyncModelStream":
+    def __enter__(self) -> "SyncStream[Item_co, Outcome_co]":
         self._pump = self._background.submit(self._read())
         return self
 
@@ -193,7 +274,7 @@ class SyncModelStream(Iterator[StreamChunk]):
         if self._pump is not None and not self._pump.done():
             self._background.run(self._stop())
 
-    def __next__(self) -> StreamChunk:
+    def __next__(self) -> Item_co:
         if self._pump is None:
             raise LLMConfigError("open the stream with 'with' before you read it")
         chunk = None if self._ended else self._chunks.get()
@@ -205,7 +286,7 @@ class SyncModelStream(Iterator[StreamChunk]):
         return chunk
 
     @property
-    def result(self) -> LLMResult:
+    def result(self) -> Outcome_co:
         """The whole reply: inside the block it waits for the end, after it there is what came."""
         if self._pump is None:
             raise LLMConfigError("open the stream with 'with' before you ask for its result")
@@ -214,7 +295,7 @@ class SyncModelStream(Iterator[StreamChunk]):
         except CancelledError:
             raise LLMCancelledError("the stream was cancelled because its client was closed") from None
 
-    async def _read(self) -> LLMResult:
+    async def _read(self) -> Outcome_co:
         self._task = asyncio.current_task()
         try:
             async with self._stream as stream:

@@ -101,7 +101,7 @@ class StreamPiece:
 class Capabilities:
     """What an endpoint can do beyond text."""
 
-    output: Literal["none", "json_object", "json_schema"] = "json_schema"
+    output: Literal["none", "json_object", "json_schema", "grammar"] = "json_schema"  # grammar: llama.cpp's own
     tools: bool = True
 
 

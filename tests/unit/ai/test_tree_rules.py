@@ -107,9 +107,10 @@ class Reference:
                     self.done[place] = status
             good = sum(status is S for status in self.done.values())
             bad = len(self.done) - good
-            if good >= (node.success_threshold or len(self.children)):
+            wanted = node.success_threshold or len(self.children)
+            if good >= wanted:
                 status = S
-            elif bad >= node.failure_threshold or len(self.done) == len(self.children):
+            elif bad >= node.failure_threshold or len(self.children) - bad < wanted:
                 status = F
             else:
                 return R

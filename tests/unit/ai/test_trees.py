@@ -137,7 +137,7 @@ def test_a_parallel_ends_at_its_thresholds():
     assert stage.tick(2) == "RS"
     assert Stage(two, a="F", b="R", c="RF").tick(2) == "RF"
     unreachable = Parallel(A, B, success_threshold=2, failure_threshold=2)
-    assert Stage(unreachable, a="S", b="F").tick() == "F"
+    assert Stage(unreachable, a="R", b="F").tick() == "F"
 
 
 def test_a_parallel_can_not_ask_for_more_than_it_has():

@@ -63,3 +63,11 @@ def test_configuring_twice_does_not_double_the_lines(stream):
     configure_logging("json", stream=stream)
     get_logger("tickmind.test").info("once")
     assert stream.getvalue().count("once") == 1
+
+
+def test_without_our_set_up_a_line_still_has_its_fields_and_no_secret(stream):
+    handler = logging.StreamHandler(stream)
+    logging.getLogger().addHandler(handler)
+    Secret(CANARY)
+    get_logger("tickmind.test").warning("queue is full", lane="groq", note=f"key {CANARY}")
+    assert stream.getvalue() == "queue is full lane='groq' note='key ***'\n"

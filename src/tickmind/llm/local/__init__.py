@@ -5,19 +5,16 @@ user's cache; `choose_model()` says which model a user gets when nothing was con
 """
 
 from tickmind.llm.local.cache import CACHE_VARIABLE, cache_folder
-from tickmind.llm.local.grammar import GrammarLimits, json_grammar, tool_union_schema
 from tickmind.llm.local.ladder import LadderFacts, ModelChoice, ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import Runtime, find_runtime, install_runtime
-from tickmind.llm.local.server import LocalEndpoint, LocalModel
+from tickmind.llm.local.server import LocalModel
 from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightState, WeightStore
 
 __all__ = [
     "CACHE_VARIABLE",
     "KNOWN_WEIGHTS",
-    "GrammarLimits",
     "KnownWeights",
     "LadderFacts",
-    "LocalEndpoint",
     "LocalModel",
     "ModelChoice",
     "ModelKind",
@@ -29,6 +26,4 @@ __all__ = [
     "find_runtime",
     "gather_facts",
     "install_runtime",
-    "json_grammar",
-    "tool_union_schema",
 ]

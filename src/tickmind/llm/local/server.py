@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tickmind.base import Clock, Secret, SystemClock
+from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import (
     LLMCancelledError,
     LLMConfigError,
@@ -27,6 +28,7 @@ from tickmind.llm.local.runtime import SERVER_VARIABLE, Runtime, find_runtime
 from tickmind.llm.local.slots import SlotPins
 from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.transport import Capabilities
 
 HOST = "127.0.0.1"
 DEFAULT_CONTEXT_TOKENS = 4096
@@ -36,17 +38,6 @@ PRIME_TIMEOUT_S = 120.0
 _HEALTH_TIMEOUT_S = 2.0
 _POLL_S = 0.05
 _SHOWN_LOG_LINES = 12
-
-
-@dataclass(frozen=True, slots=True)
-class LocalEndpoint:
-    """What a client needs to talk to a running model."""
-
-    base_url: str
-    model: str
-    api_key: Secret
-    context_limit: int  # tokens of prompt and reply together, for each slot
-    slots: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +86,7 @@ class LocalModel:
         self._clock = clock or SystemClock()
         self._name = weights if isinstance(weights, str) and "/" not in weights else Path(weights).stem
         self._child: GuardedChild | None = None
-        self._endpoint: LocalEndpoint | None = None
+        self._endpoint: ModelConfig | None = None
         self._given_up = threading.Event()
 
     def __repr__(self) -> str:
@@ -127,8 +118,12 @@ class LocalModel:
             except BaseException:
                 self.stop()
                 raise
-        self._endpoint = LocalEndpoint(
-            f"http://{HOST}:{port}/v1", self._name, Secret(key), self._context, self._pins.slots
+        self._endpoint = ModelConfig(
+            base_url=f"http://{HOST}:{port}/v1",
+            api_key=Secret(key),
+            model=self._name,
+            context_limit=self._context,
+            capabilities=Capabilities(output="grammar"),  # its own form of JSON schemas pretty-prints
         )
         return self
 
@@ -188,8 +183,8 @@ class LocalModel:
         """The last lines that the server printed; prompts are not among them."""
         return self._child.log_tail if self._child else ""
 
-    def model_config(self) -> LocalEndpoint:
-        """What a client needs to talk to it."""
+    def model_config(self) -> ModelConfig:
+        """What a `ModelClient` needs to talk to it."""
         if self._endpoint is None:
             raise LLMConfigError("the local model is not running; use it inside `with LocalModel(...) as model:`")
         return self._endpoint

@@ -103,8 +103,8 @@ def misfit(problems: Sequence[str]) -> StructuredOutputError:
 
 
 def _of_class(source: type[Any]) -> ReplySchema[Any]:
-    from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError  # noqa: PLC0415  # heavy
-    from pydantic.errors import PydanticSchemaGenerationError  # noqa: PLC0415  # heavy
+    from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError  # heavy
+    from pydantic.errors import PydanticSchemaGenerationError  # heavy
 
     if not issubclass(source, BaseModel) and not dataclasses.is_dataclass(source):
         raise ConfigError(f"{source.__name__} is neither a pydantic model nor a dataclass")
@@ -131,9 +131,9 @@ def _of_class(source: type[Any]) -> ReplySchema[Any]:
 
 
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
-    import jsonschema  # noqa: PLC0415  # heavy
-    from referencing import Registry  # noqa: PLC0415  # heavy
-    from referencing.exceptions import Unresolvable  # noqa: PLC0415  # heavy
+    import jsonschema  # heavy
+    from referencing import Registry  # heavy
+    from referencing.exceptions import Unresolvable  # heavy
 
     root = _root(source)
     if root.get("type", "object") != "object":

@@ -16,7 +16,7 @@ class NotYamlError(ValueError):
 
 def read_yaml(text: str) -> list[Any]:
     """The documents of a YAML text; unquoted values come as `Plain`. Raises `NotYamlError`."""
-    import yaml  # noqa: PLC0415  # heavy; a clean JSON reply never needs it
+    import yaml  # heavy; a clean JSON reply never needs it
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     builder = _Builder()

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any, Unpack
 
 from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
+from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import ErrorType, LLMConfigError
 from tickmind.llm.messages import Message, MessageLike, as_messages
-from tickmind.llm.tools.caller import Caller
+from tickmind.llm.tools.caller import Caller, as_caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions
 from tickmind.llm.tools.envelope import AgentResult, Failed, StopReason
 from tickmind.llm.tools.events import MAX_EVENTS_KEPT, AgentEvent, EventHook, EventLog, RunFinished, RunStarted
@@ -48,14 +49,14 @@ class _Order:
 class ToolAgent:
     """Talks with a model that may use tools. Runs of one agent take turns, because they share its history.
 
-    The first argument is a `Transport`, or anything with its `complete` and `stream`. Tools are `Tool`s, functions or a
+    The first argument is a `ModelClient`, or a `Transport` with the name of a model. Tools are `Tool`s, functions or a
     `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. A turn that no model
     answered leaves no trace in the history, so it can simply be asked again.
     """
 
     def __init__(
         self,
-        caller: Caller,
+        caller: Caller | ModelClient,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
         *,
         agent_id: str | None = None,
@@ -67,14 +68,14 @@ class ToolAgent:
         clock: Clock | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
+        self._caller = as_caller(caller)
         self.config = (config or AgentConfig()).changed(options)
         if not self.config.model:
-            self.config = self.config.changed({"model": str(getattr(caller, "default_model", ""))})
+            self.config = self.config.changed({"model": str(getattr(self._caller, "default_model", ""))})
         if not self.config.model:
             raise LLMConfigError("say which model to ask: ToolAgent(transport, tools, model='...')")
         self.agent_id = agent_id or _make_id("agent")
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
-        self._caller = caller
         self._history: tuple[Message, ...] = as_messages(history)
         self._on_event = on_event
         self._max_events = max_events

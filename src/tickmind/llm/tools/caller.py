@@ -1,11 +1,14 @@
 """Who asks the model on behalf of an agent."""
 
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
-from tickmind.llm.messages import ThinkingBlock, ToolCall
-from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
+from tickmind.llm.client import ModelClient
+from tickmind.llm.messages import ThinkingBlock
+from tickmind.llm.streams import ToolCallBuilder
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, Usage
 
 
 class Caller(Protocol):
@@ -46,7 +49,7 @@ class ReplyBuilder:
         self._content: list[str] = []
         self._thinking: list[str] = []
         self._blocks: list[ThinkingBlock] = []
-        self._calls: dict[int, _CallBuilder] = {}  # index in the stream -> the call
+        self._calls = ToolCallBuilder()
         self._finish_reason = ""
         self._usage = Usage()
         self._model = ""
@@ -61,7 +64,7 @@ class ReplyBuilder:
         if piece.block is not None:
             self._blocks.append(piece.block)
         for delta in piece.tool_calls:
-            self._calls.setdefault(delta.index, _CallBuilder()).add(delta)
+            self._calls.add(delta)
         if piece.finish_reason is not None:
             self._finish_reason = piece.finish_reason
         if piece.usage is not None:
@@ -79,7 +82,7 @@ class ReplyBuilder:
         blocks = tuple(self._blocks)
         if not blocks and self._thinking:
             blocks = (ThinkingBlock("".join(self._thinking)),)
-        calls = tuple(self._calls[index].call() for index in sorted(self._calls))
+        calls = self._calls.build()
         return ModelReply(
             self.content,
             self._finish_reason or ("tool_calls" if calls else "stop"),
@@ -91,16 +94,43 @@ class ReplyBuilder:
         )
 
 
-class _CallBuilder:
-    def __init__(self) -> None:
-        self._id = ""
-        self._name = ""
-        self._arguments: list[str] = []
+class ClientCaller:
+    """A `ModelClient` as an agent uses it: with its model, its limits and its way of separating `<think>`."""
 
-    def add(self, delta: ToolCallDelta) -> None:
-        self._id = self._id or delta.id
-        self._name = self._name or delta.name
-        self._arguments.append(delta.arguments)
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
+        self.default_model = client.config.model
 
-    def call(self) -> ToolCall:
-        return ToolCall(self._id, self._name, "".join(self._arguments))
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Ask and wait for the whole reply, thinking separated."""
+        reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+        splitter = self._client.splitter()
+        splitter.feed(reply.content)
+        splitter.finish()
+        if not splitter.thinking:
+            return reply
+        thinking = (*reply.thinking, ThinkingBlock(splitter.thinking))
+        return replace(reply, content=splitter.content, thinking=thinking)
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
+        """Ask and read the reply as it comes, thinking separated."""
+        async with self._client.transport.stream(request, timeout_s=timeout_s) as pieces:
+            yield self._separated(pieces)
+
+    async def _separated(self, pieces: AsyncIterator[StreamPiece]) -> AsyncIterator[StreamPiece]:
+        splitter = self._client.splitter()
+        async for piece in pieces:
+            if not piece.content:
+                yield piece
+                continue
+            for is_thinking, text in splitter.feed(piece.content):
+                yield StreamPiece(thinking=text) if is_thinking else StreamPiece(text)
+            yield replace(piece, content="")
+        for is_thinking, text in splitter.finish():
+            yield StreamPiece(thinking=text) if is_thinking else StreamPiece(text)
+
+
+def as_caller(caller: Caller | ModelClient) -> Caller:
+    """Whatever was given, as an agent uses it."""
+    return ClientCaller(caller) if isinstance(caller, ModelClient) else caller

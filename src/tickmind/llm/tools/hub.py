@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, Unpack
 
 from tickmind.base import Clock, Limit, get_logger
+from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import MessageLike
 from tickmind.llm.tools.agent import ToolAgent
 from tickmind.llm.tools.caller import Caller
@@ -65,7 +66,7 @@ class AgentHub:
 
     def __init__(
         self,
-        caller: Caller,
+        caller: Caller | ModelClient,
         *,
         tools: ToolRegistry | None = None,
         config: AgentConfig | None = None,

@@ -7,13 +7,13 @@ from tickmind.llm.transport import Transport
 def make_transport(config: ModelConfig) -> Transport:
     """The transport for a config's wire form, over our own HTTP client."""
     if config.api == "responses":
-        from tickmind.llm.transports.responses import ResponsesTransport  # noqa: PLC0415 - only what is used is loaded
+        from tickmind.llm.transports.responses import ResponsesTransport
 
         return ResponsesTransport(config)
     if config.api == "anthropic":
-        from tickmind.llm.transports.anthropic import AnthropicTransport  # noqa: PLC0415 - only what is used is loaded
+        from tickmind.llm.transports.anthropic import AnthropicTransport
 
         return AnthropicTransport(config)
-    from tickmind.llm.transports.chat import ChatTransport  # noqa: PLC0415 - only what is used is loaded
+    from tickmind.llm.transports.chat import ChatTransport
 
     return ChatTransport(config)

@@ -11,6 +11,7 @@ import orjson
 
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
+from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock
 from tickmind.llm.transport import (
@@ -100,6 +101,8 @@ class ChatForm:
             }
         elif request.output is not None and self._capabilities.output == "json_object":
             body["response_format"] = {"type": "json_object"}
+        elif request.output is not None and self._capabilities.output == "grammar":
+            body["grammar"] = json_grammar(request.output.schema)
         if stream:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}

@@ -112,7 +112,7 @@ def _arguments(body: Json) -> dict[str, Any]:
 
 
 def _translated(exc: Exception, timeout_s: float) -> Exception:
-    import openai  # noqa: PLC0415 - an optional extra; whoever gets here has it
+    import openai
 
     if isinstance(exc, TimeoutError | openai.APITimeoutError):
         return LLMDeadlineError(f"the endpoint did not finish within {timeout_s:g} s; raise timeout_s if it may")

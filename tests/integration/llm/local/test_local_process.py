@@ -110,7 +110,7 @@ def test_a_model_runs_inside_its_context_only(gguf: Path, life: Life) -> None:
 async def test_a_model_runs_inside_an_async_context(gguf: Path, life: Life) -> None:
     async with LocalModel(gguf, runtime=RUNTIME, slots=2, context=100) as model:
         config = model.model_config()
-        assert (config.model, config.context_limit, config.slots) == ("toy", 100, 2)
+        assert (config.model, config.context_limit, config.capabilities.output) == ("toy", 100, "grammar")
         assert await asyncio.to_thread(answers, config.base_url)
     life.wait_for_end()
 

@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 
 from tickmind.llm.errors import LLMConnectionError
-from tickmind.llm.local import LocalModel, WeightStore, find_runtime, install_runtime, json_grammar, tool_union_schema
+from tickmind.llm.grammar import json_grammar, tool_union_schema
+from tickmind.llm.local import LocalModel, WeightStore, find_runtime, install_runtime
 from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

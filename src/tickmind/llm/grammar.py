@@ -15,8 +15,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 from tickmind.base import Limit
+from tickmind.llm.digits import decimals, whole_numbers
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.local.digits import decimals, whole_numbers
 from tickmind.llm.transport import ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
