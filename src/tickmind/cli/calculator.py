@@ -2,7 +2,7 @@
 
 sum     = product { ("+" | "-") product }
 product = factor { ("*" | "/" | "//" | "%") factor }
-factor  = ("+" | "-") factor | power
+factor  = { "+" | "-" } power
 power   = atom [ ("**" | "^") factor ]
 atom    = number | "(" sum ")"
 """
@@ -13,6 +13,7 @@ import re
 from tickmind.base import ConfigError, Limit
 
 MAX_EXPRESSION_CHARS = Limit("length of an expression", 200, "characters")
+MAX_NESTING = Limit("nesting of an expression", 32, "brackets")
 MAX_RESULT_BITS = Limit("size of a power", 2_048, "bits")
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)|(\*\*|//|[-+*/%^()]))")
@@ -53,6 +54,7 @@ class _Reader:
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._place = 0
+        self._depth = 0  # brackets that are open
 
     def sum(self) -> Number:
         value = self._product()
@@ -81,11 +83,11 @@ class _Reader:
         return value
 
     def _factor(self) -> Number:
-        sign = self._take("+", "-")
-        if sign is None:
-            return self._power()
-        value = self._factor()
-        return -value if sign == "-" else value
+        minus = 0
+        while (sign := self._take("+", "-")) is not None:
+            minus += sign == "-"
+        value = self._power()
+        return -value if minus % 2 else value
 
     def _power(self) -> Number:
         base = self._atom()
@@ -93,7 +95,11 @@ class _Reader:
 
     def _atom(self) -> Number:
         if self._take("(") is not None:
+            self._depth += 1
+            if not MAX_NESTING.allows(self._depth):
+                raise ConfigError("the brackets are nested too deeply")
             value = self.sum()
+            self._depth -= 1
             if self._take(")") is None:
                 raise ConfigError("a bracket is not closed")
             return value
