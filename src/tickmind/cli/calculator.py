@@ -14,7 +14,7 @@ from tickmind.base import ConfigError, Limit
 
 MAX_EXPRESSION_CHARS = Limit("length of an expression", 200, "characters")
 MAX_NESTING = Limit("nesting of an expression", 32, "brackets")
-MAX_RESULT_BITS = Limit("size of a power", 2_048, "bits")
+MAX_RESULT_BITS = Limit("size of a power or a result", 2_048, "bits")
 
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?|\.\d+)|(\*\*|//|[-+*/%^()]))")
 Number = int | float
@@ -31,7 +31,8 @@ def calculate(expression: str) -> Number:
         raise ConfigError("this divides by zero") from None
     except OverflowError:
         raise ConfigError("the result is too large") from None
-    if isinstance(value, float) and not math.isfinite(value):
+    fits = MAX_RESULT_BITS.allows(value.bit_length()) if isinstance(value, int) else math.isfinite(value)
+    if not fits:
         raise ConfigError("the result is too large")
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 

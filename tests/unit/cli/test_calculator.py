@@ -46,6 +46,7 @@ def test_an_expression_has_its_value(expression, value):
         ("0**-1", "divides by zero"),
         ("9**9**9", "too large"),
         ("1e300*1e300", "too large"),
+        ("9**600*9**600*9**600", "too large"),
         ("(0-8)**0.5", "no real number"),
         ("__import__('os')", "no arithmetic"),
         ("a+1", "no arithmetic"),
@@ -71,7 +72,8 @@ def test_deep_brackets_are_refused():
 @given(st.text(alphabet="0123456789.+-*/%^() e", max_size=60))
 def test_it_gives_a_finite_number_or_refuses(expression):
     with suppress(ConfigError):
-        assert math.isfinite(calculate(expression))
+        value = calculate(expression)
+        assert isinstance(value, int) or math.isfinite(value)
 
 
 @given(st.integers(-999, 999), st.sampled_from(["+", "-", "*"]), st.integers(-999, 999))
