@@ -4,7 +4,7 @@ A client belongs to its config and holds connections; open it with `async with`,
 requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import Any, TypeVar, overload
@@ -12,11 +12,11 @@ from typing import Any, TypeVar, overload
 from tickmind.base import Clock, SystemClock
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.messages import MessagesLike, as_messages
 from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
-from tickmind.llm.results import LLMResult, StructuredResult, Timing
-from tickmind.llm.streams import FINISH_UNKNOWN, ModelStream
+from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
+from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.structured.prompts import AskedForm
 from tickmind.llm.structured_calls import StructuredCall, StructuredStream
@@ -34,7 +34,6 @@ from tickmind.llm.transport import (
 from tickmind.llm.transports import make_transport
 
 T = TypeVar("T")
-MessagesLike = str | Iterable[MessageLike]
 
 
 class ModelClient:

@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar, overload
 
 from tickmind.base import Clock
-from tickmind.llm.client import MessagesLike, ModelClient
+from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig
 from tickmind.llm.errors import LLMCancelledError, LLMConfigError
+from tickmind.llm.messages import MessagesLike
 from tickmind.llm.prices import PRICES, Price, UsageMeter
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult
 from tickmind.llm.structured import ReplySchema

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tickmind.base import Clock, get_logger, redact
+from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
 from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.results import FINISH_UNKNOWN
 from tickmind.llm.tools import events
-from tickmind.llm.tools.caller import Caller, ReplyBuilder, add_usage
+from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.calls import (
     CallOutcome,
     CallRunner,
@@ -142,10 +144,10 @@ class RunLoop:
             raise LLMDeadlineError(f"the model did not reply within {timeout_s:g} s") from None
         self.replies += 1
         self._partial = ""
-        self._usage = add_usage(self._usage, reply.usage)
-        self._finish_reason = reply.finish_reason
+        self._usage += reply.usage
+        self._finish_reason = reply.finish_reason or FINISH_UNKNOWN
         took_s = self._clock.monotonic() - begun_s
-        await self._emit(events.RequestFinished(*self._here, reply.finish_reason, reply.usage, took_s))
+        await self._emit(events.RequestFinished(*self._here, self._finish_reason, reply.usage, took_s))
         return reply
 
     async def _complete(self, request: ModelRequest, timeout_s: float) -> ModelReply:
