@@ -105,6 +105,7 @@ class HttpClient:
         async with asyncio.timeout_at(deadline_s):
             await self._free.acquire()
             try:
+                self._check_open()
                 connection = self._take_idle(loop.time()) or await self._dial()
             except BaseException:
                 self._free.release()
@@ -112,15 +113,15 @@ class HttpClient:
         self._busy.add(connection)
         return connection
 
-    def release(self, connection: Connection, parser: ResponseParser | None, *, ended: bool) -> None:
+    def release(self, connection: Connection, parser: ResponseParser, *, ended: bool) -> None:
         """Give a connection back; it is kept if the reply was read to its end."""
         self._busy.discard(connection)
         self._free.release()
-        keep = parser is not None and (parser.reusable or (ended and parser.keep_alive and not parser.done))
+        keep = parser.reusable or (ended and parser.keep_alive and not parser.done)
         if self._closed or connection.closed or not keep or self._loop is None:
             connection.abort()
             return
-        connection.tail = parser
+        connection.leave(parser)
         connection.idle_since = self._loop.time()
         self._idle.append(connection)
         if self._sweep is None:
@@ -128,8 +129,7 @@ class HttpClient:
 
     def _enter_loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
-        if self._closed:
-            raise LLMConfigError("this client is closed; make a new one")
+        self._check_open()
         if self._loop is None:
             self._loop = loop
         elif self._loop is not loop:
@@ -137,6 +137,10 @@ class HttpClient:
                 "this client was used in another event loop; make one for each loop, or use SyncModelClient in threads"
             )
         return loop
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LLMConfigError("this client is closed; make a new one")
 
     def _take_idle(self, now: float) -> Connection | None:
         idle = self._idle
@@ -157,7 +161,11 @@ class HttpClient:
         async with self._dials:
             await pace()
             pacer = pacer_for(asyncio.get_running_loop())
-            return await self.dialer.dial(lambda: Connection(self._buffer, pacer))
+            connection = await self.dialer.dial(lambda: Connection(self._buffer, pacer))
+            if self._closed:  # meanwhile
+                connection.abort()
+                self._check_open()
+            return connection
 
     def _drop_old(self) -> None:
         self._sweep = None
@@ -359,9 +367,9 @@ class EventStream:
         while True:
             data = await self._exchange.read()
             events = self._sse.feed(data) if data else self._sse.finish()
-            if events and events[-1] == _DONE:
+            if _DONE in events:  # some endpoints say it twice
                 self._finished = self._exchange.ended = True
-                return events[:-1]
+                return events[: events.index(_DONE)]
             if not data:
                 self._finished = True
                 return events
