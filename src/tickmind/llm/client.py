@@ -111,12 +111,10 @@ class ModelClient:
         try:
             reply = await self._transport.complete(request, timeout_s=effective.timeout_s)
         except BaseException:
-            if self._meter is not None:
-                self._meter.add_failure()
+            self._count(None)
             raise
         result = self._result(reply, request, self._clock.monotonic() - started_s)
-        if self._meter is not None:
-            self._meter.add(result)
+        self._count(result)
         return result
 
     def stream(
@@ -151,7 +149,7 @@ class ModelClient:
             clock=self._clock,
             splitter=self.splitter(),
             cost_of=self._cost,
-            on_end=None if self._meter is None else self._count,
+            on_end=self._count,
         )
 
     @overload
@@ -264,6 +262,10 @@ class ModelClient:
         """What separates `<think>` from the answer at this endpoint."""
         mode = self._config.think_tags
         return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
+
+    def count(self, request: ModelRequest, reply: ModelReply | None) -> None:
+        """Put a request on the meter that somebody sent by `transport` directly; None says that it failed."""
+        self._count(None if reply is None else self._result(reply, request, 0.0))
 
     def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
         return call if isinstance(call, EffectiveCall) else merge(self._config, call)

@@ -32,7 +32,7 @@ class ModelStream(ResultStream[StreamChunk, LLMResult]):
         clock: Clock,
         splitter: ThinkSplitter,
         cost_of: CostOf,
-        on_end: Callable[[LLMResult | None], None] | None = None,
+        on_end: Callable[[LLMResult | None], None],
     ) -> None:
         super().__init__()
         self._open_stream = open_stream
@@ -109,14 +109,12 @@ class ModelStream(ResultStream[StreamChunk, LLMResult]):
         self._ready.append(StreamChunk(finish_reason=finish_reason))
         result = self._build(finish_reason)
         self._settle(result)
-        if self._on_end is not None:
-            self._on_end(result)
+        self._on_end(result)
 
     def _fail(self, error: BaseException) -> None:
         self._give(self._splitter.finish())
         super()._fail(error)
-        if self._on_end is not None:
-            self._on_end(None)
+        self._on_end(None)
 
     def _build(self, finish_reason: str) -> LLMResult:
         came = self._builder

@@ -1,10 +1,11 @@
 """Who asks the model on behalf of an agent."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import ThinkingBlock
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
@@ -28,7 +29,7 @@ class Caller(Protocol):
 
 
 class ClientCaller:
-    """A `ModelClient` as an agent uses it: with its model, its limits and its way of separating `<think>`."""
+    """A `ModelClient` as an agent uses it: with its model, its meter and its way of separating `<think>`."""
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
@@ -36,7 +37,12 @@ class ClientCaller:
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Ask and wait for the whole reply, thinking separated."""
-        reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+        try:
+            reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, reply)
         splitter = self._client.splitter()
         splitter.feed(reply.content)
         splitter.finish()
@@ -48,12 +54,24 @@ class ClientCaller:
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
         """Ask and read the reply as it comes, thinking separated."""
-        async with self._client.transport.stream(request, timeout_s=timeout_s) as pieces:
-            yield self._separated(pieces)
+        came = ReplyBuilder()
+        try:
+            async with (
+                self._client.transport.stream(request, timeout_s=timeout_s) as pieces,
+                aclosing(self._separated(pieces, came)) as separated,
+            ):
+                yield separated
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, came.reply())
 
-    async def _separated(self, pieces: AsyncIterator[StreamPiece]) -> AsyncIterator[StreamPiece]:
+    async def _separated(
+        self, pieces: AsyncIterator[StreamPiece], came: ReplyBuilder
+    ) -> AsyncGenerator[StreamPiece, None]:
         splitter = self._client.splitter()
         async for piece in pieces:
+            came.add(piece)
             if not piece.content:
                 yield piece
                 continue
