@@ -64,7 +64,8 @@ class BackgroundLoop:
                 return
             self._closed = True
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -94,6 +95,8 @@ class SyncModelClient:
     ) -> None:
         self._client = ModelClient(config, transport, clock=clock, prices=prices, meter=meter)
         self._background = BackgroundLoop()
+        self._closing = threading.Lock()
+        self._closed = False
 
     def __enter__(self) -> "SyncModelClient":
         return self
@@ -122,11 +125,14 @@ class SyncModelClient:
 
     def close(self) -> None:
         """Give back the connections and end the background loop; calls that are under way are cancelled."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
         try:
             self._background.run(self._client.aclose())
-        except LLMConfigError:
-            return  # closed before
-        self._background.close()
+        finally:
+            self._background.close()
 
     def complete(
         self,
