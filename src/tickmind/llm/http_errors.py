@@ -32,9 +32,9 @@ def error_from_reply(
         where = (headers or {}).get("location", "nowhere")
         hint = f" and points to {where!r}; redirects are not followed, set LLM_BASE_URL"
     elif status in {401, 403}:
-        hint = ", it refuses the API key; check LLM_API_KEY"
+        hint = ", it refuses the API key (check LLM_API_KEY)"
     elif status == 404:
-        hint = ", not found; check LLM_BASE_URL and LLM_MODEL"
+        hint = ", not found (check LLM_BASE_URL and LLM_MODEL)"
     return LLMResponseError(f"{origin} answered {status}{hint}{detail}", status=status)
 
 

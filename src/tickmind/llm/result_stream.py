@@ -64,7 +64,8 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         try:
             await self._advance()
         except Exception as error:  # noqa: BLE001 - kept, and raised to everybody who reads
-            self._fail(error)
+            if self._outcome is None:  # else the block was left under the reader's feet, and there is a result
+                self._fail(error)
         finally:
             self._reading = False
             if self._waiters:
