@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tickmind.llm.results import LLMResult, StructuredResult
@@ -99,14 +99,8 @@ class UsageMeter:
         """Count a call that failed; what it cost nobody said."""
         with self._lock:
             old = self._total
-            self._total = UsageTotal(
-                old.calls + 1,
-                old.attempts + 1,
-                old.prompt_tokens,
-                old.completion_tokens,
-                old.cost_usd,
-                old.unpriced_calls,
-                old.failed_calls + 1,
+            self._total = replace(
+                old, calls=old.calls + 1, attempts=old.attempts + 1, failed_calls=old.failed_calls + 1
             )
 
     def statistics(self) -> UsageTotal:
