@@ -131,8 +131,10 @@ class FakeProvider:
             await waiter
 
     async def __aenter__(self) -> "FakeProvider":
-        from aiohttp import web  # a test that needs no server doesn't load one
-
+        try:
+            from aiohttp import web  # a test that needs no server doesn't load one
+        except ImportError as error:
+            raise LLMConfigError("the fake provider needs aiohttp; run: pip install 'tickmind[testing]'") from error
         app = web.Application(client_max_size=_MOST_REQUEST_BYTES)
         for wire in WIRES:
             app.router.add_post(f"/v1{wire.path}", self._handler(wire))
