@@ -57,7 +57,7 @@ fmt: $(READY) ## Format the code and mend what ruff can
 	@$(BIN)/ruff format $(CODE)
 
 docs: $(READY) ## Build the documentation into build/site
-	@$(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
 
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins

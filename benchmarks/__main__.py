@@ -10,7 +10,7 @@ from rich.table import Table
 
 from benchmarks.harness import Result
 
-PARTS = ("engine",)
+PARTS = ("engine", "client", "corpus")
 TARGET = Path("build/bench.json")
 
 

@@ -6,14 +6,16 @@ Both sides take turns within one run, so that a busy machine is unfair to neithe
 import argparse
 import asyncio
 import gc
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import orjson
+
+from benchmarks.harness import Result, paired
 
 CALLS = 200  # per round
 STREAMS = 10  # per round
@@ -24,6 +26,7 @@ CONCURRENT_CHUNKS = 40
 CONCURRENT_GAP_S = 0.1
 STALL_BAR_MS = 50.0
 PROMPT = "Where do you go next?"
+PEER = "openai SDK"
 
 
 # the server, in a process of its own
@@ -83,8 +86,8 @@ async def _cpu_us(work: Callable[[], Awaitable[int]]) -> float:
     return (time.process_time() - started) / count * 1e6
 
 
-async def _compare(url: str, gap_s: float) -> tuple[dict[str, float], dict[str, float]]:
-    """Least processor time in microseconds, ours and the SDK's."""
+async def _compare(url: str, gap_s: float) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Processor time in microseconds, ours and the SDK's, round by round."""
     import openai
 
     from tickmind.llm.client import ModelClient
@@ -132,7 +135,7 @@ async def _compare(url: str, gap_s: float) -> tuple[dict[str, float], dict[str, 
             theirs["call"].append(await _cpu_us(their_calls))
             ours["chunk"].append(await _cpu_us(our_chunks))
             theirs["chunk"].append(await _cpu_us(their_chunks))
-    return {name: min(values) for name, values in ours.items()}, {name: min(values) for name, values in theirs.items()}
+    return ours, theirs
 
 
 async def _longest_stall_ms(url: str) -> float:
@@ -171,7 +174,7 @@ async def _longest_stall_ms(url: str) -> float:
 
 def _stall_in_own_process(url: str) -> float:
     """Without the peer, whose objects would lengthen every garbage collection."""
-    program = [sys.executable, __file__, "--stall", url]
+    program = [sys.executable, "-m", "benchmarks.client", "--stall", url]
     return float(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
 
 
@@ -185,48 +188,56 @@ print(time.process_time() - started, (pages() - before) * resource.getpagesize()
 """
 
 
-def _import_cost(statement: str) -> tuple[float, float]:
-    """Processor milliseconds and MB, the middle of several fresh processes."""
+def _import_cost(statement: str) -> tuple[list[float], list[float]]:
+    """Processor milliseconds and MB of several fresh processes."""
     runs = []
     for _ in range(5):
         program = [sys.executable, "-c", _IMPORT.format(statement=statement)]
         out = subprocess.run(program, check=True, capture_output=True, text=True).stdout.split()
         runs.append((float(out[0]) * 1000, float(out[1])))
-    return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
+    return [run[0] for run in runs], [run[1] for run in runs]
 
 
-def _row(name: str, unit: str, ours: float, peer: float, bar: float) -> dict[str, Any]:
-    return {
-        "name": name, "ours": round(ours, 2), "unit": unit, "peer_name": "openai SDK", "peer": round(peer, 2),
-        "ratio": round(peer / ours, 1), "bar": bar, "holds": peer / ours >= bar,
-    }  # fmt: skip
-
-
-def run(*, gap_s: float = 0.0) -> list[dict[str, Any]]:
-    """Measure everything; `gap_s` is the server's pause between the chunks of a compared stream."""
-    server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
+@contextmanager
+def _server() -> Iterator[str]:
+    server = subprocess.Popen([sys.executable, "-m", "benchmarks.client", "--serve"], stdout=subprocess.PIPE, text=True)
     try:
-        if server.stdout is None:
-            raise RuntimeError("the server has no output")
-        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        ours, theirs = asyncio.run(_compare(url, gap_s))
-        stall_ms = min(_stall_in_own_process(url) for _ in range(3))
+        assert server.stdout is not None
+        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
     finally:
         server.kill()
         server.wait()
-    # everything that a first call loads
-    ours_ms, ours_mb = _import_cost("import tickmind.llm.client, tickmind.llm.sync, tickmind.llm.transports.chat")
+
+
+def calls(*, gap_s: float = 0.0) -> list[Result]:
+    """Processor time per call and per streamed chunk, beside the `openai` SDK."""
+    with _server() as url:
+        ours, theirs = asyncio.run(_compare(url, gap_s))
+    return [
+        paired("client/cpu-per-call", ours["call"], theirs["call"], unit="us", peer_name=PEER, bar=8.0),
+        paired("client/cpu-per-chunk", ours["chunk"], theirs["chunk"], unit="us", peer_name=PEER, bar=5.0),
+    ]
+
+
+def imports() -> list[Result]:
+    """What `import tickmind.llm` costs, beside `import openai`."""
+    ours_ms, ours_mb = _import_cost("import tickmind.llm")
     peer_ms, peer_mb = _import_cost("import openai")
     return [
-        _row("client/cpu-per-call", "us", ours["call"], theirs["call"], 8.0),
-        _row("client/cpu-per-chunk", "us", ours["chunk"], theirs["chunk"], 5.0),
-        _row("client/import-time", "ms", ours_ms, peer_ms, 2.0),
-        _row("client/import-memory", "MB", ours_mb, peer_mb, 2.0),
-        {
-            "name": "client/loop-stall-1000-streams", "ours": round(stall_ms, 1), "unit": "ms", "peer_name": "",
-            "peer": None, "ratio": None, "bar": STALL_BAR_MS, "holds": stall_ms <= STALL_BAR_MS,
-        },
-    ]  # fmt: skip
+        paired("client/import-time", ours_ms, peer_ms, unit="ms", peer_name=PEER, bar=2.0),
+        paired("client/import-memory", ours_mb, peer_mb, unit="MB", peer_name=PEER, bar=2.0),
+    ]
+
+
+def stall() -> list[Result]:
+    """The loop's longest stall under 1,000 concurrent streams; the best of three runs, on a machine that does more."""
+    with _server() as url:
+        times = [_stall_in_own_process(url) for _ in range(3)]
+    limit = [STALL_BAR_MS] * len(times)
+    return [paired("client/stall-1000-streams", times, limit, unit="ms", peer_name="the limit", bar=1.0)]
+
+
+BENCHMARKS = (calls, imports, stall)
 
 
 if __name__ == "__main__":
@@ -240,5 +251,5 @@ if __name__ == "__main__":
     elif chosen.stall:
         print(asyncio.run(_longest_stall_ms(chosen.stall)))
     else:
-        for row in run(gap_s=chosen.gap):
-            print(row)
+        for result in calls(gap_s=chosen.gap):
+            print(result)

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.harness import Result
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured import parse as tickmind_parse
 
+WANTED_SCORE = 90.0
 REPLIES = Path(__file__).parent.parent / "tests" / "data" / "replies"
 Parser = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 _TYPES: dict[str, type] = {"str": str, "bool": bool, "list": list, "dict": dict, "any": object}
@@ -105,6 +107,18 @@ def _same(one: object, other: object) -> bool:
     if isinstance(one, str) and isinstance(other, str):
         return one.strip() == other.strip()
     return one == other and type(one) is type(other)
+
+
+def scores() -> list[Result]:
+    """How many points reading real and broken replies gets, of 100, beside the libraries for it."""
+    ours, peer = score(parse)["all"], score(parse_with_both)["all"]
+    ratio = ours / peer
+    return [
+        Result("corpus/score", ours, "points", "yaml + json_repair", peer, ratio, WANTED_SCORE / peer, (ratio, ratio))
+    ]
+
+
+BENCHMARKS = (scores,)
 
 
 def main() -> None:

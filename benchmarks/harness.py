@@ -1,6 +1,7 @@
 """How benchmarks measure: both sides by turns in one process, so that a busy machine slows both."""
 
 import gc
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -31,13 +32,11 @@ class Result:
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:
-    """CPU time of one call, the best of some in a row; wall time would measure the machine's other work too."""
-    taken = []
+    """CPU time of one call, the mean of some in a row; wall time would measure the machine's other work too."""
+    began = time.process_time()
     for _ in range(times):
-        began = time.process_time()
         work()
-        taken.append(time.process_time() - began)
-    return min(taken)
+    return (time.process_time() - began) / times
 
 
 def compare(
@@ -52,7 +51,7 @@ def compare(
     scale: float = 1e3,
     warm_up: int = 2,
 ) -> Result:
-    """Time both by turns, three calls each. The figures are the best of all rounds, which other work disturbs least."""
+    """Time both by turns, three calls each, garbage collection and all; the figures are the medians of the rounds."""
     for _ in range(warm_up):
         ours()
         peer()
@@ -64,18 +63,23 @@ def compare(
         else:
             theirs, mine = seconds(peer, 3), seconds(ours, 3)
         pairs.append((mine, theirs))
-    ratios = sorted(theirs / mine for mine, theirs in pairs)
-    mine, theirs = min(mine for mine, _ in pairs), min(theirs for _, theirs in pairs)
-    return Result(
+    return paired(
         name,
-        mine * scale,
-        unit,
-        peer_name,
-        theirs * scale,
-        theirs / mine,
-        bar,
-        (ratios[len(ratios) // 10], ratios[-1 - len(ratios) // 10]),
+        [mine * scale for mine, _ in pairs],
+        [theirs * scale for _, theirs in pairs],
+        unit=unit,
+        peer_name=peer_name,
+        bar=bar,
     )
+
+
+def paired(name: str, ours: list[float], peer: list[float], *, unit: str, peer_name: str, bar: float) -> Result:
+    """A result from figures of both sides, round by round, where less is better; the medians count."""
+    ratios = sorted(theirs / mine for mine, theirs in zip(ours, peer, strict=True))
+    tenth = len(ratios) // 10
+    spread = (ratios[tenth], ratios[-1 - tenth])
+    mine, theirs = statistics.median(ours), statistics.median(peer)
+    return Result(name, mine, unit, peer_name, theirs, theirs / mine, bar, spread)
 
 
 def against_limit(name: str, work: Callable[[], object], *, limit_s: float, rounds: int = 5) -> Result:

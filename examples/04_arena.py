@@ -2,15 +2,17 @@
 
 python examples/04_arena.py            watch it until Ctrl-C
 python examples/04_arena.py --ticks 600 --seed 7
+python examples/04_arena.py --ticks 900 --picture arena.svg
 """
 
 import argparse
 import contextlib
 import time
+from pathlib import Path
 
 from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, LifeSystem, make_land
 from arena.minds import add, minds
-from arena.screen import Screen
+from arena.screen import Screen, save_picture
 from rich.console import Console
 from rich.live import Live
 
@@ -30,7 +32,9 @@ def build(seed: int, tps: float) -> tuple[Engine, Screen]:
     for kind, number in ((PREDATOR, 5), (PREY, 40)):
         for _ in range(number):
             add(engine.world, kind, engine.random.uniform(0, WIDTH - 1), engine.random.uniform(0, HEIGHT - 1))
-    return engine, Screen(engine, land, ai, bus)
+    screen = Screen(engine, land, ai, bus)
+    engine.add_system(screen.remember)
+    return engine, screen
 
 
 def main() -> None:
@@ -38,15 +42,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ticks", type=int, help="stop after so many ticks (default: run until Ctrl-C)")
     parser.add_argument("--seed", type=int, default=11, help="the same seed gives the same arena (default: 11)")
+    parser.add_argument("--picture", type=Path, help="draw no screen, but write the last one to this SVG file")
     parser.add_argument("--tps", type=float, default=20, help="ticks per second (default: 20)")
     options = parser.parse_args()
     console = Console()
     engine, screen = build(options.seed, options.tps)
-    if not console.is_terminal:
+    if options.picture or not console.is_terminal:
         began = time.perf_counter()
         ticks = options.ticks or 600
         engine.run(ticks)
         spent = time.perf_counter() - began
+        if options.picture:
+            save_picture(screen.draw(), "tickmind: the arena", options.picture)
+            print(f"The screen of tick {ticks} is in {options.picture}.")
+            return
         console.print(screen.draw_land())
         console.print(screen.draw_figures())
         print(f"{ticks} ticks in {spent:.1f} s; seed {engine.seed}")

@@ -1,9 +1,12 @@
 """The arena in the terminal: the land on the left, figures and one predator's mind on the right."""
 
+import io
+import re
 from collections import Counter, deque
 from itertools import groupby
+from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.layout import Layout
 from rich.panel import Panel
 from rich.table import Table
@@ -11,7 +14,7 @@ from rich.text import Text
 
 from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, Body, Land
 from tickmind.ai import AIManager, BehaviorTree
-from tickmind.tick import Engine, SignalBus
+from tickmind.tick import Engine, SignalBus, TickContext, World
 
 GRASS = tuple(
     (least, f"on rgb({24 - 3 * n},{44 + 14 * n},{26 - 2 * n})") for n, least in enumerate((0.0, 0.2, 0.45, 0.75))
@@ -47,6 +50,12 @@ class Screen:
             case _:
                 self.news.append(f"{data['kind']} {data['who']} came from outside")
 
+    def remember(self, _world: World, ctx: TickContext) -> None:
+        """A system that notes now and then how many there are."""
+        if ctx.tick_number % 20 == 1:
+            now = self.population()
+            self.history.append((now[PREY], now[PREDATOR]))
+
     def population(self) -> Counter[str]:
         """How many of each kind there are."""
         return Counter(body.kind for _, (body,) in self.engine.world.query(Body))
@@ -74,9 +83,6 @@ class Screen:
 
     def draw_figures(self) -> RenderableType:
         """Numbers, and how they changed."""
-        if self.engine.tick_number % 20 == 1:
-            now = self.population()
-            self.history.append((now[PREY], now[PREDATOR]))
         now = self.population()
         statistics = self.engine.statistics()
         table = Table.grid(padding=(0, 1))
@@ -122,3 +128,12 @@ def _line(values: list[int]) -> str:
         return ""
     top = max(*values, 1)
     return "".join("▁▂▃▄▅▆▇█"[min(7, value * 7 // top)] for value in values)
+
+
+def save_picture(screen: RenderableType, title: str, target: Path) -> None:
+    """Write a screen as an SVG file that needs no font from elsewhere."""
+    console = Console(
+        record=True, width=140, height=30, file=io.StringIO(), force_terminal=True, color_system="truecolor"
+    )
+    console.print(screen, height=30)
+    target.write_text(re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title), flags=re.DOTALL))

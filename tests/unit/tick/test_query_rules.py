@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tickmind.tick import AnyOf, Not, World
-from tickmind.tick import rows as rows_module
+from tickmind.tick import query as query_module
 
 
 @dataclass(eq=False)
@@ -53,15 +53,15 @@ class Loop:
 
 
 class Queries(RuleBasedStateMachine):
-    @initialize(chunk=st.integers(1, 3))
-    def start(self, chunk):
-        self.chunk_rows, rows_module.CHUNK_ROWS = rows_module.CHUNK_ROWS, chunk
+    @initialize(few=st.sampled_from([0, 1, 3, 16]))
+    def start(self, few):
+        self.few, query_module.FEW_CHANGES = query_module.FEW_CHANGES, few
         self.world = World()
         self.parts: dict[int, dict[type, object]] = {}
         self.loops: list[Loop] = []
 
     def teardown(self):
-        rows_module.CHUNK_ROWS = self.chunk_rows
+        query_module.FEW_CHANGES = self.few
 
     def changed(self):
         for loop in self.loops:
