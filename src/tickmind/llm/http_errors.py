@@ -7,6 +7,7 @@ import orjson
 
 from tickmind.base import redact
 from tickmind.llm.errors import LLMError, LLMRateLimitError, LLMResponseError
+from tickmind.llm.texts import shortened
 
 _SHOWN_ERROR_CHARS = 400
 
@@ -51,5 +52,4 @@ def _explanation(body: bytes) -> str:
         kind = (error.get("type") or error.get("code")) if isinstance(error, dict) else None
         if isinstance(message, str):
             text = f"{message} ({kind})" if isinstance(kind, str) else message
-    text = " ".join(redact(text).split())
-    return text if len(text) <= _SHOWN_ERROR_CHARS else text[:_SHOWN_ERROR_CHARS] + "..."
+    return shortened(" ".join(redact(text).split()), _SHOWN_ERROR_CHARS)

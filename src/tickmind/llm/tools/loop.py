@@ -21,12 +21,9 @@ from tickmind.llm.tools.calls import (
 )
 from tickmind.llm.tools.config import AgentConfig
 from tickmind.llm.tools.envelope import (
-    MAX_TRACE_CHARS,
     AgentResult,
     Failed,
     StopReason,
-    ToolTrace,
-    shorten,
     stop_reason_of,
 )
 from tickmind.llm.tools.plain import result_of, text_for_model
@@ -34,6 +31,7 @@ from tickmind.llm.tools.prose import recover_calls
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
 from tickmind.llm.tools.tool import Tool
+from tickmind.llm.tools.trace import ToolTrace, traced
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
 
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
@@ -262,7 +260,7 @@ class RunLoop:
         return failures
 
     async def _tool_started(self, ready: ReadyCall) -> None:
-        args = shorten(redact(ready.written), MAX_TRACE_CHARS)
+        args = traced(ready.written)
         await self._emit(
             events.ToolStarted(*self._here, ready.call.id, ready.call.name, args, recovered=ready.recovered)
         )
