@@ -64,10 +64,10 @@ class StructuredCall(Generic[T]):
         schema: ReplySchema[T],
         call: EffectiveCall,
         *,
-        form: AskedForm,
-        hint: str,
-        instruct: bool,
-        model: str | None,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
     ) -> None:
         turns = as_messages(messages)
         self.turns = _instructed(turns, form_instructions(schema, form)) if instruct else turns
