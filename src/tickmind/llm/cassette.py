@@ -211,6 +211,11 @@ class CassettePlayer:
         """What the recorded endpoint could do."""
         return self._capabilities
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were asked, in the order in which they came up."""
+        return tuple(dict.fromkeys(str(line.request.get("model", "")) for line in self._lines))
+
     def statistics(self) -> CassetteStatistics:
         """How many calls there are, were played and were missing."""
         return CassetteStatistics(len(self._lines), self._played, self._missing)

@@ -1,0 +1,79 @@
+"""One deliberation on an event loop: a prompt in, a reply out, fields on the way. For layers that never await."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tickmind.llm.client import ModelClient
+from tickmind.llm.config import CallConfig, EffectiveCall, merge
+from tickmind.llm.errors import LLMError
+from tickmind.llm.messages import Message
+from tickmind.llm.structured import ReplySchema
+from tickmind.llm.tools import ToolAgent
+
+
+@dataclass(frozen=True, slots=True)
+class Deliberation:
+    """A reply with what is known about it."""
+
+    text: str
+    thinking: str = ""
+    model: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+async def deliberate(
+    client: ModelClient,
+    messages: Sequence[Message],
+    call: CallConfig | None = None,
+    *,
+    schema: ReplySchema[Any] | None = None,
+    on_field: Callable[[str, Any], None] | None = None,
+    timeout_s: float | None = None,
+    extra: Mapping[str, Any] | None = None,
+) -> Deliberation:
+    """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete."""
+    settings = _settings(client, call, timeout_s, extra)
+    if schema is None:
+        result = await client.complete(messages, settings)
+        text = result.content
+        found: Any = result
+    elif on_field is None:
+        found = await client.complete_structured(messages, schema, settings)
+        text = found.raw_content
+    else:
+        async with client.stream_structured(messages, schema, settings) as stream:
+            async for update in stream:
+                for name, value in update.completed:
+                    on_field(name, value)
+            found = await stream.result
+        text = found.raw_content
+    return Deliberation(text, found.thinking, found.model, found.prompt_tokens, found.completion_tokens, found.cost_usd)
+
+
+async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:
+    """Let a tool agent work on it; a run that fails is an error here."""
+    result = await agent.invoke(messages)
+    if not result.ok or result.error is not None:
+        message = result.error.message if result.error is not None else f"the run stopped: {result.stop_reason}"
+        raise LLMError(message)
+    usage = result.usage
+    return Deliberation(
+        result.text,
+        model=agent.config.model,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+    )
+
+
+def _settings(
+    client: ModelClient, call: CallConfig | None, timeout_s: float | None, extra: Mapping[str, Any] | None
+) -> EffectiveCall:
+    settings = merge(client.config, call)
+    if timeout_s is not None:
+        settings = replace(settings, timeout_s=min(settings.timeout_s, timeout_s))
+    if extra:
+        settings = replace(settings, extra={**settings.extra, **extra})
+    return settings

@@ -1,0 +1,149 @@
+"""Who answers: the protocol, the double for tests, and the adapters for `tickmind.llm`."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from tickmind.llm import LLMError, Message, ModelClient, ReplySchema, ToolAgent
+from tickmind.llm.config import CallConfig
+from tickmind.llm.deliberation import Deliberation, deliberate, deliberate_with_tools
+
+
+@runtime_checkable
+class LLMClient(Protocol):
+    """Anything that answers a prompt. The call may block: it runs in a thread of its own, never in the tick."""
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Ask and return the text of the reply; raise whatever went wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that a client may need to know about one query."""
+
+    system_prompt: str
+    user_message: str
+    turns: tuple[tuple[str, str], ...] = ()  # earlier questions and answers, oldest first
+    entity_id: int = 0
+    schema: Mapping[str, Any] | None = None  # the form that the reply should have
+    timeout_s: float = 30.0
+    on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
+
+    def folded(self) -> str:
+        """The user message with the earlier turns in front, for clients that know no conversations."""
+        if not self.turns:
+            return self.user_message
+        earlier = "\n\n".join(f"Earlier you were told:\n{told}\n\nYou answered:\n{said}" for told, said in self.turns)
+        return f"{earlier}\n\nNow:\n{self.user_message}"
+
+    def messages(self) -> list[Message]:
+        """The whole conversation."""
+        talk = [Message.system(self.system_prompt)]
+        for told, said in self.turns:
+            talk += [Message.user(told), Message.assistant(said)]
+        return [*talk, Message.user(self.user_message)]
+
+
+@runtime_checkable
+class AsyncLLMClient(Protocol):
+    """A client that answers on an event loop, and so can really be cancelled."""
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Make the coroutine that asks."""
+        ...
+
+
+AnyClient: TypeAlias = LLMClient | AsyncLLMClient
+
+
+class ModelAnswers:
+    """A `ModelClient` as an `AsyncLLMClient`.
+
+    `extra_for(entity_id)` may give fields to send along, such as the slot that a local model keeps for an entity.
+    """
+
+    def __init__(
+        self,
+        client: ModelClient,
+        call: CallConfig | None = None,
+        *,
+        extra_for: Callable[[int], Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._client = client
+        self._call = call
+        self._extra_for = extra_for
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Ask the model; with a schema the reply is an object, asked for again if it can't be read."""
+        return deliberate(
+            self._client,
+            question.messages(),
+            self._call,
+            schema=ReplySchema.of(question.schema) if question.schema is not None else None,
+            on_field=question.on_field,
+            timeout_s=question.timeout_s,
+            extra=self._extra_for(question.entity_id) if self._extra_for is not None else None,
+        )
+
+
+class ToolAgentAnswers:
+    """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers."""
+
+    def __init__(self, make_agent: Callable[[int], ToolAgent]) -> None:
+        self._make_agent = make_agent
+        self._agents: dict[int, ToolAgent] = {}
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Let the entity's agent work on it."""
+        agent = self._agents.get(question.entity_id)
+        if agent is None:
+            agent = self._agents[question.entity_id] = self._make_agent(question.entity_id)
+        return deliberate_with_tools(agent, question.messages())
+
+
+Responses: TypeAlias = Mapping[tuple[str, str], str] | Callable[[str, str], str]
+
+
+class MockClient:
+    """Answers without a model, for tests and demonstrations. Threads may share it.
+
+    `responses` maps (system prompt, user message) to replies, or is a function of both; what is not there is answered
+    with `{}`. `error_rate` of the calls raise `error_exception`, by the chance of `seed`.
+    """
+
+    def __init__(
+        self,
+        responses: Responses | None = None,
+        latency: float = 0.0,
+        error_rate: float = 0.0,
+        error_exception: type[BaseException] | BaseException = LLMError,
+        *,
+        seed: int = 0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._responses = responses if responses is not None else {}
+        self._latency = latency
+        self._error_rate = error_rate
+        self._error_exception = error_exception
+        self._random = random.Random(seed)
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        self.calls = 0
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Answer, late or never if so told."""
+        with self._lock:
+            self.calls += 1
+            fails = self._random.random() < self._error_rate
+        if self._latency > 0:
+            self._sleep(self._latency)
+        if fails:
+            error = self._error_exception
+            raise error if isinstance(error, BaseException) else error("the mock was told to fail")
+        if callable(self._responses):
+            return self._responses(system_prompt, user_message)
+        return self._responses.get((system_prompt, user_message), "{}")

@@ -1,0 +1,42 @@
+"""How much may be asked, and how."""
+
+from dataclasses import dataclass
+
+from tickmind.base import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class LLMConfig:
+    """Limits and habits of one strategic layer. What goes beyond limits is off unless it is switched on."""
+
+    max_queries_per_tick: int = 1
+    max_queries_per_second: int = 5  # in any second of real time
+    thread_pool_size: int = 4  # blocking clients that may be at work at once
+    query_timeout: float = 30.0  # seconds, from the dispatch on
+    max_stuck_threads: int = 64  # threads given up because their client never returned
+    max_in_flight: int = 1024  # queries under way, async ones included
+    skip_unchanged: bool = False  # do not ask again with the same prompt
+    stagger: bool = False  # spread the first questions of agents over their interval
+    conversation_turns: int = 0  # so many earlier questions and answers go along
+    token_budget: int | None = None  # tokens of a whole prompt; sections give way by priority
+    batch_size: int = 1  # so many entities of one role may share a call
+    stream_fields: bool = False  # fields go to the Blackboard as they arrive
+    trigger_gap: int = 20  # ticks between two questions, however strong the pressure
+
+    def __post_init__(self) -> None:
+        for name in (
+            "max_queries_per_tick",
+            "max_queries_per_second",
+            "thread_pool_size",
+            "max_in_flight",
+            "batch_size",
+        ):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("max_stuck_threads", "conversation_turns", "trigger_gap"):
+            if getattr(self, name) < 0:
+                raise ConfigError(f"{name} must not be negative, but is {getattr(self, name)}")
+        if not self.query_timeout > 0:
+            raise ConfigError(f"query_timeout must be more than 0 seconds, not {self.query_timeout}")
+        if self.token_budget is not None and self.token_budget < 1:
+            raise ConfigError(f"token_budget must be at least 1 token, not {self.token_budget}")

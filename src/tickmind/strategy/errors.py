@@ -1,0 +1,28 @@
+"""What can go wrong in a deliberation. None of it leaves `step()`: it goes to `on_error`, under one of these words."""
+
+from enum import StrEnum
+
+from tickmind.base import TickmindError
+from tickmind.llm import LLMConnectionError
+
+
+class ErrorKind(StrEnum):
+    """The closed list of `error_type`s."""
+
+    NETWORK = "network_error"  # the client could not reach its provider
+    API = "api_error"  # the provider, or the client, said no
+    TIMEOUT = "timeout"  # no answer in time; a late one counts as none
+    PARSE = "parse_error"  # the reply could not be used
+    CONTEXT = "context_error"  # the context function, router or trigger raised
+    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, parser or client that nobody defined
+    NO_CLIENT = "no_client"  # nobody registered one
+    CALLBACK = "callback_error"  # a callback or the sink of thoughts raised
+
+
+class ParseError(TickmindError, ValueError):
+    """A reply that can't be used; the Blackboard stays as it is."""
+
+
+def kind_of(error: BaseException) -> ErrorKind:
+    """Whether a client's error is about the way or about the answer."""
+    return ErrorKind.NETWORK if isinstance(error, (OSError, LLMConnectionError)) else ErrorKind.API

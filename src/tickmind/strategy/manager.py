@@ -1,0 +1,282 @@
+"""The registry of the strategic layer: roles, personalities, contexts, parsers, clients and who wants to know."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tickmind.llm import estimate_tokens
+from tickmind.protocol import Thought, ThoughtSink
+from tickmind.strategy.clients import AnyClient, AsyncLLMClient, LLMClient
+from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.config import LLMConfig
+from tickmind.strategy.errors import ErrorKind
+from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, default_json_parser
+from tickmind.strategy.prompts import ContextFn, TokenCount, assemble
+
+if TYPE_CHECKING:
+    from tickmind.tick import World
+
+OnQuery: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt size in characters, tick
+OnResponse: TypeAlias = Callable[[int, float, int, int], None]  # entity id, latency in seconds, size, tick
+OnError: TypeAlias = Callable[[int, str, str, int], None]  # entity id (0: nobody's), error type, message, tick
+OnEstimate: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt tokens, tick
+Router: TypeAlias = Callable[["World", int, LLMAgent], str]
+TriggerFn: TypeAlias = Callable[["World", int], bool]
+
+_log = logging.getLogger("tickmind.strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What an agent is, and what its replies may contain."""
+
+    text: str
+    declared: Declared
+
+
+class LLMManager:
+    """Definitions by name; defining a name again replaces it. One manager serves one system."""
+
+    def __init__(self, config: LLMConfig | None = None) -> None:
+        self.config = config or LLMConfig()
+        self._roles: dict[str, Role] = {}
+        self._personalities: dict[str, str] = {}
+        self._contexts: dict[str, ContextFn] = {}
+        self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
+        self._clients: dict[str, AnyClient] = {}
+        self._triggers: dict[str, TriggerFn] = {}
+        self._router: Router | None = None
+        self._count_tokens: TokenCount = estimate_tokens
+        self._on_query: list[OnQuery] = []
+        self._on_response: list[OnResponse] = []
+        self._on_error: list[OnError] = []
+        self._on_estimate: list[OnEstimate] = []
+        self._sink: ThoughtSink | None = None
+        self._wishes: list[tuple[int, int | None]] = []  # entity id, ticks to defer or None to ask soon
+        self.callback_errors = 0
+
+    # Definitions
+
+    def define_role(
+        self, name: str, text: str, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+    ) -> None:
+        """Say what an agent is and which answers are possible.
+
+        `keys` limits the Blackboard keys that its replies may change, `schema` the form of the replies.
+        """
+        self._roles[name] = Role(text, Declared(None if keys is None else frozenset(keys), schema))
+
+    def define_personality(self, name: str, text: str) -> None:
+        """Say how an agent tends to behave."""
+        self._personalities[name] = text
+
+    def define_context(self, name: str, fn: ContextFn) -> None:
+        """Say what an agent perceives: `fn(world, entity_id)` gives a text, or `Section`s if a token budget is set."""
+        self._contexts[name] = fn
+
+    def define_parser(
+        self,
+        name: str,
+        fn: ParserFn,
+        *,
+        keys: Iterable[str] | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
+        self._parsers[name] = (fn, Declared(None if keys is None else frozenset(keys), schema))
+
+    def define_trigger(self, name: str, fn: TriggerFn) -> None:
+        """Name a condition that asks before the interval is over; it is checked each tick for agents that use it."""
+        self._triggers[name] = fn
+
+    def register_client(self, client: AnyClient, name: str = "") -> None:
+        """Set the client, or one of several by name."""
+        if not isinstance(client, LLMClient | AsyncLLMClient):
+            raise TypeError(
+                f"a client has query(system_prompt, user_message) or answer(question); {client!r} has neither"
+            )
+        self._clients[name] = client
+
+    def define_router(self, router: Router | None) -> None:
+        """Let `router(world, entity_id, agent)` name the client for agents that name none."""
+        self._router = router
+
+    def count_tokens_with(self, counter: TokenCount) -> None:
+        """Count tokens exactly instead of estimating."""
+        self._count_tokens = counter
+
+    # Look-ups
+
+    def role(self, name: str) -> str | None:
+        """The text of a role."""
+        found = self._roles.get(name)
+        return None if found is None else found.text
+
+    def personality(self, name: str) -> str | None:
+        """The text of a personality."""
+        return self._personalities.get(name)
+
+    def context(self, name: str) -> ContextFn | None:
+        """A context function."""
+        return self._contexts.get(name)
+
+    def parser(self, name: str) -> ParserFn | None:
+        """A parser; the empty name is the default one."""
+        if not name:
+            return default_json_parser
+        found = self._parsers.get(name)
+        return None if found is None else found[0]
+
+    def client(self, name: str = "") -> AnyClient | None:
+        """A client."""
+        return self._clients.get(name)
+
+    def trigger(self, name: str) -> TriggerFn | None:
+        """A trigger."""
+        return self._triggers.get(name)
+
+    def has_clients(self) -> bool:
+        """Whether anybody can be asked."""
+        return bool(self._clients)
+
+    def declared(self, agent: LLMAgent) -> Declared:
+        """What may come of an agent's replies: as its parser declares, else as its role does."""
+        found = self._parsers.get(agent.parser)
+        if found is not None and (found[1].keys is not None or found[1].schema is not None):
+            return found[1]
+        role = self._roles.get(agent.role)
+        return role.declared if role is not None else Declared()
+
+    def reply_schema(self, agent: LLMAgent) -> Mapping[str, Any] | None:
+        """The form to ask a model for, if one is declared."""
+        parser = self.parser(agent.parser)
+        if isinstance(parser, DirectiveParser):
+            return parser.schema.json_schema()
+        return self.declared(agent).schema
+
+    def missing(self, agent: LLMAgent) -> str:
+        """The first definition that an agent refers to and nobody made, in words; empty if there is none."""
+        for kind, name, known in (
+            ("role", agent.role, self._roles),
+            ("personality", agent.personality, self._personalities),
+            ("context", agent.context, self._contexts),
+            ("parser", agent.parser, self._parsers),
+            ("trigger", agent.trigger, self._triggers),
+        ):
+            if name not in known and not (kind in ("parser", "trigger") and not name):
+                return f"there is no {kind} {name!r}; define it with define_{kind}()"
+        return ""
+
+    def client_name(self, world: "World", entity_id: int, agent: LLMAgent) -> str:
+        """Which client an agent is to ask."""
+        if agent.client or self._router is None:
+            return agent.client
+        return self._router(world, entity_id, agent)
+
+    # Prompts
+
+    def assemble_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str] | None:
+        """The system prompt and the user message, or None (with a warning) if a definition is missing."""
+        if problem := self.missing(agent):
+            _log.warning("entity %d is not asked: %s", eid, problem)
+            return None
+        system_prompt = f"{self._roles[agent.role].text}\n\n{self._personalities[agent.personality]}"
+        context = self._contexts[agent.context](world, eid)
+        budget = self.config.token_budget
+        if budget is not None:
+            budget = max(1, budget - self._count_tokens(system_prompt))
+        return system_prompt, assemble(context, budget=budget, count=self._count_tokens)
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has, counted or estimated."""
+        return self._count_tokens(text)
+
+    @staticmethod
+    def prompt_hash(system_prompt: str, user_message: str) -> str:
+        """A short mark by which unchanged prompts are known."""
+        return hashlib.blake2b(f"{system_prompt}\x00{user_message}".encode(), digest_size=12).hexdigest()
+
+    # Who wants to know
+
+    def on_query(self, callback: OnQuery) -> None:
+        """Call `callback(eid, prompt_size, tick)` when a query goes out."""
+        self._on_query.append(callback)
+
+    def on_response(self, callback: OnResponse) -> None:
+        """Call `callback(eid, latency, response_size, tick)` when a reply has been taken in."""
+        self._on_response.append(callback)
+
+    def on_error(self, callback: OnError) -> None:
+        """Call `callback(eid, error_type, error_msg, tick)` on any failure; eid 0 means that it is nobody's."""
+        self._on_error.append(callback)
+
+    def on_estimate(self, callback: OnEstimate) -> None:
+        """Call `callback(eid, tokens, tick)` with the size of each prompt in tokens, before it goes out."""
+        self._on_estimate.append(callback)
+
+    def record_thoughts(self, sink: ThoughtSink | None) -> None:
+        """Offer every deliberation to a sink; None switches it off."""
+        self._sink = sink
+
+    @property
+    def records_thoughts(self) -> bool:
+        """Whether anybody wants thoughts."""
+        return self._sink is not None
+
+    @property
+    def estimates(self) -> bool:
+        """Whether anybody wants estimates."""
+        return bool(self._on_estimate)
+
+    def tell_query(self, eid: int, size: int, tick: int) -> None:
+        """Tell the callbacks."""
+        for callback in tuple(self._on_query):
+            self._call(tick, callback, eid, size, tick)
+
+    def tell_response(self, eid: int, latency: float, size: int, tick: int) -> None:
+        """Tell the callbacks."""
+        for callback in tuple(self._on_response):
+            self._call(tick, callback, eid, latency, size, tick)
+
+    def tell_estimate(self, eid: int, tokens: int, tick: int) -> None:
+        """Tell the callbacks."""
+        for callback in tuple(self._on_estimate):
+            self._call(tick, callback, eid, tokens, tick)
+
+    def tell_error(self, eid: int, kind: ErrorKind, message: str, tick: int) -> None:
+        """Tell the callbacks."""
+        for callback in tuple(self._on_error):
+            try:
+                callback(eid, kind.value, message, tick)
+            except Exception:  # noqa: BLE001  nothing a user supplies may end the tick
+                self.callback_errors += 1
+                _log.exception("an on_error callback raised")
+
+    def tell_thought(self, thought: Thought, tick: int) -> None:
+        """Offer a thought to the sink."""
+        if self._sink is not None:
+            self._call(tick, self._sink, thought)
+
+    def _call(self, tick: int, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            callback(*arguments)
+        except Exception as error:  # noqa: BLE001  nothing a user supplies may end the tick; it is told as an error
+            self.callback_errors += 1
+            self.tell_error(0, ErrorKind.CALLBACK, f"{callback!r} raised {type(error).__name__}: {error}", tick)
+
+    # Wishes, taken up at the next tick
+
+    def ask_soon(self, eid: int) -> None:
+        """Ask for a deliberation as soon as limits allow, whatever the interval says."""
+        self._wishes.append((eid, None))
+
+    def defer(self, eid: int, ticks: int) -> None:
+        """Let an agent's next deliberation wait for so many ticks."""
+        self._wishes.append((eid, ticks))
+
+    def take_wishes(self) -> list[tuple[int, int | None]]:
+        """What was wished for since the last time."""
+        wishes, self._wishes = self._wishes, []
+        return wishes

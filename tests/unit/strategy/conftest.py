@@ -1,0 +1,105 @@
+import threading
+from typing import Any
+
+import pytest
+
+from tickmind.ai import Blackboard
+from tickmind.base import ManualClock
+from tickmind.protocol import Thought
+from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
+from tickmind.tick import Engine
+
+
+class Stage:
+    """An engine with a strategic layer, a clock set by hand, and everything that was told."""
+
+    def __init__(self, client=None, *, parser=None, **config):
+        config = {"max_queries_per_tick": 100, "max_queries_per_second": 10_000, **config}
+        self.clock = ManualClock()
+        self.manager = LLMManager(LLMConfig(**config))
+        self.manager.define_role("wolf", "You are a wolf.")
+        self.manager.define_personality("sly", "You are sly.")
+        self.manager.define_context("plain", lambda _world, eid: f"You are {eid}.")
+        if client is not None:
+            self.manager.register_client(client)
+        self.queries: list[tuple[int, int]] = []  # entity id, tick
+        self.responses: list[tuple[int, int]] = []
+        self.errors: list[tuple[int, str, int]] = []
+        self.messages: list[str] = []
+        self.thoughts: list[Thought] = []
+        self.manager.on_query(lambda eid, _size, tick: self.queries.append((eid, tick)))
+        self.manager.on_response(lambda eid, _latency, _size, tick: self.responses.append((eid, tick)))
+        self.manager.on_error(lambda eid, kind, _message, tick: self.errors.append((eid, kind, tick)))
+        self.manager.on_error(lambda _eid, _kind, message, _tick: self.messages.append(message))
+        self.system = make_llm_system(self.manager, clock=self.clock)
+        self.engine = Engine(tps=20, seed=1)
+        self.engine.add_system(self.system)
+        self.world = self.engine.world
+
+    def spawn(self, board=True, **agent):
+        agent = {"role": "wolf", "personality": "sly", "context": "plain", "query_interval": 1, **agent}
+        return self.world.spawn(LLMAgent(**agent), *([Blackboard()] if board else []))
+
+    def agent(self, eid) -> LLMAgent:
+        return self.world.get(eid, LLMAgent)
+
+    def data(self, eid) -> dict[str, Any]:
+        return self.world.get(eid, Blackboard).data
+
+    def settle(self, expected=None):
+        """Wait, without a clock, until the jobs that threads have taken are handed in."""
+        wanted = len(self.system._flights) if expected is None else expected
+        done = self.system._workers._done
+        waiter = threading.Event()
+        for _ in range(2000):
+            if len(done) >= wanted:
+                return
+            waiter.wait(0.002)
+        raise AssertionError(f"only {len(done)} of {wanted} jobs came back")
+
+    def step(self, times=1):
+        """Ticks; answers of each are complete before the next begins."""
+        for _ in range(times):
+            self.engine.step()
+            self.settle()
+
+    def tick(self, times=1):
+        """Ticks without waiting for answers."""
+        for _ in range(times):
+            self.engine.step()
+
+
+@pytest.fixture
+def stage():
+    made = []
+
+    def make(client=None, **config):
+        made.append(Stage(client, **config))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.system.shutdown()
+
+
+class Hanging:
+    """A client that does not return until it is let go."""
+
+    def __init__(self, reply="{}"):
+        self.reply = reply
+        self.released = threading.Event()
+        self.entered = threading.Semaphore(0)
+        self.calls = 0
+
+    def query(self, system_prompt, user_message):
+        self.calls += 1
+        self.entered.release()
+        self.released.wait(30)
+        return self.reply
+
+
+@pytest.fixture
+def hanging():
+    client = Hanging()
+    yield client
+    client.released.set()
