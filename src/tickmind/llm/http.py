@@ -5,11 +5,9 @@ It posts JSON to one endpoint and reads the reply whole or as an event stream. E
 """
 
 import asyncio
-import zlib
 from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Protocol
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
@@ -24,6 +22,7 @@ from tickmind.llm.errors import (
 )
 from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, ResponseParser
 from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.inflating import Inflater
 from tickmind.llm.pacing import pace, pacer_for
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
@@ -217,7 +216,7 @@ class Exchange:
         self._connection: Connection | None = None
         self._parser = ResponseParser()
         self._pieces: list[bytes] = []  # of the body, that came with the headers
-        self._decoder: _Inflater | None = None
+        self._decoder: Inflater | None = None
         self._read_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
@@ -247,7 +246,7 @@ class Exchange:
             raise await self._status_error()
         coding = self._parser.headers.get("content-encoding", "identity").lower()
         if coding != "identity":
-            self._decoder = _Inflater(coding)
+            self._decoder = Inflater(coding)
 
     async def read(self) -> bytes:
         """The next decoded bytes of the body; nothing at its end."""
@@ -322,7 +321,7 @@ class Exchange:
         body = b""
         try:
             coding = headers.get("content-encoding", "identity").lower()
-            self._decoder = _Inflater(coding) if coding != "identity" else None
+            self._decoder = Inflater(coding) if coding != "identity" else None
             while len(body) < MAX_ERROR_BODY_BYTES and (part := await self.read()):
                 body += part
         except LLMError as exc:  # the status says enough, and the body was only to explain it
@@ -375,24 +374,3 @@ class EventStream:
                 return events
             if events:
                 return events
-
-
-class _Inflate(Protocol):
-    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
-
-
-class _Inflater:
-    """Decompresses what an endpoint compressed unasked, never more than there is room for."""
-
-    __slots__ = ("_stream",)
-
-    def __init__(self, coding: str) -> None:
-        if coding not in {"gzip", "x-gzip", "deflate"}:
-            raise LLMResponseError("the endpoint compressed its reply in a way that was not asked for")
-        self._stream: _Inflate = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-
-    def decode(self, data: bytes, *, room: int) -> bytes:
-        try:
-            return self._stream.decompress(data, max_length=room + 1)
-        except zlib.error as exc:
-            raise LLMResponseError("the endpoint's compressed reply is damaged") from exc

@@ -20,6 +20,7 @@ from tickmind.llm.tools.calls import (
     used_ids,
 )
 from tickmind.llm.tools.config import AgentConfig
+from tickmind.llm.tools.deadline import RunDeadline
 from tickmind.llm.tools.envelope import (
     AgentResult,
     Failed,
@@ -68,7 +69,7 @@ class RunLoop:
         self._streaming = streaming
         self._clock = clock
         self._ledger = Ledger()
-        self._deadline_s: float | None = None  # on the event loop's clock
+        self._deadline = RunDeadline(None)
         self._usage = Usage()
         self._trace: list[ToolTrace] = []
         self._said: list[str] = []  # by step
@@ -81,8 +82,7 @@ class RunLoop:
 
     async def run(self, state: AgentState | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
         """Go on until there is an answer, a limit, a question or a failure; never raises."""
-        run_s = self._config.timeouts.run_s
-        self._deadline_s = None if run_s is None else asyncio.get_running_loop().time() + run_s
+        self._deadline = RunDeadline(self._config.timeouts.run_s)
         try:
             if state is not None:
                 ended = await self._take_up(state, answers or {})
@@ -128,11 +128,9 @@ class RunLoop:
             tool_choice=tool_choice,
             parallel_tool_calls=config.parallel_tool_calls,
         )
-        timeout_s = config.timeouts.request_s
-        if self._deadline_s is not None:
-            timeout_s = min(timeout_s, self._deadline_s - asyncio.get_running_loop().time())
-            if timeout_s <= 0:
-                raise LLMDeadlineError("the time of this run is used up")
+        timeout_s = self._deadline.allow(config.timeouts.request_s)
+        if timeout_s <= 0:
+            raise LLMDeadlineError("the time of this run is used up")
         await self._emit(events.RequestStarted(*self._here, len(request.messages)))
         begun_s = self._clock.monotonic()
         work = self._stream(request, timeout_s) if self._streaming else self._complete(request, timeout_s)
@@ -218,7 +216,7 @@ class RunLoop:
         runner = CallRunner(
             max_parallel=config.max_parallel if config.parallel_tool_calls else 1,
             tool_timeout_s=config.timeouts.tool_s,
-            deadline_s=self._deadline_s,
+            deadline=self._deadline,
             ledger=self._ledger,
             clock=self._clock,
             started=self._tool_started,
