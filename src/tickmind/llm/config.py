@@ -86,7 +86,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)  # sent as they are, e.g. an organisation's name
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # sent as they are; one may hold a key
 
     def __post_init__(self) -> None:
         given: object = self.api_key
