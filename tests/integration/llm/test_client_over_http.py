@@ -454,6 +454,43 @@ async def test_the_connection_of_a_finished_stream_is_reused_though_its_end_come
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_kept_connection_that_the_server_drops_costs_no_call(reset: bool) -> None:
+    async def once(exchange: Exchange) -> None:  # says that it keeps the connection, and drops it at the next request
+        if [other.writer for other in server.requests].count(exchange.writer) > 1:
+            if reset:
+                exchange.writer.transport.abort()
+            exchange.writer.close()
+            return
+        await answer(exchange)
+
+    async with serving(once) as server, ModelClient(config(server)) as client:
+        for _ in range(3):
+            assert (await client.complete("hi")).content == "hello"
+        async with client.stream("hi") as stream:
+            assert (await stream.result).content == "hello"
+        assert server.connections == 4
+
+
+@pytest.mark.asyncio
+async def test_a_request_is_sent_again_only_if_the_connection_was_a_kept_one_and_only_once() -> None:
+    async def drop(exchange: Exchange) -> None:
+        if len(server.requests) == 1:
+            await answer(exchange)
+        else:
+            exchange.writer.close()
+
+    async with serving(drop) as server, ModelClient(config(server)) as client:
+        await client.complete("hi")
+        with pytest.raises(LLMConnectionError):
+            await client.complete("on the kept connection, then on a new one")
+        assert len(server.requests) == 3
+        with pytest.raises(LLMConnectionError):
+            await client.complete("on a new one")
+        assert len(server.requests) == 4
+
+
+@pytest.mark.asyncio
 async def test_calls_wait_for_a_free_connection_within_their_deadline() -> None:
     release = asyncio.Event()
 
