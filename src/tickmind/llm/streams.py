@@ -26,26 +26,27 @@ class ToolCallBuilder:
     __slots__ = ("_calls", "_current")
 
     def __init__(self) -> None:
-        self._calls: list[tuple[str, str, list[str]]] = []  # id, name, pieces of the arguments
+        self._calls: list[tuple[int, str, str, list[str]]] = []  # index on the wire, id, name, pieces of the arguments
         self._current: dict[int, int] = {}  # index on the wire -> place in _calls
 
     def add(self, delta: ToolCallDelta) -> None:
         """Take a piece. Some endpoints give every call the same index: another id then begins another call."""
         place = self._current.get(delta.index)
         if place is not None:
-            id_, name, arguments = self._calls[place]
+            index, id_, name, arguments = self._calls[place]
             if not (delta.id and id_ and delta.id != id_):
-                self._calls[place] = (id_ or delta.id, name or delta.name, arguments)
+                self._calls[place] = (index, id_ or delta.id, name or delta.name, arguments)
                 arguments.append(delta.arguments)
                 return
         self._current[delta.index] = len(self._calls)
-        self._calls.append((delta.id, delta.name, [delta.arguments]))
+        self._calls.append((delta.index, delta.id, delta.name, [delta.arguments]))
 
     def build(self) -> tuple[ToolCall, ...]:
-        """The calls so far."""
+        """The calls so far, in the order of their indexes."""
+        in_order = sorted(self._calls, key=lambda call: call[0])
         return tuple(
             ToolCall(id_ or f"call_{place}", name, "".join(arguments) or "{}")
-            for place, (id_, name, arguments) in enumerate(self._calls)
+            for place, (_, id_, name, arguments) in enumerate(in_order)
         )
 
 
