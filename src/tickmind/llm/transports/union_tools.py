@@ -251,26 +251,33 @@ def _sound(text: str) -> str:
 
 
 def _asked(request: ModelRequest) -> ModelRequest:
-    """The same request without tools; its output is another one where a tool may be called."""
-    offers = bool(request.tools) and request.tool_choice != "none"
-    turns = _plain_turns(request.messages, offers=offers, formed=request.output is not None)
+    """The same request without tools; its output is another one where it had some."""
+    formed = request.output is not None
+    offers = bool(request.tools)
+    turns = _plain_turns(request.messages, offers=offers, formed=formed)
     if not offers:
-        return replace(request, messages=turns, tools=(), tool_choice="auto")
-    answers = request.tool_choice == "auto"
+        return replace(request, messages=turns)
+    choice = request.tool_choice
     form = {"type": "string", "maxLength": MAX_REPLY_CHARS} if request.output is None else request.output.schema
-    schema = tool_union_schema(request.tools, reply=form if answers else False)
-    turns = _instructed(turns, _instructions(request, answers=answers))
+    tools = request.tools if choice != "none" else ()
+    schema = tool_union_schema(tools, reply=form if choice != "required" else False)
+    turns = _instructed(turns, _instructions(request))
     return replace(request, messages=turns, tools=(), tool_choice="auto", output=OutputSpec(schema))
 
 
-def _instructions(request: ModelRequest, *, answers: bool) -> str:
-    lines = ['Use a tool by replying with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}.']
-    if answers and request.output is None:
-        lines.append('Answer in words by replying with {"reply": "..."} instead.')
-    elif answers and request.output is not None:
-        lines.append(f'Answer by replying with {{"reply": ...}} instead, of this form: {_dump(request.output.schema)}')
-    lines.append("The tools:")
+def _instructions(request: ModelRequest) -> str:
+    """They begin alike whatever the choice is, so that an endpoint that remembers prompts has read them."""
+    lines = ["The tools:"]
     lines += [f"- {tool.name}: {tool.description} Arguments: {_dump(tool.schema)}" for tool in request.tools]
+    lines.append('Use a tool by replying with one JSON object and nothing else: {"tool": NAME, "arguments": {...}}.')
+    if request.tool_choice != "required" and request.output is None:
+        lines.append('Answer in words by replying with {"reply": "..."}.')
+    elif request.tool_choice != "required" and request.output is not None:
+        lines.append(
+            f'Answer by replying with {{"reply": ANSWER}}, an answer of this form: {_dump(request.output.schema)}'
+        )
+    if request.tool_choice == "none":
+        lines.append("Answer now: no tool can be used any more.")
     return "\n".join(lines)
 
 

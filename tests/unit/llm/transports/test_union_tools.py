@@ -86,12 +86,21 @@ async def test_a_tool_that_must_be_used_leaves_no_way_to_answer() -> None:
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("change", [{"tool_choice": "none"}, {"tools": ()}])
-async def test_without_a_choice_of_tools_nothing_is_changed(change: dict[str, Any]) -> None:
-    request = ModelRequest(**{"model": "m", "messages": REQUEST.messages, "tools": (MOVE,), **change})
+async def test_without_tools_nothing_is_changed() -> None:
+    request = ModelRequest("m", REQUEST.messages)
     reply, asked = await both('{"reply":"as it is"}', request)
-    assert reply.content == '{"reply":"as it is"}'
-    assert (asked.tools, asked.output, asked.messages) == ((), None, REQUEST.messages)
+    assert (reply.content, asked) == ('{"reply":"as it is"}', request)
+
+
+@pytest.mark.asyncio
+async def test_where_no_tool_may_be_used_there_is_only_the_answer() -> None:
+    request = ModelRequest("m", REQUEST.messages, tools=(MOVE,), tool_choice="none")
+    reply, asked = await both('{"reply":"I stay."}', request)
+    assert (reply.content, reply.tool_calls) == ("I stay.", ())
+    assert asked.output is not None
+    assert list(asked.output.schema["properties"]) == ["reply"]
+    _, before = await both('{"reply":""}', ModelRequest("m", REQUEST.messages, tools=(MOVE,)))
+    assert asked.messages[0].text.startswith(before.messages[0].text)
 
 
 @pytest.mark.asyncio
@@ -234,7 +243,8 @@ async def test_an_agent_uses_tools_as_at_any_other_endpoint(streaming: bool) -> 
 
 @pytest.mark.asyncio
 async def test_an_agent_asked_for_an_answer_at_its_limit_gets_words() -> None:
-    inner = ScriptedTransport(['{"tool":"move","arguments":{"dx":1}}', "Out of breath."], capabilities=NO_TOOLS)
+    steps = ['{"tool":"move","arguments":{"dx":1}}', '{"reply":"Out of breath."}']
+    inner = ScriptedTransport(steps, capabilities=NO_TOOLS)
     agent = ToolAgent(UnionToolsTransport(inner), [move], model="m", max_steps=1, answer_at_limit=True)
     result = await agent.invoke("A dragon!")
     assert (result.text, result.stop_reason) == ("Out of breath.", StopReason.MAX_STEPS)
