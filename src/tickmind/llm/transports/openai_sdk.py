@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from tickmind.base import SystemClock
+from tickmind.base import Secret, SystemClock
 from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
 from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.retry_after import parse_retry_after
@@ -43,6 +43,7 @@ class OpenAITransport:
         max_tokens_field: str | None = None,
     ) -> None:
         self._client = client.with_options(max_retries=0)
+        self._key = Secret(client.api_key)  # so that errors mask it
         self._capabilities = capabilities
         self._host = urlsplit(str(client.base_url)).hostname or ""
         field = max_tokens_field or ("max_completion_tokens" if self._host == "api.openai.com" else "max_tokens")
