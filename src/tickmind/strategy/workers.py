@@ -126,7 +126,7 @@ class Workers:
             stuck = self._stuck
         if grows:
             self._start_thread()
-        _log.warning("a client does not return; its thread is given up, as %d of at most %d", stuck, self._max_stuck)
+        _log.warning("a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck)
 
     def statistics(self) -> WorkerStatistics:
         """How busy the workers are."""
