@@ -13,9 +13,9 @@ from tickmind.llm.local import LocalModel, WeightStore, find_runtime, install_ru
 NAME = "smollm2-135m"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def model() -> Iterator[LocalModel]:
-    """A running model with two slots."""
+    """A running model with two slots; one for each file, because characters keep their slots."""
     store = WeightStore()
     try:
         if find_runtime() is None:
