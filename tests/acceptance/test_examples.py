@@ -1,4 +1,4 @@
-"""Every example runs by itself, as a person would run it, for a few ticks."""
+"""Every example runs by itself, as a person would run it: for a few ticks, and without a model."""
 
 import os
 import subprocess
@@ -10,6 +10,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 TIMEOUT_S = 60
+SHORTENED = {"--ticks": ["--ticks", "20"], "--scripted": ["--scripted"]}  # option -> how it is used here
+
+
+def arguments_for(source):
+    """The options that make an example short and free, as far as it has them."""
+    return [word for option, words in SHORTENED.items() if f'"{option}"' in source for word in words]
 
 
 def test_there_are_examples():
@@ -21,12 +27,19 @@ def test_examples_are_numbered_without_repeats():
     assert len(set(numbers)) == len(numbers)
 
 
+def test_every_example_can_be_kept_short_or_needs_no_model():
+    for example in EXAMPLES:
+        source = example.read_text(encoding="utf-8")
+        assert arguments_for(source), f"{example.name} has neither --ticks nor --scripted"
+        assert '"--scripted"' in source or "tickmind.llm" not in source, f"{example.name} can't do without a model"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
 def test_an_example_runs_and_shows_something(example, tmp_path):
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     done = subprocess.run(
-        [sys.executable, str(example), "--ticks", "20"],
+        [sys.executable, str(example), *arguments_for(example.read_text(encoding="utf-8"))],
         cwd=tmp_path,
         env={**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
         stdin=subprocess.DEVNULL,

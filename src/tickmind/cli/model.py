@@ -1,17 +1,15 @@
 """`tickmind model`: the weights on this machine, listed, installed and removed."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-from rich.table import Table
 
-from tickmind.base import TickmindError
-from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.local.ladder import choose_model, gather_facts
-from tickmind.llm.local.runtime import find_runtime, install_runtime
-from tickmind.llm.local.weights import WeightStore
+from tickmind.base import ConfigError, TickmindError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from tickmind.llm.local.weights import WeightStore
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -26,14 +24,21 @@ model_app = typer.Typer(
 Name = Annotated[str, typer.Argument(help="One of the names that `tickmind model list` shows.")]
 
 
-def _store(context: typer.Context) -> WeightStore:
+def _store(context: typer.Context) -> "WeightStore":
     """The user's cache, or what a caller put in its place."""
+    from tickmind.llm.local.weights import WeightStore
+
     return context.obj if isinstance(context.obj, WeightStore) else WeightStore()
 
 
 @model_app.command("list")
 def list_models(context: typer.Context) -> None:
     """Show the known models, which of them are installed, and which one is used by default."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from tickmind.llm.local.ladder import choose_model, gather_facts
+
     store, console = _store(context), Console()
     table = Table(box=None, pad_edge=False)
     for heading in ("name", "size", "state"):
@@ -51,11 +56,15 @@ def list_models(context: typer.Context) -> None:
 @model_app.command()
 def install(context: typer.Context, name: Name) -> None:
     """Fetch a model's weights, check them and keep them; a broken install is continued by running it again."""
+    from rich.console import Console
+
+    from tickmind.llm.local import runtime
+
     store = _store(context)
     errors = Console(stderr=True)
     try:
         store.find(name)
-    except LLMConfigError as error:
+    except ConfigError as error:
         errors.print(str(error), soft_wrap=True, markup=False)
         raise typer.Exit(EXIT_USAGE) from None
     try:
@@ -65,8 +74,8 @@ def install(context: typer.Context, name: Name) -> None:
             def show(done: int, total: int, what: str) -> None:
                 bar.update(task, completed=done, total=total, description=what)
 
-            if find_runtime(folder=store.cache) is None:
-                install_runtime(folder=store.cache, pip_options=store.pip_options, on_progress=show)
+            if runtime.find_runtime(folder=store.cache) is None:
+                runtime.install_runtime(folder=store.cache, pip_options=store.pip_options, on_progress=show)
             path = store.install(name, on_progress=show)
     except TickmindError as error:
         errors.print(str(error), soft_wrap=True, markup=False)
@@ -80,10 +89,12 @@ def install(context: typer.Context, name: Name) -> None:
 @model_app.command()
 def remove(context: typer.Context, name: Name) -> None:
     """Delete a model's weights from the cache."""
+    from rich.console import Console
+
     errors = Console(stderr=True)
     try:
         freed = _store(context).remove(name)
-    except LLMConfigError as error:
+    except ConfigError as error:
         errors.print(str(error), soft_wrap=True, markup=False)
         raise typer.Exit(EXIT_USAGE) from None
     except TickmindError as error:
@@ -95,7 +106,17 @@ def remove(context: typer.Context, name: Name) -> None:
         Console().print(f"{name} was not installed.")
 
 
-def _progress() -> Progress:
+def _progress() -> "Progress":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -29,6 +29,7 @@ from tickmind.llm.cassette_format import (
     to_json,
 )
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMError
+from tickmind.llm.texts import shortened
 from tickmind.llm.time_budget import Sleep, TimeBudget
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
@@ -210,6 +211,11 @@ class CassettePlayer:
         """What the recorded endpoint could do."""
         return self._capabilities
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that were asked, in the order in which they came up."""
+        return tuple(dict.fromkeys(str(line.request.get("model", "")) for line in self._lines))
+
     def statistics(self) -> CassetteStatistics:
         """How many calls there are, were played and were missing."""
         return CassetteStatistics(len(self._lines), self._played, self._missing)
@@ -261,8 +267,7 @@ class CassettePlayer:
 
     def _explain(self, request: ModelRequest, asked: Mapping[str, Any], mode: CallMode, key: str) -> str:
         text = next((message.text for message in reversed(request.messages) if message.role == "user"), "")
-        shown = text if len(text) <= _SHOWN_TEXT else f"{text[:_SHOWN_TEXT]}..."
-        about = f"{_MODE_WORDS[mode]} for model {request.model!r} and {shown!r} (key {key})"
+        about = f"{_MODE_WORDS[mode]} for model {request.model!r} and {shortened(text, _SHOWN_TEXT)!r} (key {key})"
         other: CallMode = "stream" if mode == "complete" else "complete"
         if total := self._total.get((mode, key)):
             why = f"it was recorded {total} times and all are played; pass repeat_last=True to go on with the last"

@@ -142,6 +142,7 @@ def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) ->
             "block": None if piece.block is None else _clean_value(_filled(asdict(piece.block)), clean),
             "model": clean(piece.model),
             "id": clean(piece.id),
+            "attempts": piece.attempts if piece.attempts > 1 else None,
         }
         forms.append([round(at_s, 6), {name: value for name, value in form.items() if value not in ("", None, [])}])
     return forms
@@ -171,6 +172,7 @@ def read_reply(form: Mapping[str, Any]) -> ModelReply:
         usage=Usage(**form.get("usage", {})),
         model=_text(form, "model"),
         id=_text(form, "id"),
+        attempts=int(form.get("attempts", 1)),
     )
 
 
@@ -201,6 +203,7 @@ def _read_piece(form: Mapping[str, Any]) -> StreamPiece:
         block=None if block is None else _read_block(block),
         model=_text(form, "model"),
         id=_text(form, "id"),
+        attempts=int(form.get("attempts", 1)),
     )
 
 

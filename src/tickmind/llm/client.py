@@ -4,21 +4,21 @@ A client belongs to its config and holds connections; open it with `async with`,
 requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from tickmind.base import Clock, SystemClock
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.messages import MessagesLike, as_messages
+from tickmind.llm.options import StructuredOptions
 from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
-from tickmind.llm.results import LLMResult, StructuredResult, Timing
-from tickmind.llm.streams import FINISH_UNKNOWN, ModelStream
+from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
+from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import ReplySchema
-from tickmind.llm.structured.prompts import AskedForm
 from tickmind.llm.structured_calls import StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.transport import (
@@ -34,7 +34,6 @@ from tickmind.llm.transport import (
 from tickmind.llm.transports import make_transport
 
 T = TypeVar("T")
-MessagesLike = str | Iterable[MessageLike]
 
 
 class ModelClient:
@@ -112,12 +111,10 @@ class ModelClient:
         try:
             reply = await self._transport.complete(request, timeout_s=effective.timeout_s)
         except BaseException:
-            if self._meter is not None:
-                self._meter.add_failure()
+            self._count(None)
             raise
         result = self._result(reply, request, self._clock.monotonic() - started_s)
-        if self._meter is not None:
-            self._meter.add(result)
+        self._count(result)
         return result
 
     def stream(
@@ -152,7 +149,7 @@ class ModelClient:
             clock=self._clock,
             splitter=self.splitter(),
             cost_of=self._cost,
-            on_end=None if self._meter is None else self._count,
+            on_end=self._count,
         )
 
     @overload
@@ -161,11 +158,7 @@ class ModelClient:
         messages: MessagesLike,
         schema: ReplySchema[T] | type[T],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[T]: ...
     @overload
     async def complete_structured(
@@ -173,31 +166,20 @@ class ModelClient:
         messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[dict[str, Any]]: ...
     async def complete_structured(
         self,
         messages: MessagesLike,
         schema: Any,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[Any]:
         """Ask for an object: typed by a pydantic model, a dataclass, a JSON schema or a list of field names.
 
-        A reply that can't be read goes back to the model with the reason, `call.max_retries` times. `instruct` adds
-        the wanted form to the system message; `hint` describes it in corrections instead of a made-up template.
+        A reply that can't be read goes back to the model with the reason, `call.max_retries` times.
         """
-        return await self._structured(
-            messages, schema, call, form=form, hint=hint, instruct=instruct, model=model
-        ).complete()
+        return await self._structured(messages, schema, call, **options).complete()
 
     @overload
     def stream_structured(
@@ -205,11 +187,7 @@ class ModelClient:
         messages: MessagesLike,
         schema: ReplySchema[T] | type[T],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredStream[T]: ...
     @overload
     def stream_structured(
@@ -217,54 +195,35 @@ class ModelClient:
         messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredStream[dict[str, Any]]: ...
     def stream_structured(
         self,
         messages: MessagesLike,
         schema: Any,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredStream[Any]:
         """The same, read as it comes: `async with client.stream_structured(...) as stream`, then await its `result`."""
-        return StructuredStream(
-            self._structured(messages, schema, call, form=form, hint=hint, instruct=instruct, model=model)
-        )
+        return StructuredStream(self._structured(messages, schema, call, **options))
 
     def _structured(
         self,
         messages: MessagesLike,
         schema: Any,
         call: CallConfig | EffectiveCall | None,
-        *,
-        form: AskedForm,
-        hint: str,
-        instruct: bool,
-        model: str | None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredCall[Any]:
-        return StructuredCall(
-            self,
-            messages,
-            ReplySchema.of(schema),
-            self._effective(call),
-            form=form,
-            hint=hint,
-            instruct=instruct,
-            model=model,
-        )
+        return StructuredCall(self, messages, ReplySchema.of(schema), self._effective(call), **options)
 
     def splitter(self) -> ThinkSplitter:
         """What separates `<think>` from the answer at this endpoint."""
         mode = self._config.think_tags
         return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
+
+    def count(self, request: ModelRequest, reply: ModelReply | None) -> None:
+        """Put a request on the meter that somebody sent by `transport` directly; None says that it failed."""
+        self._count(None if reply is None else self._result(reply, request, 0.0))
 
     def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
         return call if isinstance(call, EffectiveCall) else merge(self._config, call)

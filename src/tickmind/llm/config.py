@@ -5,7 +5,7 @@ Both are frozen. `merge` is the only place where a default is filled in, and it 
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ Api = Literal["chat", "responses", "anthropic"]
 ThinkTags = Literal["auto", "opened", "off"]
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 DEFAULT_MODEL = "gpt-4o-mini"
 DEFAULT_TIMEOUT_S = 120.0
 MAX_REPLY_BYTES = Limit("size of a model's decoded reply", 8 * 1024 * 1024, "bytes")
@@ -85,7 +86,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict)  # sent as they are, e.g. an organisation's name
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # sent as they are; one may hold a key
 
     def __post_init__(self) -> None:
         given: object = self.api_key
@@ -203,15 +204,9 @@ def load_model_config(
     (`OPENAI_API_KEY` and the like) stands in for the key at that provider's address only. Further settings are fields
     of `ModelConfig`. A loopback endpoint needs no key.
     """
-    environment = os.environ if env is None else env
-    from_file = _read_dotenv(dotenv_path)
-
-    def look_up(name: str) -> str | None:
-        return environment.get(name, "").strip() or (from_file.get(name) or "").strip() or None
-
+    look_up = setting_lookup(env, dotenv_path=dotenv_path)
     api = settings.setdefault("api", look_up("LLM_API") or "chat")
-    default_url = "https://api.anthropic.com/v1" if api == "anthropic" else DEFAULT_BASE_URL
-    url = base_url or look_up("LLM_BASE_URL") or default_url
+    url = base_url or look_up("LLM_BASE_URL") or default_base_url(api)
     host = parse_base_url(url).hostname or ""
     own_name = _PROVIDER_KEYS.get(host)
     key: str | Secret | None = api_key or look_up("LLM_API_KEY") or (look_up(own_name) if own_name else None)
@@ -228,6 +223,24 @@ def load_model_config(
         )
     except TypeError as exc:
         raise LLMConfigError(f"an unknown setting was given: {exc}") from exc
+
+
+def setting_lookup(
+    env: Mapping[str, str] | None = None, *, dotenv_path: str | Path | None = None
+) -> Callable[[str], str | None]:
+    """How a variable is found: in the environment, else in the nearest `.env`; blank ones count as not set."""
+    environment = os.environ if env is None else env
+    from_file = _read_dotenv(dotenv_path)
+
+    def look_up(name: str) -> str | None:
+        return environment.get(name, "").strip() or (from_file.get(name) or "").strip() or None
+
+    return look_up
+
+
+def default_base_url(api: str) -> str:
+    """Where an API lives when no address is given."""
+    return ANTHROPIC_BASE_URL if api == "anthropic" else DEFAULT_BASE_URL
 
 
 def _read_dotenv(path: str | Path | None) -> dict[str, str | None]:

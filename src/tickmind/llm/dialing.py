@@ -37,12 +37,20 @@ def proxy_for(endpoint: SplitResult) -> Proxy | None:
     return Proxy(parts.hostname, parts.port or 80, Secret(base64.b64encode(login.encode()).decode() if login else ""))
 
 
+def _wire_host(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError as exc:
+        raise LLMConfigError("the base URL's host can't be looked up as it is written; check LLM_BASE_URL") from exc
+
+
 class Dialer:
     """Knows the way to one endpoint."""
 
     def __init__(self, endpoint: SplitResult, *, trust_proxy_env: bool = False) -> None:
-        host = endpoint.hostname or ""
-        self._host = host if host.isascii() else host.encode("idna").decode("ascii")
+        self._host = _wire_host(endpoint.hostname or "")
         self._tls = endpoint.scheme == "https"
         self._port = endpoint.port or (443 if self._tls else 80)
         self._proxy = proxy_for(endpoint) if trust_proxy_env else None

@@ -7,7 +7,7 @@
     ├── LLMRateLimitError          the endpoint asks to wait; `retry_after_s` says how long, if it said so
     ├── LLMResponseError           the endpoint answered with an error status, or with something unreadable
     │   └── LLMReplyTooLargeError  the decoded reply is over the size limit
-    ├── StructuredOutputError      no try gave a usable object; `attempts` lists what was tried
+    ├── StructuredOutputError      no try gave a usable object; `tried` lists what was tried
     ├── ToolError                  a tool failed, timed out or was called with arguments that don't fit
     └── LLMCancelledError          somebody cancelled the call or the run
 

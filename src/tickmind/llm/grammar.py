@@ -17,6 +17,7 @@ from typing import Any
 from tickmind.base import Limit
 from tickmind.llm.digits import decimals, whole_numbers
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.json_schema import resolve
 from tickmind.llm.transport import ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
@@ -179,12 +180,10 @@ class _Writer:
         if not isinstance(reference, str) or not reference.startswith("#"):
             raise LLMConfigError(f"only references inside the JSON schema are followed, and not {reference!r}")
         if reference not in self._references:
-            target: Any = self._schema
-            for step in reference.lstrip("#/").split("/") if reference != "#" else ():
-                step_name = step.replace("~1", "/").replace("~0", "~")
-                if not isinstance(target, Mapping) or step_name not in target:
-                    raise LLMConfigError(f"the JSON schema has no {reference!r}")
-                target = target[step_name]
+            try:
+                target = resolve(reference, self._schema)
+            except LookupError:
+                raise LLMConfigError(f"the JSON schema has no {reference!r}") from None
             name = f"ref{len(self._references)}"
             self._references[reference] = name
             self._rules[name] = ""  # holds the name while the target refers to itself

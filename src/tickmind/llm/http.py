@@ -5,11 +5,9 @@ It posts JSON to one endpoint and reads the reply whole or as an event stream. E
 """
 
 import asyncio
-import zlib
 from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Protocol
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
@@ -24,6 +22,7 @@ from tickmind.llm.errors import (
 )
 from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, ResponseParser
 from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.inflating import Inflater
 from tickmind.llm.pacing import pace, pacer_for
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
@@ -105,6 +104,7 @@ class HttpClient:
         async with asyncio.timeout_at(deadline_s):
             await self._free.acquire()
             try:
+                self._check_open()
                 connection = self._take_idle(loop.time()) or await self._dial()
             except BaseException:
                 self._free.release()
@@ -112,15 +112,15 @@ class HttpClient:
         self._busy.add(connection)
         return connection
 
-    def release(self, connection: Connection, parser: ResponseParser | None, *, ended: bool) -> None:
+    def release(self, connection: Connection, parser: ResponseParser, *, ended: bool) -> None:
         """Give a connection back; it is kept if the reply was read to its end."""
         self._busy.discard(connection)
         self._free.release()
-        keep = parser is not None and (parser.reusable or (ended and parser.keep_alive and not parser.done))
+        keep = parser.reusable or (ended and parser.keep_alive and not parser.done)
         if self._closed or connection.closed or not keep or self._loop is None:
             connection.abort()
             return
-        connection.tail = parser
+        connection.leave(parser)
         connection.idle_since = self._loop.time()
         self._idle.append(connection)
         if self._sweep is None:
@@ -128,8 +128,7 @@ class HttpClient:
 
     def _enter_loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.get_running_loop()
-        if self._closed:
-            raise LLMConfigError("this client is closed; make a new one")
+        self._check_open()
         if self._loop is None:
             self._loop = loop
         elif self._loop is not loop:
@@ -137,6 +136,10 @@ class HttpClient:
                 "this client was used in another event loop; make one for each loop, or use SyncModelClient in threads"
             )
         return loop
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LLMConfigError("this client is closed; make a new one")
 
     def _take_idle(self, now: float) -> Connection | None:
         idle = self._idle
@@ -157,7 +160,11 @@ class HttpClient:
         async with self._dials:
             await pace()
             pacer = pacer_for(asyncio.get_running_loop())
-            return await self.dialer.dial(lambda: Connection(self._buffer, pacer))
+            connection = await self.dialer.dial(lambda: Connection(self._buffer, pacer))
+            if self._closed:  # meanwhile
+                connection.abort()
+                self._check_open()
+            return connection
 
     def _drop_old(self) -> None:
         self._sweep = None
@@ -209,7 +216,7 @@ class Exchange:
         self._connection: Connection | None = None
         self._parser = ResponseParser()
         self._pieces: list[bytes] = []  # of the body, that came with the headers
-        self._decoder: _Inflater | None = None
+        self._decoder: Inflater | None = None
         self._read_bytes = 0
         self._timer: asyncio.TimerHandle | None = None
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
@@ -239,7 +246,7 @@ class Exchange:
             raise await self._status_error()
         coding = self._parser.headers.get("content-encoding", "identity").lower()
         if coding != "identity":
-            self._decoder = _Inflater(coding)
+            self._decoder = Inflater(coding)
 
     async def read(self) -> bytes:
         """The next decoded bytes of the body; nothing at its end."""
@@ -314,7 +321,7 @@ class Exchange:
         body = b""
         try:
             coding = headers.get("content-encoding", "identity").lower()
-            self._decoder = _Inflater(coding) if coding != "identity" else None
+            self._decoder = Inflater(coding) if coding != "identity" else None
             while len(body) < MAX_ERROR_BODY_BYTES and (part := await self.read()):
                 body += part
         except LLMError as exc:  # the status says enough, and the body was only to explain it
@@ -359,32 +366,11 @@ class EventStream:
         while True:
             data = await self._exchange.read()
             events = self._sse.feed(data) if data else self._sse.finish()
-            if events and events[-1] == _DONE:
+            if _DONE in events:  # some endpoints say it twice
                 self._finished = self._exchange.ended = True
-                return events[:-1]
+                return events[: events.index(_DONE)]
             if not data:
                 self._finished = True
                 return events
             if events:
                 return events
-
-
-class _Inflate(Protocol):
-    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
-
-
-class _Inflater:
-    """Decompresses what an endpoint compressed unasked, never more than there is room for."""
-
-    __slots__ = ("_stream",)
-
-    def __init__(self, coding: str) -> None:
-        if coding not in {"gzip", "x-gzip", "deflate"}:
-            raise LLMResponseError("the endpoint compressed its reply in a way that was not asked for")
-        self._stream: _Inflate = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-
-    def decode(self, data: bytes, *, room: int) -> bytes:
-        try:
-            return self._stream.decompress(data, max_length=room + 1)
-        except zlib.error as exc:
-            raise LLMResponseError("the endpoint's compressed reply is damaged") from exc

@@ -271,12 +271,16 @@ class Connection(asyncio.BufferedProtocol):
         if self._pacer.is_late():
             await self._pacer.turn()
         data = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
-        self._pieces.clear()
-        self._unread = 0
-        if self._paused and self._transport is not None and not self.closed:
-            self._paused = False
-            self._transport.resume_reading()
+        self._drop_pieces()
         return data
+
+    def leave(self, tail: ResponseParser) -> None:
+        """The reader has all that it wants: the rest of its reply is read by `tail` and thrown away."""
+        self.tail = tail
+        rest = b"".join(self._pieces)
+        self._drop_pieces()
+        if rest:
+            self._read_tail(tail, rest)
 
     def expire(self) -> None:
         """The deadline passed: what has arrived can still be read, then `TimeoutError` follows."""
@@ -289,6 +293,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._transport is not None:
             self._transport.abort()
         self._end()
+
+    def _drop_pieces(self) -> None:
+        self._pieces.clear()
+        self._unread = 0
+        if self._paused and self._transport is not None and not self.closed:
+            self._paused = False
+            self._transport.resume_reading()
 
     def _end(self) -> None:
         self.closed = True

@@ -7,6 +7,7 @@ import orjson
 
 from tickmind.base import redact
 from tickmind.llm.errors import LLMError, LLMRateLimitError, LLMResponseError
+from tickmind.llm.texts import shortened
 
 _SHOWN_ERROR_CHARS = 400
 
@@ -32,9 +33,9 @@ def error_from_reply(
         where = (headers or {}).get("location", "nowhere")
         hint = f" and points to {where!r}; redirects are not followed, set LLM_BASE_URL"
     elif status in {401, 403}:
-        hint = ", it refuses the API key; check LLM_API_KEY"
+        hint = ", it refuses the API key (check LLM_API_KEY)"
     elif status == 404:
-        hint = ", not found; check LLM_BASE_URL and LLM_MODEL"
+        hint = ", not found (check LLM_BASE_URL and LLM_MODEL)"
     return LLMResponseError(f"{origin} answered {status}{hint}{detail}", status=status)
 
 
@@ -51,5 +52,4 @@ def _explanation(body: bytes) -> str:
         kind = (error.get("type") or error.get("code")) if isinstance(error, dict) else None
         if isinstance(message, str):
             text = f"{message} ({kind})" if isinstance(kind, str) else message
-    text = " ".join(redact(text).split())
-    return text if len(text) <= _SHOWN_ERROR_CHARS else text[:_SHOWN_ERROR_CHARS] + "..."
+    return shortened(" ".join(redact(text).split()), _SHOWN_ERROR_CHARS)

@@ -123,9 +123,10 @@ class Message:
 
 
 MessageLike = Message | Mapping[str, Any] | str
+MessagesLike = str | Iterable[MessageLike]
 
 
-def as_messages(messages: str | Iterable[MessageLike]) -> tuple[Message, ...]:
+def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     """Accept what people write: one string, `{"role": ..., "content": ...}` mappings, or messages."""
     if isinstance(messages, str):
         return (Message.user(messages),)

@@ -3,12 +3,15 @@
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tickmind.base import Limit
 from tickmind.llm.results import LLMResult, StructuredResult
 from tickmind.llm.transport import Usage
 
+MAX_MODELS = Limit("models that a meter tells apart", 256)
+OTHER_MODELS = "(other models)"  # whatever comes beyond that: an endpoint names the model that answered
 PRICES_AS_OF = "2025-12"  # list prices; give your own table where they have changed or you pay others
 
 
@@ -93,20 +96,16 @@ class UsageMeter:
         """Count a call that was answered."""
         with self._lock:
             self._total = _plus(self._total, result)
-            self._by_model[result.model] = _plus(self._by_model.get(result.model, UsageTotal()), result)
+            known = result.model in self._by_model or MAX_MODELS.allows(len(self._by_model) + 1)
+            model = result.model if known else OTHER_MODELS
+            self._by_model[model] = _plus(self._by_model.get(model, UsageTotal()), result)
 
     def add_failure(self) -> None:
         """Count a call that failed; what it cost nobody said."""
         with self._lock:
             old = self._total
-            self._total = UsageTotal(
-                old.calls + 1,
-                old.attempts + 1,
-                old.prompt_tokens,
-                old.completion_tokens,
-                old.cost_usd,
-                old.unpriced_calls,
-                old.failed_calls + 1,
+            self._total = replace(
+                old, calls=old.calls + 1, attempts=old.attempts + 1, failed_calls=old.failed_calls + 1
             )
 
     def statistics(self) -> UsageTotal:

@@ -5,6 +5,9 @@ from typing import Any, Generic, TypeVar
 
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
 
+FINISH_UNKNOWN = "unknown"  # the reply ended in order, but the endpoint never said why
+FINISH_CANCELLED = "cancelled"  # the caller left before the end
+
 T = TypeVar("T")
 
 

@@ -4,22 +4,22 @@ This is the one owner of retries of unreadable replies. The model is told the wa
 that can are held to it; one that refuses to be held is asked without, once and for all.
 """
 
-from collections.abc import AsyncIterator, Generator, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from tickmind.llm.config import EffectiveCall
-from tickmind.llm.errors import LLMCancelledError, LLMConfigError, LLMResponseError, StructuredOutputError
-from tickmind.llm.messages import Message, Text, as_messages
-from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult, Timing
-from tickmind.llm.streams import FINISH_CANCELLED, ModelStream
+from tickmind.llm.errors import LLMCancelledError, LLMResponseError, StructuredOutputError
+from tickmind.llm.messages import Message, MessagesLike, Text, as_messages
+from tickmind.llm.result_stream import ResultStream
+from tickmind.llm.results import FINISH_CANCELLED, LLMResult, StreamChunk, StructuredResult, Timing
+from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, feedback, form_instructions, read_reply
 from tickmind.llm.structured.prompts import AskedForm, template
+from tickmind.llm.structured.repair import Form
 from tickmind.llm.transport import OutputSpec
-
-if TYPE_CHECKING:
-    from tickmind.llm.client import MessagesLike, ModelClient
 
 T = TypeVar("T")
 
@@ -36,20 +36,38 @@ class StructuredUpdate:
     attempt: int
 
 
+class Asker(Protocol):
+    """Who carries the single requests: `ModelClient`, as far as a structured call knows it."""
+
+    holds_to_form: bool
+
+    async def complete(
+        self, messages: MessagesLike, call: EffectiveCall, *, output: OutputSpec | None, model: str | None
+    ) -> LLMResult:
+        """Ask and wait for the whole reply."""
+        ...
+
+    def stream(
+        self, messages: MessagesLike, call: EffectiveCall, *, output: OutputSpec | None, model: str | None
+    ) -> ModelStream:
+        """Ask and read the reply as it comes."""
+        ...
+
+
 class StructuredCall(Generic[T]):
     """The conversation of one structured call: what to ask next, and what came of the asking."""
 
     def __init__(
         self,
-        client: "ModelClient",
-        messages: "MessagesLike",
+        client: Asker,
+        messages: MessagesLike,
         schema: ReplySchema[T],
         call: EffectiveCall,
         *,
-        form: AskedForm,
-        hint: str,
-        instruct: bool,
-        model: str | None,
+        form: AskedForm = "json",
+        hint: str = "",
+        instruct: bool = True,
+        model: str | None = None,
     ) -> None:
         turns = as_messages(messages)
         self.turns = _instructed(turns, form_instructions(schema, form)) if instruct else turns
@@ -62,7 +80,9 @@ class StructuredCall(Generic[T]):
         self.number = 1
         self.results: list[LLMResult] = []
         self.errors: list[str] = []
+        self.read_as: Form = "yaml" if form == "yaml" else "any"
         self._held = form == "json" and client.holds_to_form
+        self._refused = False  # the endpoint refused this request with the form; perhaps because of the form
 
     @property
     def effective(self) -> EffectiveCall:
@@ -90,18 +110,19 @@ class StructuredCall(Generic[T]):
         """Take in that the endpoint refused; tells whether it is worth asking without the form."""
         if not self._held or error.status not in _REFUSES_THE_FORM:
             return False
-        self._held = False
-        self.client.holds_to_form = False
+        self._held, self._refused = False, True
         return True
 
     def read(self, result: LLMResult, reader: PartialReader[T] | None = None) -> StructuredResult[T] | None:
         """The object of a reply; None means ask again, and an error that nothing is left to try."""
         self.results.append(result)
+        if self._refused:  # and takes it without: it was the form
+            self.client.holds_to_form = False
         try:
             if reader is not None and reader.text == result.content:
                 found = reader.finish()
             else:
-                found = read_reply(result.content, self.schema, form="yaml" if self.form == "yaml" else "any")
+                found = read_reply(result.content, self.schema, form=self.read_as)
         except StructuredOutputError as error:
             self._failed(result, error)
             return None
@@ -140,20 +161,18 @@ class StructuredCall(Generic[T]):
         )
 
 
-class StructuredStream(AsyncIterator[StructuredUpdate], Generic[T]):
+class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Generic[T]):
     """An object as it comes. Use it with `async with`, iterate it if you like, and await `result`.
 
     `result` comes whether or not the updates are read: inside the block it reads on, retries included. After leaving
-    early it is the object if what came so far is one, else `LLMCancelledError`. No task is started.
+    early it is the object if what came so far is one, else `LLMCancelledError`.
     """
 
     def __init__(self, call: StructuredCall[T]) -> None:
+        super().__init__()
         self._call = call
         self._stream: ModelStream | None = None
-        self._reader = self._new_reader()
-        self._result: StructuredResult[T] | None = None
-        self._error: BaseException | None = None
-        self._open = False
+        self._reader = PartialReader(call.schema, form=call.read_as)
 
     async def __aenter__(self) -> "StructuredStream[T]":
         self._open = True
@@ -164,55 +183,30 @@ class StructuredStream(AsyncIterator[StructuredUpdate], Generic[T]):
     ) -> None:
         self._open = False
         stream, self._stream = self._stream, None
-        if stream is not None:
-            await stream.__aexit__(exc_type, exc, trace)
-        if self._result is None and self._error is None:
-            self._settle_early(stream)
+        try:
+            if stream is not None:
+                await stream.__aexit__(exc_type, exc, trace)
+        finally:
+            if self._outcome is None and self._error is None:
+                self._settle_early(stream)
+            self._close()
 
     @property
     def data(self) -> dict[str, Any]:
         """The fields that are complete so far."""
-        return self._result.data if self._result else self._reader.data
+        return self._outcome.data if self._outcome else self._reader.data
 
-    @property
-    def result(self) -> "_Awaited[T]":
-        """The typed object, to be awaited."""
-        return _Awaited(self)
-
-    async def __anext__(self) -> StructuredUpdate:
-        if not self._open or self._result is not None:
-            raise StopAsyncIteration
+    async def _advance(self) -> None:
+        if self._stream is None:
+            await self._ask()
+            return
         try:
-            return await self._advance()
+            chunk = await self._stream.__anext__()
         except StopAsyncIteration:
-            raise
-        except Exception as error:
-            self._error = error
-            raise
-
-    async def wait_result(self) -> StructuredResult[T]:
-        """The same as awaiting `result`."""
-        if self._open:
-            async for _ in self:
-                pass
-        if self._result is not None:
-            return self._result
-        raise self._error or LLMConfigError("open the stream with 'async with' before you await its result")
-
-    async def _advance(self) -> StructuredUpdate:
-        while self._result is None:
-            if self._stream is None:
-                await self._ask()
-                continue
-            try:
-                chunk = await self._stream.__anext__()
-            except StopAsyncIteration:
-                await self._end_attempt()
-                continue
-            attempt = self._call.number
-            completed = self._reader.feed(chunk.content) if chunk.content else ()
-            return StructuredUpdate(chunk, completed, self._reader.data, attempt)
-        raise StopAsyncIteration
+            await self._end_attempt()
+            return
+        completed = self._reader.feed(chunk.content) if chunk.content else ()
+        self._ready.append(StructuredUpdate(chunk, completed, self._reader.data, self._call.number))
 
     async def _ask(self) -> None:
         call = self._call
@@ -225,35 +219,25 @@ class StructuredStream(AsyncIterator[StructuredUpdate], Generic[T]):
 
     async def _end_attempt(self) -> None:
         stream, self._stream = self._stream, None
-        if stream is not None:
-            await stream.__aexit__(None, None, None)
-            self._result = self._call.read(await stream.result, self._reader)
-            if self._result is None:
-                self._reader = self._new_reader()
+        if stream is None:
+            return
+        await stream.__aexit__(None, None, None)
+        found = self._call.read(await stream.result, self._reader)
+        if found is None:
+            self._reader = PartialReader(self._call.schema, form=self._call.read_as)
+        else:
+            self._settle(found)
 
     def _settle_early(self, stream: ModelStream | None) -> None:
         came = replace(stream.partial, finish_reason=FINISH_CANCELLED) if stream is not None else None
-        try:
-            self._result = self._call.read(came) if came is not None and came.content else None
-        except StructuredOutputError:
-            self._result = None
-        if self._result is None:
-            self._error = LLMCancelledError("the stream was left before there was a whole object")
-
-    def _new_reader(self) -> PartialReader[T]:
-        return PartialReader(self._call.schema, form="yaml" if self._call.form == "yaml" else "any")
-
-
-class _Awaited(Generic[T]):
-    """What `StructuredStream.result` gives; await it as often as you like."""
-
-    __slots__ = ("_stream",)
-
-    def __init__(self, stream: StructuredStream[T]) -> None:
-        self._stream = stream
-
-    def __await__(self) -> Generator[object, None, StructuredResult[T]]:
-        return self._stream.wait_result().__await__()
+        found: StructuredResult[T] | None = None
+        if came is not None and came.content:
+            with suppress(StructuredOutputError):  # then there is no whole object, as is said below
+                found = self._call.read(came)
+        if found is None:
+            self._fail(LLMCancelledError("the stream was left before there was a whole object"))
+        else:
+            self._settle(found)
 
 
 def _instructed(turns: tuple[Message, ...], instructions: str) -> tuple[Message, ...]:

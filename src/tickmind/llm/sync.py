@@ -6,18 +6,19 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, Generic, Protocol, TypeVar, Unpack, overload
 
 from tickmind.base import Clock
-from tickmind.llm.client import MessagesLike, ModelClient
+from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig
 from tickmind.llm.errors import LLMCancelledError, LLMConfigError
+from tickmind.llm.messages import MessagesLike
+from tickmind.llm.options import RequestOptions, StructuredOptions
 from tickmind.llm.prices import PRICES, Price, UsageMeter
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult
 from tickmind.llm.structured import ReplySchema
-from tickmind.llm.structured.prompts import AskedForm
 from tickmind.llm.structured_calls import StructuredUpdate
-from tickmind.llm.transport import OutputSpec, ToolChoice, ToolSpec, Transport
+from tickmind.llm.transport import Transport
 
 T = TypeVar("T")
 Item_co = TypeVar("Item_co", covariant=True)
@@ -63,7 +64,8 @@ class BackgroundLoop:
                 return
             self._closed = True
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -93,6 +95,8 @@ class SyncModelClient:
     ) -> None:
         self._client = ModelClient(config, transport, clock=clock, prices=prices, meter=meter)
         self._background = BackgroundLoop()
+        self._closing = threading.Lock()
+        self._closed = False
 
     def __enter__(self) -> "SyncModelClient":
         return self
@@ -121,58 +125,32 @@ class SyncModelClient:
 
     def close(self) -> None:
         """Give back the connections and end the background loop; calls that are under way are cancelled."""
+        with self._closing:
+            if self._closed:
+                return
+            self._closed = True
         try:
             self._background.run(self._client.aclose())
-        except LLMConfigError:
-            return  # closed before
-        self._background.close()
+        finally:
+            self._background.close()
 
     def complete(
         self,
         messages: MessagesLike,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        tool_choice: ToolChoice = "auto",
-        parallel_tool_calls: bool = True,
-        output: OutputSpec | None = None,
-        model: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> LLMResult:
         """Ask and wait for the whole reply, thinking separated."""
-        return self._background.run(
-            self._client.complete(
-                messages,
-                call,
-                tools=tools,
-                tool_choice=tool_choice,
-                parallel_tool_calls=parallel_tool_calls,
-                output=output,
-                model=model,
-            )
-        )
+        return self._background.run(self._client.complete(messages, call, **options))
 
     def stream(
         self,
         messages: MessagesLike,
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        tools: Sequence[ToolSpec] = (),
-        tool_choice: ToolChoice = "auto",
-        parallel_tool_calls: bool = True,
-        output: OutputSpec | None = None,
-        model: str | None = None,
+        **options: Unpack[RequestOptions],
     ) -> "SyncStream[StreamChunk, LLMResult]":
         """Ask and read the reply as it comes: `with client.stream(...) as stream: for chunk in stream`."""
-        stream = self._client.stream(
-            messages,
-            call,
-            tools=tools,
-            tool_choice=tool_choice,
-            parallel_tool_calls=parallel_tool_calls,
-            output=output,
-            model=model,
-        )
-        return SyncStream(stream, self._background)
+        return SyncStream(self._client.stream(messages, call, **options), self._background)
 
     @overload
     def complete_structured(
@@ -180,11 +158,7 @@ class SyncModelClient:
         messages: MessagesLike,
         schema: ReplySchema[T] | type[T],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[T]: ...
     @overload
     def complete_structured(
@@ -192,14 +166,14 @@ class SyncModelClient:
         messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[dict[str, Any]]: ...
     def complete_structured(
-        self, messages: MessagesLike, schema: Any, call: CallConfig | EffectiveCall | None = None, **options: Any
+        self,
+        messages: MessagesLike,
+        schema: Any,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> StructuredResult[Any]:
         """Ask for an object, as `ModelClient.complete_structured` does."""
         return self._background.run(self._client.complete_structured(messages, schema, call, **options))
@@ -210,11 +184,7 @@ class SyncModelClient:
         messages: MessagesLike,
         schema: ReplySchema[T] | type[T],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> "SyncStream[StructuredUpdate, StructuredResult[T]]": ...
     @overload
     def stream_structured(
@@ -222,14 +192,14 @@ class SyncModelClient:
         messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
-        *,
-        form: AskedForm = "json",
-        hint: str = "",
-        instruct: bool = True,
-        model: str | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> "SyncStream[StructuredUpdate, StructuredResult[dict[str, Any]]]": ...
     def stream_structured(
-        self, messages: MessagesLike, schema: Any, call: CallConfig | EffectiveCall | None = None, **options: Any
+        self,
+        messages: MessagesLike,
+        schema: Any,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
     ) -> "SyncStream[StructuredUpdate, StructuredResult[Any]]":
         """Ask for an object and read it as it comes, as `ModelClient.stream_structured` does."""
         return SyncStream(self._client.stream_structured(messages, schema, call, **options), self._background)

@@ -1,10 +1,9 @@
 """How many tokens a text or a conversation takes: an estimate by default, exact with a tokenizer of your own."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from tickmind.llm.messages import Audio, Image, Message, MessageLike, as_messages
+from tickmind.llm.messages import Audio, Image, Message, MessagesLike, as_messages
 
 CHARS_PER_TOKEN = 4  # of English, roughly; real tokenizers take 3.5 to 4.5
 MESSAGE_OVERHEAD_TOKENS = 4  # role, separators
@@ -41,13 +40,13 @@ def estimate_tokens(text: str) -> int:
     return _ESTIMATE.count(text)
 
 
-def estimate_messages_tokens(messages: str | Iterable[MessageLike], *, counter: TokenCounter = _ESTIMATE) -> int:
+def estimate_messages_tokens(messages: MessagesLike, *, counter: TokenCounter = _ESTIMATE) -> int:
     """About how many tokens a conversation takes, with what each turn costs beside its text."""
     return CONVERSATION_OVERHEAD_TOKENS + sum(_message_tokens(item, counter) for item in as_messages(messages))
 
 
 def tokens_remaining(
-    messages: str | Iterable[MessageLike],
+    messages: MessagesLike,
     context_limit: int,
     max_completion_tokens: int,
     *,

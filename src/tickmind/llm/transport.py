@@ -57,6 +57,19 @@ class Usage:
     thinking_tokens: int | None = None  # part of completion_tokens
     cached_tokens: int | None = None  # part of prompt_tokens
 
+    def __add__(self, other: "Usage") -> "Usage":
+        """The sum; what neither of the two knows stays unknown."""
+        return Usage(
+            _plus(self.prompt_tokens, other.prompt_tokens),
+            _plus(self.completion_tokens, other.completion_tokens),
+            _plus(self.thinking_tokens, other.thinking_tokens),
+            _plus(self.cached_tokens, other.cached_tokens),
+        )
+
+
+def _plus(one: int | None, other: int | None) -> int | None:
+    return one if other is None else other if one is None else one + other
+
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:

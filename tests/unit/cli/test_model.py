@@ -39,6 +39,8 @@ def _own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server.touch(mode=0o700)
     monkeypatch.setenv("TICKMIND_LLAMA_SERVER", str(server))
     monkeypatch.delenv("LLM_BASE_URL", raising=False)
+    monkeypatch.delenv("LLM_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)  # no .env of the developer's
 
 
 def run(store: WeightStore, *arguments: str) -> tuple[int, str, str]:
@@ -87,8 +89,8 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_a_missing_runtime_is_installed_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Path] = []
-    monkeypatch.setattr("tickmind.cli.model.find_runtime", lambda **_rest: None)
-    monkeypatch.setattr("tickmind.cli.model.install_runtime", lambda **rest: asked.append(rest["folder"]))
+    monkeypatch.setattr("tickmind.llm.local.runtime.find_runtime", lambda **_rest: None)
+    monkeypatch.setattr("tickmind.llm.local.runtime.install_runtime", lambda **rest: asked.append(rest["folder"]))
     assert run(WeightStore(tmp_path, known=(TOY,), fetch=fetch), "install", "toy")[0] == 0
     assert asked == [tmp_path]
 

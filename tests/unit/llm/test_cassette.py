@@ -37,6 +37,7 @@ from tickmind.llm.transport import (
     Transport,
     Usage,
 )
+from tickmind.llm.transports.retrying import RetryingTransport
 
 pytestmark = pytest.mark.timeout(60)
 RICH = ModelReply(
@@ -585,3 +586,20 @@ def test_a_missing_file_says_how_to_record_one(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(LLMConfigError, match="nothing can be recorded"):
         record(tmp_path, "ok", mode="replace")
+
+
+@pytest.mark.asyncio
+async def test_how_often_a_call_was_tried_is_played_back_too(tmp_path: Path) -> None:
+    path = tmp_path / "calls.jsonl"
+
+    async def no_wait(_seconds: float) -> None:
+        return
+
+    faulty = FaultyTransport(ScriptedTransport("hi"), ["refused", None, "refused", None])
+    recorder = CassetteRecorder(RetryingTransport(faulty, sleep=no_wait), path)
+    await recorder.complete(ask(), timeout_s=9)
+    await read(recorder, ask())
+    await recorder.aclose()
+    player = CassettePlayer(path)
+    assert (await player.complete(ask(), timeout_s=9)).attempts == 2
+    assert max(piece.attempts for piece in await read(player, ask())) == 2

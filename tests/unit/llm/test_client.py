@@ -287,3 +287,76 @@ async def test_cancelling_while_a_stream_opens_gives_an_empty_cancelled_result()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert (await stream.result).finish_reason == "cancelled"
+
+
+@pytest.mark.asyncio
+async def test_a_failed_stream_stays_failed_however_often_it_is_read() -> None:
+    async with client(Double(StreamPiece("part <th"), LLMConnectionError("broke"))).stream("hi") as stream:
+        with pytest.raises(LLMConnectionError):
+            [chunk async for chunk in stream]
+        with pytest.raises(LLMConnectionError):
+            await anext(stream)
+        with pytest.raises(LLMConnectionError):
+            await stream.result
+    with pytest.raises(LLMConnectionError):
+        await stream.result
+    assert stream.partial.content == "part <th"
+
+
+@pytest.mark.asyncio
+async def test_the_result_can_be_gathered_by_the_task_that_began_to_read() -> None:
+    async with client(Double(StreamPiece("a"), StreamPiece("b"), StreamPiece("c"))).stream("hi") as stream:
+        first = await anext(stream)
+        async with asyncio.timeout(5):
+            [result] = await asyncio.gather(stream.wait_result())
+        rest = [chunk.content async for chunk in stream]
+    assert (first.content, rest, result.content) == ("a", ["b", "c", ""], "abc")
+
+
+@pytest.mark.asyncio
+async def test_two_readers_share_the_chunks_and_none_is_lost() -> None:
+    class Slow(Double):
+        async def _give(self) -> AsyncIterator[StreamPiece]:
+            for letter in "abcdef":
+                await asyncio.sleep(0)
+                yield StreamPiece(letter)
+
+    async with client(Slow()).stream("hi") as stream:
+
+        async def read_along() -> list[str]:
+            return [chunk.content async for chunk in stream]
+
+        one, other, result = await asyncio.gather(read_along(), read_along(), stream.wait_result())
+    assert sorted(one + other) == ["", *"abcdef"]
+    assert result.content == "abcdef"
+
+
+@pytest.mark.asyncio
+async def test_a_reader_that_is_cancelled_leaves_the_stream_to_the_others() -> None:
+    go_on = asyncio.Event()
+
+    class Waiting:
+        def __init__(self) -> None:
+            self.letters = iter("ab")
+
+        def __aiter__(self) -> "Waiting":
+            return self
+
+        async def __anext__(self) -> StreamPiece:
+            await go_on.wait()
+            for letter in self.letters:
+                return StreamPiece(letter)
+            raise StopAsyncIteration
+
+    class Resumable(Double):
+        def _give(self) -> AsyncIterator[StreamPiece]:
+            return Waiting()
+
+    async with client(Resumable()).stream("hi") as stream:
+        first = asyncio.create_task(anext(stream))
+        other = asyncio.create_task(stream.wait_result())
+        await asyncio.sleep(0.01)
+        first.cancel()
+        go_on.set()
+        async with asyncio.timeout(5):
+            assert (await other).content == "ab"

@@ -147,3 +147,7 @@ def test_an_unknown_setting_is_an_error() -> None:
 def test_anthropic_has_its_own_default_address() -> None:
     config = load({"ANTHROPIC_API_KEY": "sk-ant-xyz"}, api="anthropic")
     assert config.base_url == "https://api.anthropic.com/v1"
+
+
+def test_extra_headers_may_hold_a_key_and_are_not_shown() -> None:
+    assert "canary" not in repr(ModelConfig(headers={"X-Gateway-Key": "canary-0123456789"}))

@@ -37,3 +37,12 @@ def test_a_meter_sums_up_a_run() -> None:
     assert (total.calls, total.attempts, total.total_tokens, total.cost_usd) == (3, 4, 15, 0.25)
     assert (total.unpriced_calls, total.failed_calls) == (1, 1)
     assert meter.by_model()["m"].calls == 1
+
+
+def test_an_endpoint_that_makes_names_up_does_not_fill_the_meter() -> None:
+    meter = UsageMeter()
+    for number in range(1000):
+        meter.add(LLMResult("hi", "", "stop", 1, 1, model=f"m{number}"))
+    by_model = meter.by_model()
+    assert len(by_model) == 257
+    assert sum(total.calls for total in by_model.values()) == meter.statistics().calls == 1000

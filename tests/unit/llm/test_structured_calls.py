@@ -1,5 +1,6 @@
 import asyncio
 import json
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -277,3 +278,68 @@ def test_scripts_and_threads_can_ask_for_objects_too():
             names = [name for update in stream for name, _ in update.completed]
         assert names == list(json.loads(GOOD))
         assert stream.result.value == WANTED
+
+
+@pytest.mark.asyncio
+async def test_a_stream_that_gave_up_does_not_ask_again():
+    asking, transport = client("no", GOOD)
+    async with asking.stream_structured("?", Decision, CallConfig(max_retries=0)) as stream:
+        for _ in range(2):
+            with pytest.raises(StructuredOutputError):
+                await stream.result
+        with pytest.raises(StructuredOutputError):
+            [update async for update in stream]
+    assert len(transport.requests) == 1
+
+
+@pytest.mark.asyncio
+async def test_one_task_can_read_the_updates_while_another_awaits_the_object():
+    async def pause(_seconds):
+        await asyncio.sleep(0)
+
+    asking, _ = client(GOOD, cut=5, piece_latency_s=0.01, sleep=pause)
+    async with asking.stream_structured("?", Decision) as stream:
+
+        async def read_along():
+            return [name async for update in stream for name, _ in update.completed]
+
+        names, result = await asyncio.gather(read_along(), stream.wait_result())
+    assert names == ["action", "target", "confidence"]
+    assert result.value == WANTED
+
+
+@pytest.mark.asyncio
+async def test_a_stream_whose_closing_is_cancelled_has_an_end_all_the_same():
+    class Clinging(ScriptedTransport):
+        @asynccontextmanager
+        async def stream(self, request, *, timeout_s):
+            async with super().stream(request, timeout_s=timeout_s) as pieces:
+                try:
+                    yield pieces
+                finally:
+                    await asyncio.sleep(60)
+
+    asking = ModelClient(CONFIG, Clinging([GOOD], cut=4))
+    stream = asking.stream_structured("?", Decision)
+
+    async def read():
+        async with stream:
+            await anext(stream)
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    with pytest.raises(LLMCancelledError):
+        await stream.result
+
+
+@pytest.mark.asyncio
+async def test_a_request_that_is_refused_for_another_reason_does_not_give_up_the_form():
+    too_long = LLMResponseError("the prompt is too long", status=400)
+    asking, transport = client(too_long, too_long, GOOD)
+    with pytest.raises(LLMResponseError):
+        await asking.complete_structured("? " * 1000, Decision)
+    await asking.complete_structured("?", Decision)
+    assert [request.output is not None for request in transport.requests] == [True, False, True]

@@ -1,9 +1,11 @@
 import threading
+from typing import Any
 
 import pytest
 
 from tickmind.ai import Blackboard
 from tickmind.base import ManualClock
+from tickmind.protocol import Thought
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
 
@@ -24,7 +26,7 @@ class Stage:
         self.responses: list[tuple[int, int]] = []
         self.errors: list[tuple[int, str, int]] = []
         self.messages: list[str] = []
-        self.thoughts: list = []
+        self.thoughts: list[Thought] = []
         self.manager.on_query(lambda eid, _size, tick: self.queries.append((eid, tick)))
         self.manager.on_response(lambda eid, _latency, _size, tick: self.responses.append((eid, tick)))
         self.manager.on_error(lambda eid, kind, _message, tick: self.errors.append((eid, kind, tick)))
@@ -41,7 +43,7 @@ class Stage:
     def agent(self, eid) -> LLMAgent:
         return self.world.get(eid, LLMAgent)
 
-    def data(self, eid) -> dict:
+    def data(self, eid) -> dict[str, Any]:
         return self.world.get(eid, Blackboard).data
 
     def settle(self, expected=None):

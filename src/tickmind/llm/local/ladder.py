@@ -4,8 +4,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from tickmind.llm.config import default_base_url, setting_lookup
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightStore
@@ -21,6 +23,7 @@ class ModelKind(StrEnum):
     LOCAL = "local"
     LOCAL_TINY = "local-tiny"
     SCRIPTED = "scripted"
+    CASSETTE = "cassette"  # no rung, but what is played back when a recording is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class LadderFacts:
 
     base_url: str = ""
     model: str = ""
+    api: str = ""
+    has_key: bool = False  # whether LLM_API_KEY is set; a provider's own key alone is no wish to spend
     installed: tuple[str, ...] = ()
     runtime: str = ""  # where a llama.cpp server was found, empty where none was
     runtime_problem: str = ""  # why one that was asked for can't be used
@@ -46,7 +51,7 @@ class ModelChoice:
     @property
     def is_real(self) -> bool:
         """Whether a model answers, and not a script."""
-        return self.kind is not ModelKind.SCRIPTED
+        return self.kind not in (ModelKind.SCRIPTED, ModelKind.CASSETTE)
 
     @property
     def weights(self) -> str:
@@ -54,9 +59,15 @@ class ModelChoice:
         return self.name if self.kind in (ModelKind.LOCAL, ModelKind.LOCAL_TINY) else ""
 
 
-def gather_facts(env: Mapping[str, str] | None = None, *, store: WeightStore | None = None) -> LadderFacts:
-    """Look at the environment, the cache and the installed packages; nothing is started or fetched."""
+def gather_facts(
+    env: Mapping[str, str] | None = None,
+    *,
+    store: WeightStore | None = None,
+    dotenv_path: str | Path | None = None,
+) -> LadderFacts:
+    """Look at the environment and the nearest `.env`, the cache and the packages; nothing is started or fetched."""
     env = os.environ if env is None else env
+    look_up = setting_lookup(env, dotenv_path=dotenv_path)
     store = store or WeightStore(env=env)
     found, problem = "", ""
     try:
@@ -65,8 +76,10 @@ def gather_facts(env: Mapping[str, str] | None = None, *, store: WeightStore | N
     except LLMConfigError as error:
         problem = str(error)
     return LadderFacts(
-        base_url=env.get("LLM_BASE_URL", "").strip(),
-        model=env.get("LLM_MODEL", "").strip(),
+        base_url=look_up("LLM_BASE_URL") or "",
+        model=look_up("LLM_MODEL") or "",
+        api=look_up("LLM_API") or "",
+        has_key=look_up("LLM_API_KEY") is not None,
         installed=store.installed(),
         runtime=found,
         runtime_problem=problem,
@@ -76,15 +89,14 @@ def gather_facts(env: Mapping[str, str] | None = None, *, store: WeightStore | N
 def choose_model(facts: LadderFacts | None = None, *, known: tuple[KnownWeights, ...] = KNOWN_WEIGHTS) -> ModelChoice:
     """Decide by the facts alone; without any, they are gathered here."""
     facts = gather_facts() if facts is None else facts
-    if facts.base_url:
-        host = urlsplit(facts.base_url).hostname or "the endpoint"
-        name = facts.model or "default"
-        return ModelChoice(
-            ModelKind.ENDPOINT,
-            name,
-            f"Using {facts.model or 'the default model'} at {host}, because LLM_BASE_URL is set.",
-            facts.base_url,
+    if facts.base_url or facts.has_key:
+        url, variable = (
+            facts.base_url or default_base_url(facts.api),
+            "LLM_BASE_URL" if facts.base_url else "LLM_API_KEY",
         )
+        host = urlsplit(url).hostname or "the endpoint"
+        why = f"Using {facts.model or 'the default model'} at {host}, because {variable} is set."
+        return ModelChoice(ModelKind.ENDPOINT, facts.model or "default", why, url)
     best = next((weights for weights in known if weights.capable), None)
     advice = f"`tickmind model install {best.name}`" if best else "`tickmind model list`"
     here = [weights for weights in known if weights.name in facts.installed]
@@ -107,4 +119,5 @@ def _why_scripted(facts: LadderFacts, chosen: KnownWeights | None, advice: str) 
     if chosen is not None:
         advice = f"`tickmind model install {chosen.name}` adds one"
         return f"{begin}{chosen.name} is installed but no llama.cpp server is; {advice}."
-    return f"{begin}LLM_BASE_URL is not set and no weights are installed; {advice} gets a real model for this machine."
+    missing = "neither LLM_BASE_URL nor LLM_API_KEY is set and no weights are installed"
+    return f"{begin}{missing}; {advice} gets a real model for this machine."

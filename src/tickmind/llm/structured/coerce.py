@@ -14,6 +14,7 @@ from tickmind.llm.structured.fields import Field
 from tickmind.llm.structured.loose import read_loose
 from tickmind.llm.structured.names import Spelling, match_keys, words
 from tickmind.llm.structured.scalars import Plain, is_finite_number, is_null, meant, number, settle
+from tickmind.llm.texts import shortened
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
@@ -149,10 +150,7 @@ def coerce(value: Any, field: Field) -> tuple[Any, str]:
 
 
 def _misfit(field: str, value: Any) -> MisfitError:
-    shown = repr(settle(value))
-    if len(shown) > _LONGEST_SHOWN:
-        shown = shown[:_LONGEST_SHOWN] + "..."
-    return MisfitError(f"should be {field}, not {shown}")
+    return MisfitError(f"should be {field}, not {shortened(repr(settle(value)), _LONGEST_SHOWN)}")
 
 
 def _text(value: Any) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tickmind.base import ConfigError
+from tickmind.llm.json_schema import resolve
 
 Kind = Literal["str", "num", "int", "bool", "list", "dict", "enum", "any"]
 FieldKind = str | Sequence[Any]  # a kind's name, or the allowed values
@@ -19,7 +20,7 @@ _PLAIN_KINDS: dict[str, Kind] = {
     "dict": "dict",
     "any": "any",
 }
-_JSON_TYPES: dict[str, Kind] = {
+KIND_OF_TYPE: dict[str, Kind] = {
     "string": "str",
     "number": "num",
     "integer": "int",
@@ -98,10 +99,10 @@ def _follow(part: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
             return {}
         ref, every = part.get("$ref"), part.get("allOf")
         if isinstance(ref, str) and ref.startswith("#"):
-            target: Any = root
-            for step in ref.lstrip("#").strip("/").split("/"):
-                target = target.get(step) if isinstance(target, Mapping) and step else target
-            part = target
+            try:
+                part = resolve(ref, root)
+            except LookupError:
+                return {}
         elif isinstance(every, list) and len(every) == 1:
             part = every[0]
         else:
@@ -123,7 +124,7 @@ def _field(name: str, part: Any, root: Mapping[str, Any], depth: int) -> Field:
     types = schema.get("type")
     if isinstance(types, list):
         return _union(name, [{**schema, "type": one} for one in types], root, depth, description)
-    kind = _JSON_TYPES.get(str(types), "any")
+    kind = KIND_OF_TYPE.get(str(types), "any")
     items = (
         _field("item", schema["items"], root, depth - 1) if kind == "list" and depth > 0 and "items" in schema else None
     )

@@ -7,11 +7,9 @@ import orjson
 from tickmind.llm.messages import Message
 from tickmind.llm.structured.fields import Field
 from tickmind.llm.structured.schema import ReplySchema
+from tickmind.llm.texts import shortened
 
 AskedForm = Literal["json", "yaml"]
-
-SHORTENED_CHARS = 200
-"""How much of a failed reply goes back to the model: enough to see the mistake, not enough to fill a small context."""
 
 _LONGEST_ERROR = 600
 
@@ -39,11 +37,6 @@ def template(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
         return "\n".join(_yaml_line(field) for field in schema.fields)
     pairs = ", ".join(f"{_quoted(field.name)}: {_placeholder(field)}" for field in schema.fields)
     return "{" + pairs + "}"
-
-
-def shortened(reply: str, limit_chars: int = SHORTENED_CHARS) -> str:
-    """The beginning of a failed reply, with dots where it was cut."""
-    return reply if len(reply) <= limit_chars else reply[:limit_chars] + "..."
 
 
 def correction(error: str, *, form: AskedForm = "json", hint: str = "") -> str:

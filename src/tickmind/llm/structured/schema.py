@@ -7,15 +7,16 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import StructuredOutputError
+from tickmind.llm.json_schema import SchemaChecker, map_parts, resolve, without_titles
 from tickmind.llm.structured.coerce import fits_natively, shape
-from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind, fields_of_schema
+from tickmind.llm.structured.fields import KIND_OF_TYPE, Field, FieldKind, field_of_kind, fields_of_schema
+from tickmind.llm.texts import shortened
 
 T = TypeVar("T")
 _MOST_PROBLEMS = 8
 _LONGEST_PROBLEM = 200
 _DEEPEST_SCHEMA = 24
-_JSON_TYPES = {"str": "string", "num": "number", "int": "integer", "bool": "boolean", "list": "array", "dict": "object"}
-_NAMED_PARTS = ("properties", "$defs", "definitions", "patternProperties")
+_TYPE_OF_KIND = {kind: name for name, kind in KIND_OF_TYPE.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class ReplySchema(Generic[T]):
             if field.kind == "enum":
                 properties[field.name] = {"enum": list(field.choices)}
             else:
-                properties[field.name] = {"type": _JSON_TYPES[field.kind]} if field.kind in _JSON_TYPES else {}
+                properties[field.name] = {"type": _TYPE_OF_KIND[field.kind]} if field.kind in _TYPE_OF_KIND else {}
         schema = {"type": "object", "properties": properties, "required": list(properties)}
 
         def check(data: dict[str, Any]) -> dict[str, Any]:
@@ -95,9 +96,7 @@ class ReplySchema(Generic[T]):
 
 def misfit(problems: Sequence[str]) -> StructuredOutputError:
     """The error for an object that was found and doesn't fit."""
-    shown = [
-        problem if len(problem) <= _LONGEST_PROBLEM else problem[:_LONGEST_PROBLEM] + "..." for problem in problems
-    ]
+    shown = [shortened(problem, _LONGEST_PROBLEM) for problem in problems]
     more = f"; and {len(shown) - _MOST_PROBLEMS} more" if len(shown) > _MOST_PROBLEMS else ""
     return StructuredOutputError("the object does not fit: " + "; ".join(shown[:_MOST_PROBLEMS]) + more)
 
@@ -131,33 +130,15 @@ def _of_class(source: type[Any]) -> ReplySchema[Any]:
 
 
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
-    import jsonschema  # heavy
-    from referencing import Registry  # heavy
-    from referencing.exceptions import Unresolvable  # heavy
-
     root = _root(source)
     if root.get("type", "object") != "object":
         raise ConfigError("the JSON schema of a reply describes an object; wrap a list or value in a field of one")
-    kind = jsonschema.validators.validator_for(source, default=jsonschema.Draft202012Validator)
-    try:
-        kind.check_schema(dict(source))
-    except jsonschema.SchemaError as error:
-        raise ConfigError(f"the JSON schema is wrong at {error.json_path}: {error.message}") from error
-    validator = kind(source, registry=Registry())  # an empty registry: a reference never fetches anything
+    checker = SchemaChecker(source)
 
     def check(data: dict[str, Any]) -> dict[str, Any]:
-        problems = []
-        try:
-            found = list(validator.iter_errors(data))
-        except Unresolvable as error:
-            raise ConfigError(
-                f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
-            ) from error
-        for one in found:
-            place = one.json_path.removeprefix("$").removeprefix(".")
-            problems.append(f"{place}: {one.message}" if place else one.message)
+        problems = checker.problems(data)
         if problems:
-            raise misfit(problems)
+            raise misfit([f"{place}: {why}" if place else why for place, why in problems])
         return data
 
     closed = root.get("additionalProperties") is False
@@ -166,49 +147,45 @@ def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
 
 def _root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     ref = schema.get("$ref")
-    if isinstance(ref, str) and ref.startswith("#/$defs/"):
-        return cast("Mapping[str, Any]", schema.get("$defs", {}).get(ref.removeprefix("#/$defs/"), schema))
-    return schema
+    if not isinstance(ref, str):
+        return schema
+    try:
+        target = resolve(ref, schema)
+    except LookupError:
+        return schema
+    return target if isinstance(target, Mapping) else schema
 
 
 def compact(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema without titles and with its definitions put in place; recursive ones stay references."""
     used: set[str] = set()
-    out = _compact(schema, schema, (), used)
+    schema = without_titles(schema)
+    out = _inlined(schema, schema, (), used)
     definitions = schema.get("$defs", {})
     kept: dict[str, Any] = {}
     while waiting := [name for name in used if name not in kept]:
         for name in waiting:
-            kept[name] = _compact(definitions[name], schema, (name,), used)
-    out.pop("$defs", None)
+            kept[name] = _inlined(definitions[name], schema, (name,), used)
     if kept:
         out["$defs"] = dict(sorted(kept.items()))
     return cast("dict[str, Any]", out)
 
 
-def _compact(part: Any, root: Mapping[str, Any], inside: tuple[str, ...], used: set[str]) -> Any:
-    if isinstance(part, list):
-        return [_compact(item, root, inside, used) for item in part]
+def _inlined(part: Any, root: Mapping[str, Any], inside: tuple[str, ...], used: set[str]) -> Any:
     if not isinstance(part, Mapping):
         return part
+
+    def inline(inner: Any) -> Any:
+        return _inlined(inner, root, inside, used)
+
     ref = part.get("$ref")
-    if isinstance(ref, str) and ref.startswith("#/$defs/"):
-        name = ref.removeprefix("#/$defs/")
-        if name not in root.get("$defs", {}):
-            return dict(part)
-        if name in inside or len(inside) >= _DEEPEST_SCHEMA:
-            used.add(name)
-            return {"$ref": ref}
-        rest = {key: value for key, value in part.items() if key not in {"$ref", "title"}}
-        return {**_compact(root["$defs"][name], root, (*inside, name), used), **rest}
-    out: dict[str, Any] = {}
-    for key, value in part.items():
-        if key in {"title", "$defs"} and not isinstance(value, bool):
-            continue
-        if key in _NAMED_PARTS and isinstance(value, Mapping):
-            out[key] = {name: _compact(inner, root, inside, used) for name, inner in value.items()}
-        elif key in {"default", "const", "enum", "examples"}:
-            out[key] = value
-        else:
-            out[key] = _compact(value, root, inside, used)
-    return out
+    if not (isinstance(ref, str) and ref.startswith("#/$defs/")):
+        return map_parts({key: value for key, value in part.items() if key != "$defs"}, inline)
+    name = ref.removeprefix("#/$defs/")
+    if name not in root.get("$defs", {}):
+        return dict(part)
+    if name in inside or len(inside) >= _DEEPEST_SCHEMA:
+        used.add(name)
+        return {"$ref": ref}
+    rest = {key: value for key, value in part.items() if key != "$ref"}
+    return {**_inlined(root["$defs"][name], root, (*inside, name), used), **rest}

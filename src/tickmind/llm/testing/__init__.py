@@ -23,6 +23,7 @@ from tickmind.llm.testing.provider import FakeProvider, SeenRequest
 from tickmind.llm.testing.sampling import sample_json
 from tickmind.llm.testing.scripted import Call, Reply, Script, ScriptedTransport, last_user_text
 from tickmind.llm.testing.seeded import SeededTransport
+from tickmind.llm.testing.stand_in import stand_in_reply
 
 __all__ = [
     "BadJson",
@@ -59,4 +60,5 @@ __all__ = [
     "open_cassette",
     "request_key",
     "sample_json",
+    "stand_in_reply",
 ]

@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 
+from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
 
 Cut = int | Sequence[int] | random.Random
@@ -57,34 +57,7 @@ def cut_reply(reply: ModelReply, cut: Cut) -> Iterator[StreamPiece]:
 
 def join_pieces(pieces: Iterable[StreamPiece]) -> ModelReply:
     """What a stream amounts to; for checking a transport's pieces against its whole reply."""
-    content: list[str] = []
-    loose: list[str] = []  # thinking since the last whole block
-    blocks: list[ThinkingBlock] = []
-    calls: dict[int, ToolCallDelta] = {}
-    finish_reason, usage, model, reply_id = "", Usage(), "", ""
+    builder = ReplyBuilder()
     for piece in pieces:
-        content.append(piece.content)
-        loose.append(piece.thinking)
-        if piece.block:
-            blocks.append(piece.block)
-            loose.clear()
-        for delta in piece.tool_calls:
-            known = calls.get(delta.index, ToolCallDelta(delta.index))
-            calls[delta.index] = ToolCallDelta(
-                delta.index, delta.id or known.id, delta.name or known.name, known.arguments + delta.arguments
-            )
-        finish_reason = piece.finish_reason or finish_reason
-        usage = piece.usage or usage
-        model = piece.model or model
-        reply_id = piece.id or reply_id
-    if text := "".join(loose):
-        blocks.append(ThinkingBlock(text))
-    return ModelReply(
-        content="".join(content),
-        finish_reason=finish_reason,
-        thinking=tuple(blocks),
-        tool_calls=tuple(ToolCall(call.id, call.name, call.arguments) for _, call in sorted(calls.items())),
-        usage=usage,
-        model=model,
-        id=reply_id,
-    )
+        builder.add(piece)
+    return builder.reply()

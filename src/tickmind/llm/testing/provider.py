@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tickmind.llm.errors import LLMConfigError
@@ -131,8 +131,10 @@ class FakeProvider:
             await waiter
 
     async def __aenter__(self) -> "FakeProvider":
-        from aiohttp import web  # a test that needs no server doesn't load one
-
+        try:
+            from aiohttp import web  # a test that needs no server doesn't load one
+        except ImportError as error:
+            raise LLMConfigError("the fake provider needs aiohttp; run: pip install 'tickmind[testing]'") from error
         app = web.Application(client_max_size=_MOST_REQUEST_BYTES)
         for wire in WIRES:
             app.router.add_post(f"/v1{wire.path}", self._handler(wire))
@@ -335,7 +337,7 @@ async def _paced(plan: Answer, running: _Running) -> AsyncIterator[bytes]:
 def _numbered(style: WireStyle, number: int, body: Mapping[str, Any]) -> WireStyle:
     options = body.get("stream_options")
     wants = isinstance(options, Mapping) and options.get("include_usage") is True
-    return WireStyle(number, style.created_s, style.cut, style.thinking, style.usage, wants)
+    return replace(style, number=number, stream_usage=wants)
 
 
 def plain_step(request: ModelRequest, seeded: SeededTransport, text: str = DEFAULT_TEXT) -> Step:

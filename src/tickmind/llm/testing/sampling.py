@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.json_schema import SchemaChecker, resolve
 
 # fmt: off
 WORDS = (
@@ -46,23 +47,15 @@ def sample_json(schema: Mapping[str, Any], rng: random.Random) -> Any:
 
     Raises `LLMConfigError` for a schema that is invalid or for which no value could be made up: script that reply.
     """
-    from jsonschema import Draft202012Validator, SchemaError  # only what samples pays for it
-    from referencing import Registry  # an empty one, so that no reference is fetched
-
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        raise LLMConfigError(f"this is no JSON schema: {error.message}") from error
-    validator = Draft202012Validator(schema, registry=Registry())
+    checker = SchemaChecker(schema)
     sampler = _Sampler(schema, rng)
-    problem = ""
+    problems: list[tuple[str, str]] = []
     for _ in range(_TRIES):
         value = sampler.value(schema, 0)
-        mistake = next(validator.iter_errors(value), None)
-        if mistake is None:
+        problems = checker.problems(value)
+        if not problems:
             return value
-        problem = mistake.message
-    raise LLMConfigError(f"no value could be made up for this schema ({problem}); script the reply instead")
+    raise LLMConfigError(f"no value could be made up for this schema ({problems[0][1]}); script the reply instead")
 
 
 class _Sampler:
@@ -116,13 +109,10 @@ class _Sampler:
     def _resolve(self, reference: str) -> Mapping[str, Any]:
         if not reference.startswith("#"):
             raise LLMConfigError(f"only references within the schema are followed, not {reference!r}")
-        target: Any = self._root
-        for step in reference.removeprefix("#").split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(target, Mapping) or name not in target:
-                raise LLMConfigError(f"the schema has nothing at its own reference {reference!r}")
-            target = target[name]
-        found: Mapping[str, Any] = target
+        try:
+            found: Mapping[str, Any] = resolve(reference, self._root)
+        except LookupError:
+            raise LLMConfigError(f"the schema has nothing at its own reference {reference!r}") from None
         return found
 
     def _branch(self, branches: Sequence[Any], depth: int) -> Any:

@@ -10,10 +10,10 @@ from tickmind.llm.testing.pieces import Cut
 from tickmind.llm.testing.sampling import WORDS, sample_json
 from tickmind.llm.testing.scripted import ScriptedTransport
 from tickmind.llm.time_budget import Sleep
+from tickmind.llm.tokens import CHARS_PER_TOKEN
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, ToolSpec, Usage
 
 _MOST_PARALLEL_CALLS = 3
-_CHARS_PER_TOKEN = 4
 
 
 class SeededTransport(ScriptedTransport):
@@ -66,7 +66,7 @@ class SeededTransport(ScriptedTransport):
             finish_reason=finish_reason,
             thinking=thinking,
             tool_calls=calls,
-            usage=Usage(1 + heard // _CHARS_PER_TOKEN, 1 + said // _CHARS_PER_TOKEN),
+            usage=Usage(1 + heard // CHARS_PER_TOKEN, 1 + said // CHARS_PER_TOKEN),
             model=request.model,
             id=f"seeded-{rng.getrandbits(48):012x}",
         )

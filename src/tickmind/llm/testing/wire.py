@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.testing.pieces import Cut
+from tickmind.llm.tokens import CHARS_PER_TOKEN
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
 ThinkingForm = Literal["reasoning_content", "reasoning", "tags"]
-_CHARS_PER_TOKEN = 4
 _TOKENS_PER_MESSAGE = 4
 
 
@@ -70,12 +70,12 @@ def counted(reply: ModelReply, request: ModelRequest) -> tuple[int, int, int, in
     usage: Usage = reply.usage
     thinking = sum(len(block.text) for block in reply.thinking)
     said = thinking + len(reply.content) + sum(len(call.name + call.arguments) for call in reply.tool_calls)
-    heard = sum(_TOKENS_PER_MESSAGE + len(message.text) // _CHARS_PER_TOKEN for message in request.messages)
+    heard = sum(_TOKENS_PER_MESSAGE + len(message.text) // CHARS_PER_TOKEN for message in request.messages)
     return (
         usage.prompt_tokens if usage.prompt_tokens is not None else heard,
-        usage.completion_tokens if usage.completion_tokens is not None else -(-said // _CHARS_PER_TOKEN),
+        usage.completion_tokens if usage.completion_tokens is not None else -(-said // CHARS_PER_TOKEN),
         usage.cached_tokens or 0,
-        usage.thinking_tokens if usage.thinking_tokens is not None else thinking // _CHARS_PER_TOKEN,
+        usage.thinking_tokens if usage.thinking_tokens is not None else thinking // CHARS_PER_TOKEN,
     )
 
 

@@ -4,7 +4,7 @@ from tickmind.llm.tools.agent import ToolAgent
 from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions, AgentTimeouts
 from tickmind.llm.tools.context import Interrupt, ToolContext
-from tickmind.llm.tools.envelope import AgentResult, Failed, Ok, StopReason, ToolResult, ToolTrace
+from tickmind.llm.tools.envelope import AgentResult, Failed, Ok, StopReason, ToolResult
 from tickmind.llm.tools.events import (
     AgentEvent,
     Question,
@@ -23,6 +23,7 @@ from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.tool import Tool, tool
+from tickmind.llm.tools.trace import ToolTrace
 
 __all__ = [
     "AgentConfig",

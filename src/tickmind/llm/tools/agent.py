@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import ErrorType, LLMConfigError
-from tickmind.llm.messages import Message, MessageLike, as_messages
+from tickmind.llm.messages import Message, MessageLike, MessagesLike, as_messages
 from tickmind.llm.tools.caller import Caller, as_caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions
 from tickmind.llm.tools.envelope import AgentResult, Failed, StopReason
@@ -101,15 +101,15 @@ class ToolAgent:
         abandoned = sum(tool.statistics().abandoned for tool in self.tools)
         return AgentStatistics(len(self._runs), len(self._history), abandoned)
 
-    async def invoke(self, messages: str | Iterable[MessageLike]) -> AgentResult:
+    async def invoke(self, messages: MessagesLike) -> AgentResult:
         """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised."""
         return await self._wait(self._start(_Order(as_messages(messages), streaming=False)))
 
-    def ainvoke(self, messages: str | Iterable[MessageLike], *, streaming: bool = True) -> AgentRun:
+    def ainvoke(self, messages: MessagesLike, *, streaming: bool = True) -> AgentRun:
         """Say something and get a handle at once, while the run goes on by itself."""
         return self._start(_Order(as_messages(messages), streaming=streaming))
 
-    def stream(self, messages: str | Iterable[MessageLike]) -> AgentStream:
+    def stream(self, messages: MessagesLike) -> AgentStream:
         """Say something and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
         return AgentStream(partial(self._start, _Order(as_messages(messages), streaming=True)))
 

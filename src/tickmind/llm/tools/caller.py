@@ -1,14 +1,14 @@
 """Who asks the model on behalf of an agent."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Protocol
 
+from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import ThinkingBlock
-from tickmind.llm.streams import ToolCallBuilder
-from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 
 
 class Caller(Protocol):
@@ -28,74 +28,8 @@ class Caller(Protocol):
         ...
 
 
-def add_usage(first: Usage, second: Usage) -> Usage:
-    """The sum; what neither of them knows stays unknown."""
-
-    def plus(one: int | None, other: int | None) -> int | None:
-        return one if other is None else other if one is None else one + other
-
-    return Usage(
-        plus(first.prompt_tokens, second.prompt_tokens),
-        plus(first.completion_tokens, second.completion_tokens),
-        plus(first.thinking_tokens, second.thinking_tokens),
-        plus(first.cached_tokens, second.cached_tokens),
-    )
-
-
-class ReplyBuilder:
-    """Puts the pieces of a stream together; nothing is lost if it ends without a finish reason."""
-
-    def __init__(self) -> None:
-        self._content: list[str] = []
-        self._thinking: list[str] = []
-        self._blocks: list[ThinkingBlock] = []
-        self._calls = ToolCallBuilder()
-        self._finish_reason = ""
-        self._usage = Usage()
-        self._model = ""
-        self._id = ""
-
-    def add(self, piece: StreamPiece) -> None:
-        """Take one piece."""
-        if piece.content:
-            self._content.append(piece.content)
-        if piece.thinking:
-            self._thinking.append(piece.thinking)
-        if piece.block is not None:
-            self._blocks.append(piece.block)
-        for delta in piece.tool_calls:
-            self._calls.add(delta)
-        if piece.finish_reason is not None:
-            self._finish_reason = piece.finish_reason
-        if piece.usage is not None:
-            self._usage = piece.usage
-        self._model = piece.model or self._model
-        self._id = piece.id or self._id
-
-    @property
-    def content(self) -> str:
-        """What was said so far."""
-        return "".join(self._content)
-
-    def reply(self) -> ModelReply:
-        """The whole of what came."""
-        blocks = tuple(self._blocks)
-        if not blocks and self._thinking:
-            blocks = (ThinkingBlock("".join(self._thinking)),)
-        calls = self._calls.build()
-        return ModelReply(
-            self.content,
-            self._finish_reason or ("tool_calls" if calls else "stop"),
-            blocks,
-            calls,
-            self._usage,
-            self._model,
-            self._id,
-        )
-
-
 class ClientCaller:
-    """A `ModelClient` as an agent uses it: with its model, its limits and its way of separating `<think>`."""
+    """A `ModelClient` as an agent uses it: with its model, its meter and its way of separating `<think>`."""
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
@@ -103,7 +37,12 @@ class ClientCaller:
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Ask and wait for the whole reply, thinking separated."""
-        reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+        try:
+            reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, reply)
         splitter = self._client.splitter()
         splitter.feed(reply.content)
         splitter.finish()
@@ -115,12 +54,24 @@ class ClientCaller:
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
         """Ask and read the reply as it comes, thinking separated."""
-        async with self._client.transport.stream(request, timeout_s=timeout_s) as pieces:
-            yield self._separated(pieces)
+        came = ReplyBuilder()
+        try:
+            async with (
+                self._client.transport.stream(request, timeout_s=timeout_s) as pieces,
+                aclosing(self._separated(pieces, came)) as separated,
+            ):
+                yield separated
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, came.reply())
 
-    async def _separated(self, pieces: AsyncIterator[StreamPiece]) -> AsyncIterator[StreamPiece]:
+    async def _separated(
+        self, pieces: AsyncIterator[StreamPiece], came: ReplyBuilder
+    ) -> AsyncGenerator[StreamPiece, None]:
         splitter = self._client.splitter()
         async for piece in pieces:
+            came.add(piece)
             if not piece.content:
                 yield piece
                 continue

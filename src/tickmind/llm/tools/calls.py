@@ -10,6 +10,7 @@ from tickmind.base import Clock
 from tickmind.llm.errors import ErrorType, ToolError
 from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.tools.context import Interrupt, ToolContext
+from tickmind.llm.tools.deadline import RunDeadline
 from tickmind.llm.tools.envelope import Failed, ToolResult
 from tickmind.llm.tools.jsontext import decode_arguments
 from tickmind.llm.tools.plain import json_text
@@ -92,7 +93,7 @@ class CallRunner:
         *,
         max_parallel: int,
         tool_timeout_s: float,
-        deadline_s: float | None,
+        deadline: RunDeadline,
         ledger: Ledger,
         clock: Clock,
         started: Callable[[ReadyCall], Awaitable[None]],
@@ -100,7 +101,7 @@ class CallRunner:
     ) -> None:
         self._max_parallel = max_parallel
         self._tool_timeout_s = tool_timeout_s
-        self._deadline_s = deadline_s  # on the event loop's clock
+        self._deadline = deadline
         self._ledger = ledger
         self._clock = clock
         self._started = started
@@ -141,9 +142,8 @@ class CallRunner:
         result: ToolResult | None = ready.problem
         question: Interrupt | None = None
         if result is None and ready.tool is not None:
-            timeout_s = self._tool_timeout_s if ready.tool.timeout_s is None else ready.tool.timeout_s
-            if self._deadline_s is not None:
-                timeout_s = min(timeout_s, self._deadline_s - asyncio.get_running_loop().time())
+            own_s = ready.tool.timeout_s
+            timeout_s = self._deadline.allow(self._tool_timeout_s if own_s is None else own_s)
             if timeout_s <= 0:
                 result = Failed(ErrorType.TOOL_ERROR, "the time of this run is used up; the tool was not called")
             else:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tickmind.base import Limit, redact, redact_fields
 from tickmind.llm.errors import (
@@ -15,13 +15,12 @@ from tickmind.llm.errors import (
     ToolError,
 )
 from tickmind.llm.messages import Message
+from tickmind.llm.texts import shortened_with_size
+from tickmind.llm.tools.state import AgentState
+from tickmind.llm.tools.trace import ToolTrace
 from tickmind.llm.transport import Usage
 
-if TYPE_CHECKING:
-    from tickmind.llm.tools.state import AgentState
-
 MAX_MESSAGE_CHARS = Limit("length of an error message", 2_000, "characters")
-MAX_TRACE_CHARS = Limit("length of a value in a tool trace", 500, "characters")
 
 
 class StopReason(StrEnum):
@@ -47,13 +46,6 @@ _STOPS = {
     ErrorType.PARSE_ERROR: StopReason.PARSE_ERROR,
     ErrorType.CANCELLED: StopReason.CANCELLED,
 }
-
-
-def shorten(text: str, limit: Limit) -> str:
-    """Keep the beginning and say how much there was."""
-    if limit.allows(len(text)):
-        return text
-    return f"{text[: int(limit.maximum)]}... [shortened: {len(text):,} characters in all]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +75,7 @@ class Failed:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", shorten(redact(self.message), MAX_MESSAGE_CHARS))
+        object.__setattr__(self, "message", shortened_with_size(redact(self.message), MAX_MESSAGE_CHARS))
         object.__setattr__(self, "details", redact_fields(self.details))
 
     @classmethod
@@ -120,28 +112,6 @@ def stop_reason_of(error: LLMError) -> StopReason:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolTrace:
-    """One use of a tool, shortened and without secrets: for debugging and for the record."""
-
-    step: int
-    call_id: str
-    name: str
-    args: str
-    ok: bool
-    result: str
-    duration_s: float
-    recovered: bool = False  # the model had written the call as prose
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "args", shorten(redact(self.args), MAX_TRACE_CHARS))
-        object.__setattr__(self, "result", shorten(redact(self.result), MAX_TRACE_CHARS))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
 class AgentResult:
     """How a run ended. `ok` means that nothing failed: at the step limit or at a question it is true as well.
 
@@ -159,7 +129,7 @@ class AgentResult:
     messages: tuple[Message, ...] = ()
     finish_reason: str = ""
     run_id: str = ""
-    state: "AgentState | None" = None
+    state: AgentState | None = None
     abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from tickmind.llm.transport import Usage
 
 MAX_EVENTS_KEPT = Limit("number of events kept", 1024)
 
+_SMALLEST_RING = 2  # an event that a paced reader has yet to read, and the last one, which does not wait
+
 E = TypeVar("E")
 
 
@@ -156,7 +158,7 @@ class EventLog(Generic[E]):
     """
 
     def __init__(self, capacity: Limit = MAX_EVENTS_KEPT) -> None:
-        self._size = int(capacity.maximum)
+        self._size = max(_SMALLEST_RING, int(capacity.maximum))
         self._ring: list[E | None] = [None] * self._size
         self._end = 0  # index of the next event; slot = index % size
         self._closed = False

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tickmind.base import Clock, get_logger, redact
+from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
 from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.results import FINISH_UNKNOWN
 from tickmind.llm.tools import events
-from tickmind.llm.tools.caller import Caller, ReplyBuilder, add_usage
+from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.calls import (
     CallOutcome,
     CallRunner,
@@ -18,13 +20,11 @@ from tickmind.llm.tools.calls import (
     used_ids,
 )
 from tickmind.llm.tools.config import AgentConfig
+from tickmind.llm.tools.deadline import RunDeadline
 from tickmind.llm.tools.envelope import (
-    MAX_TRACE_CHARS,
     AgentResult,
     Failed,
     StopReason,
-    ToolTrace,
-    shorten,
     stop_reason_of,
 )
 from tickmind.llm.tools.plain import result_of, text_for_model
@@ -32,6 +32,7 @@ from tickmind.llm.tools.prose import recover_calls
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
 from tickmind.llm.tools.tool import Tool
+from tickmind.llm.tools.trace import ToolTrace, traced
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
 
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
@@ -68,7 +69,7 @@ class RunLoop:
         self._streaming = streaming
         self._clock = clock
         self._ledger = Ledger()
-        self._deadline_s: float | None = None  # on the event loop's clock
+        self._deadline = RunDeadline(None)
         self._usage = Usage()
         self._trace: list[ToolTrace] = []
         self._said: list[str] = []  # by step
@@ -81,8 +82,7 @@ class RunLoop:
 
     async def run(self, state: AgentState | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
         """Go on until there is an answer, a limit, a question or a failure; never raises."""
-        run_s = self._config.timeouts.run_s
-        self._deadline_s = None if run_s is None else asyncio.get_running_loop().time() + run_s
+        self._deadline = RunDeadline(self._config.timeouts.run_s)
         try:
             if state is not None:
                 ended = await self._take_up(state, answers or {})
@@ -128,11 +128,9 @@ class RunLoop:
             tool_choice=tool_choice,
             parallel_tool_calls=config.parallel_tool_calls,
         )
-        timeout_s = config.timeouts.request_s
-        if self._deadline_s is not None:
-            timeout_s = min(timeout_s, self._deadline_s - asyncio.get_running_loop().time())
-            if timeout_s <= 0:
-                raise LLMDeadlineError("the time of this run is used up")
+        timeout_s = self._deadline.allow(config.timeouts.request_s)
+        if timeout_s <= 0:
+            raise LLMDeadlineError("the time of this run is used up")
         await self._emit(events.RequestStarted(*self._here, len(request.messages)))
         begun_s = self._clock.monotonic()
         work = self._stream(request, timeout_s) if self._streaming else self._complete(request, timeout_s)
@@ -142,10 +140,10 @@ class RunLoop:
             raise LLMDeadlineError(f"the model did not reply within {timeout_s:g} s") from None
         self.replies += 1
         self._partial = ""
-        self._usage = add_usage(self._usage, reply.usage)
-        self._finish_reason = reply.finish_reason
+        self._usage += reply.usage
+        self._finish_reason = reply.finish_reason or FINISH_UNKNOWN
         took_s = self._clock.monotonic() - begun_s
-        await self._emit(events.RequestFinished(*self._here, reply.finish_reason, reply.usage, took_s))
+        await self._emit(events.RequestFinished(*self._here, self._finish_reason, reply.usage, took_s))
         return reply
 
     async def _complete(self, request: ModelRequest, timeout_s: float) -> ModelReply:
@@ -218,7 +216,7 @@ class RunLoop:
         runner = CallRunner(
             max_parallel=config.max_parallel if config.parallel_tool_calls else 1,
             tool_timeout_s=config.timeouts.tool_s,
-            deadline_s=self._deadline_s,
+            deadline=self._deadline,
             ledger=self._ledger,
             clock=self._clock,
             started=self._tool_started,
@@ -260,7 +258,7 @@ class RunLoop:
         return failures
 
     async def _tool_started(self, ready: ReadyCall) -> None:
-        args = shorten(redact(ready.written), MAX_TRACE_CHARS)
+        args = traced(ready.written)
         await self._emit(
             events.ToolStarted(*self._here, ready.call.id, ready.call.name, args, recovered=ready.recovered)
         )

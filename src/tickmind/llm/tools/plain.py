@@ -7,7 +7,8 @@ import orjson
 
 from tickmind.base import Limit
 from tickmind.llm.errors import ErrorType
-from tickmind.llm.tools.envelope import Failed, Ok, ToolResult, shorten
+from tickmind.llm.texts import shortened_with_size
+from tickmind.llm.tools.envelope import Failed, Ok, ToolResult
 
 MAX_RESULT_CHARS = Limit("length of a tool's result", 20_000, "characters")
 
@@ -60,7 +61,7 @@ def result_of(value: Any, limit: Limit = MAX_RESULT_CHARS) -> ToolResult:
         data = orjson.loads(encoded) if limit.allows(len(text)) else None
     if limit.allows(len(text)):
         return Ok(data, text)
-    short = shorten(text, limit)
+    short = shortened_with_size(text, limit)
     return Ok(short, short, truncated=True)
 
 

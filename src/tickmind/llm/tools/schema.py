@@ -5,11 +5,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tickmind.llm.errors import LLMConfigError, ToolError
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.json_schema import SchemaChecker, resolve
+from tickmind.llm.tools.arguments import misfit
 from tickmind.llm.tools.jsontext import decode_json
 
-MAX_ERRORS_TOLD = 5
-_MESSAGE_CHARS = 200
 _DEEPEST = 32
 _BOOLEANS = {"true": True, "false": False}
 
@@ -24,44 +24,30 @@ class SchemaArguments:
         self.schema: Mapping[str, Any] = {"type": "object", "properties": {}, **schema}
 
     @functools.cached_property
-    def _validator(self) -> Any:
-        from jsonschema import Draft202012Validator, SchemaError
-        from referencing import Registry
-
-        try:
-            Draft202012Validator.check_schema(self.schema)
-        except SchemaError as error:
-            raise LLMConfigError(f"tool {self._tool!r}: its schema is not valid ({error.message})") from error
-        return Draft202012Validator(self.schema, registry=Registry())  # an empty registry fetches nothing
+    def _checker(self) -> SchemaChecker:
+        return SchemaChecker(self.schema)
 
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as one mapping; raises `ToolError` in words that a model can act on."""
-        from referencing.exceptions import Unresolvable
-
         value = _coerce(dict(arguments), self.schema, self.schema, 0)
         try:
-            problems = sorted(self._validator.iter_errors(value), key=lambda problem: list(map(str, problem.path)))
-        except Unresolvable as error:
-            raise LLMConfigError(f"tool {self._tool!r}: its schema names {error.ref!r}, which it lacks") from error
-        if not problems:
-            return [value], {}
-        told = [
-            f"{'.'.join(map(str, problem.absolute_path)) or 'arguments'}: {problem.message[:_MESSAGE_CHARS]}"
-            for problem in problems[:MAX_ERRORS_TOLD]
-        ]
-        if len(problems) > MAX_ERRORS_TOLD:
-            told.append(f"and {len(problems) - MAX_ERRORS_TOLD} more")
-        raise ToolError(
-            f"the arguments of {self._tool!r} don't fit: {'; '.join(told)}. Call it again with the right ones.",
-            tool=self._tool,
-        )
+            problems = self._checker.problems(value)
+        except LLMConfigError as error:
+            raise LLMConfigError(f"tool {self._tool!r}: {error}") from error
+        if problems:
+            raise misfit(self._tool, [f"{place or 'arguments'}: {why}" for place, why in problems])
+        return [value], {}
 
 
 def _coerce(value: Any, schema: Any, root: Mapping[str, Any], depth: int) -> Any:
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return value
     if isinstance(reference := schema.get("$ref"), str):
-        return _coerce(value, _local(reference, root), root, depth + 1)
+        try:
+            target = resolve(reference, root)
+        except LookupError:
+            return value
+        return _coerce(value, target, root, depth + 1)
     kinds = schema.get("type")
     kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
     value = _to_kind(value, kinds)
@@ -95,15 +81,6 @@ def _coerce_object(
 def _takes_null(schema: Mapping[str, Any]) -> bool:
     kinds = schema.get("type")
     return kinds is None or kinds == "null" or (isinstance(kinds, list) and "null" in kinds)
-
-
-def _local(reference: str, root: Mapping[str, Any]) -> Any:
-    """What `#/$defs/x` stands for; None where it is elsewhere or missing."""
-    found: Any = root
-    path = reference.removeprefix("#/").split("/") if reference.startswith("#/") else [""]
-    for part in path:
-        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-    return found
 
 
 def _to_kind(value: Any, kinds: list[Any]) -> Any:

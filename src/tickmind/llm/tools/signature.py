@@ -7,7 +7,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tickmind.llm.errors import LLMConfigError, ToolError
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.json_schema import without_titles
+from tickmind.llm.tools.arguments import misfit
 from tickmind.llm.tools.context import ToolContext
 from tickmind.llm.tools.docstrings import Docstring
 from tickmind.llm.tools.jsontext import decode_json
@@ -16,7 +18,6 @@ from tickmind.llm.tools.plain import json_text
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-MAX_ERRORS_TOLD = 5
 _VALUE_CHARS = 80
 _AROUND_CONTEXT = (Annotated, typing.Union, types.UnionType)
 
@@ -131,7 +132,7 @@ class FunctionArguments:
             raise LLMConfigError(
                 f"tool {self._tool!r} has a parameter whose type has no JSON schema ({str(error).splitlines()[0]})"
             ) from error
-        plain: dict[str, Any] = _without_titles(schema)
+        plain: dict[str, Any] = without_titles(schema)
         plain.setdefault("properties", {})
         return plain
 
@@ -146,7 +147,8 @@ class FunctionArguments:
             try:
                 values = self._model.model_validate(mended)
             except ValidationError as second:
-                raise ToolError(self._in_words(second), tool=self._tool) from None
+                problems = second.errors(include_url=False, include_context=False)
+                raise misfit(self._tool, [self._in_words(problem) for problem in problems]) from None
         positional: list[Any] = []
         keywords: dict[str, Any] = dict(values.model_extra or {})
         for name, field_name in self._fields.items():
@@ -174,14 +176,7 @@ class FunctionArguments:
                     continue  # the complaint about the string itself says more
         return mended
 
-    def _in_words(self, error: Any) -> str:
-        problems = error.errors(include_url=False, include_context=False)
-        told = [self._one_in_words(problem) for problem in problems[:MAX_ERRORS_TOLD]]
-        if len(problems) > MAX_ERRORS_TOLD:
-            told.append(f"and {len(problems) - MAX_ERRORS_TOLD} more")
-        return f"the arguments of {self._tool!r} don't fit: {'; '.join(told)}. Call it again with the right ones."
-
-    def _one_in_words(self, problem: Mapping[str, Any]) -> str:
+    def _in_words(self, problem: Mapping[str, Any]) -> str:
         where = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "missing":
             return f"{where} is missing"
@@ -189,20 +184,3 @@ class FunctionArguments:
             return f"{where} is not an argument; it takes {', '.join(self._fields) or 'none'}"
         message = str(problem["msg"])
         return f"{where}: {message[:1].lower()}{message[1:]}, not {json_text(problem['input'])[:_VALUE_CHARS]}"
-
-
-def _without_titles(schema: Any) -> Any:
-    """Drop the titles that pydantic makes of names; `properties` and `$defs` hold names, not keywords."""
-    if isinstance(schema, list):
-        return [_without_titles(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    plain: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in ("properties", "$defs") and isinstance(value, dict):
-            plain[key] = {name: _without_titles(item) for name, item in value.items()}
-        elif key in ("default", "const", "enum", "examples"):
-            plain[key] = value
-        elif key != "title" or not isinstance(value, str):
-            plain[key] = _without_titles(value)
-    return plain

@@ -10,7 +10,7 @@ import orjson
 
 from tickmind.base import ConfigError
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock, ToolCall
-from tickmind.llm.tools.envelope import ToolTrace
+from tickmind.llm.tools.trace import ToolTrace
 from tickmind.llm.transport import Usage
 
 _VERSION = 1

@@ -5,10 +5,11 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 from tickmind.base import Limit, TickmindError, get_logger
 from tickmind.llm.errors import ErrorType, LLMConfigError, ToolError
+from tickmind.llm.tools.arguments import Arguments
 from tickmind.llm.tools.context import Interrupt, ToolContext
 from tickmind.llm.tools.docstrings import Docstring
 from tickmind.llm.tools.envelope import Failed, ToolResult
@@ -23,13 +24,6 @@ MAX_ABANDONED = Limit("calls of one tool that never returned", 256)
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _log = get_logger(__name__)
-
-
-class _Arguments(Protocol):
-    @property
-    def schema(self) -> Mapping[str, Any]: ...
-
-    def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +47,7 @@ class Tool:
         name: str,
         description: str,
         handler: Callable[..., Any],
-        arguments: _Arguments,
+        arguments: Arguments,
         *,
         timeout_s: float | None = None,
         inline: bool = False,

@@ -5,14 +5,14 @@ timeout is for each read. Redirects, proxies and the size of replies stay as tha
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from tickmind.base import SystemClock
+from tickmind.base import Secret, SystemClock
 from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
 from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.retry_after import parse_retry_after
@@ -43,6 +43,7 @@ class OpenAITransport:
         max_tokens_field: str | None = None,
     ) -> None:
         self._client = client.with_options(max_retries=0)
+        self._key = Secret(client.api_key)  # so that a provider that repeats it does not put it into an error
         self._capabilities = capabilities
         self._host = urlsplit(str(client.base_url)).hostname or ""
         field = max_tokens_field or ("max_completion_tokens" if self._host == "api.openai.com" else "max_tokens")
@@ -75,17 +76,18 @@ class OpenAITransport:
                 events = await create(**_arguments(self._form.encode(request, stream=True)), timeout=timeout_s)
         except Exception as exc:
             raise _translated(exc, timeout_s) from exc
-        pieces = self._pieces(events, request, deadline_s, timeout_s)
         try:
-            yield pieces
+            async with aclosing(self._pieces(events, request, deadline_s, timeout_s)) as pieces:
+                yield pieces
         finally:
-            await pieces.aclose()
             await events.close()
 
     async def aclose(self) -> None:
         """The client belongs to the caller, who closes it."""
 
-    async def _pieces(self, events: Any, request: ModelRequest, deadline_s: float, timeout_s: float) -> Any:
+    async def _pieces(
+        self, events: Any, request: ModelRequest, deadline_s: float, timeout_s: float
+    ) -> AsyncGenerator[StreamPiece, None]:
         decoder = self._form.decoder(request)
         reader = events.__aiter__()
         while True:

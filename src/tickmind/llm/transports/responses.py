@@ -193,14 +193,13 @@ def _finish(reply: Json, *, has_calls: bool) -> str:
 class ResponsesDecoder:
     """Reads the events of one stream; it remembers which tool calls it has seen and what was summarised."""
 
-    __slots__ = ("_calls", "_named", "_saw_arguments", "_texts", "_thoughts")
+    __slots__ = ("_calls", "_saw_arguments", "_texts", "_thoughts")
 
     def __init__(self) -> None:
         self._calls: dict[int | None, int] = {}  # output index -> index of the tool call
         self._saw_arguments: set[int] = set()  # tool calls whose arguments came in pieces
         self._texts = False  # answer came in pieces
         self._thoughts = False  # reasoning came in pieces
-        self._named = False
 
     def decode(self, data: bytes) -> StreamPiece | None:
         """Read one event."""

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import orjson
 
-from tickmind.base import Limit, Secret
-from tickmind.llm.config import ModelConfig
+from tickmind.base import Secret
+from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig
 from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
 from tickmind.llm.http import EventStream, HttpClient
 from tickmind.llm.http_errors import error_from_reply
@@ -63,8 +63,8 @@ class WireTransport:
         self._headers: dict[str, str | Secret] = {**form.headers(config.api_key), **config.headers}
         self._http = http or HttpClient(
             config.base_url,
-            max_reply_bytes=Limit("size of a model's decoded reply", config.max_reply_bytes, "bytes"),
-            max_connections=Limit("number of connections to one endpoint", config.max_connections),
+            max_reply_bytes=MAX_REPLY_BYTES.at(config.max_reply_bytes),
+            max_connections=MAX_CONNECTIONS.at(config.max_connections),
             trust_proxy_env=config.trust_proxy_env,
         )
 

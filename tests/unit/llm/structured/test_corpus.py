@@ -1,6 +1,7 @@
 """The corpus of real and broken replies: what was measured stays."""
 
-import importlib.util
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,10 @@ ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(scope="module")
-def corpus() -> Any:
-    spec = importlib.util.spec_from_file_location("corpus_benchmark", ROOT / "benchmarks" / "corpus.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def corpus() -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT)
+        yield importlib.import_module("benchmarks.corpus")
 
 
 def test_the_score_stays_at_what_was_measured(corpus: Any) -> None:

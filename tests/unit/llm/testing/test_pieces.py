@@ -17,7 +17,7 @@ cuts: st.SearchStrategy[Cut] = st.one_of(
     st.integers().map(random.Random),
 )
 blocks = st.builds(ThinkingBlock, st.text(min_size=1), st.just("w"), st.text(max_size=3), st.text(max_size=3))
-calls = st.builds(ToolCall, st.text(min_size=1, max_size=5), st.text(min_size=1, max_size=5), st.text())
+calls = st.builds(ToolCall, st.text(min_size=1, max_size=5), st.text(min_size=1, max_size=5), st.text(min_size=1))
 replies = st.builds(
     ModelReply,
     content=st.text(),

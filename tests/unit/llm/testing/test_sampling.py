@@ -117,7 +117,7 @@ def test_a_recursive_schema_ends() -> None:
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ({"type": "nonsense"}, "no JSON schema"),
+        ({"type": "nonsense"}, "the JSON schema is wrong"),
         ({"$ref": "https://example.org/other.json"}, "only references within"),
         ({"$ref": "#/$defs/none"}, "nothing at its own reference"),
         ({"$ref": "#"}, "lead back to themselves"),

@@ -346,3 +346,11 @@ def test_a_program_ends_though_a_tool_hangs(script: "type[ScriptedTransport]") -
     assert asyncio.run(main()) is StopReason.CANCELLED
     assert time.monotonic() - begun_s < 5
     gate.set()
+
+
+@pytest.mark.asyncio
+async def test_a_stream_is_read_to_its_end_however_few_events_are_kept(script: "type[ScriptedTransport]") -> None:
+    agent = agent_with(script([script.say("one two three")]), max_events=Limit("events", 1))
+    async with asyncio.timeout(5), agent.stream("?") as stream:
+        said = "".join([text async for text in stream.text()])
+    assert said == "one two three"

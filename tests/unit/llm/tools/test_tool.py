@@ -255,7 +255,7 @@ async def test_a_schema_never_fetches_anything() -> None:
     subject = Tool.from_schema("a", "", {"properties": {"x": {"$ref": "http://127.0.0.1:9/x"}}}, lambda args: args)
     result = await subject.execute({"x": 1})
     assert isinstance(result, Failed)
-    assert "which it lacks" in result.message
+    assert "which it does not hold" in result.message
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), st.lists, max_leaves=10))

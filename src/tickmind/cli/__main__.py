@@ -1,0 +1,5 @@
+"""`python -m tickmind.cli` is `tickmind`."""
+
+from tickmind.cli.app import main
+
+main()

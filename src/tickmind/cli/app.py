@@ -1,0 +1,100 @@
+"""`tickmind`: the commands, and how they end.
+
+An error of ours ends as one plain sentence and exit code 1, a wrong argument with 2, Ctrl-C with 130. What a command
+needs is imported when it runs, so that `--help` comes at once.
+"""
+
+import sys
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import tickmind
+from tickmind.base import TickmindError, configure_logging, get_logger, redact
+from tickmind.cli.ask import ask
+from tickmind.cli.model import model_app
+
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130
+_log = get_logger(__name__)
+
+
+class LogLevel(StrEnum):
+    """How much is logged."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogForm(StrEnum):
+    """How a log line looks."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class PlainEndings(TyperGroup):
+    """Ends every command of the program in plain words, whichever way it ends."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what goes wrong becomes a sentence and an exit code."""
+        try:
+            return super().invoke(ctx)
+        except TickmindError as error:
+            _log.debug("the command failed", exc_info=error)
+            typer.echo(redact(str(error)), err=True)
+            raise typer.Exit(EXIT_FAILED) from None
+        except KeyboardInterrupt:
+            typer.echo("\nStopped.", err=True)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+app = typer.Typer(
+    name="tickmind",
+    cls=PlainEndings,
+    help="Worlds whose characters think with language models: the world ticks on time, thoughts arrive when they do.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help comes sooner, and reads as well in a pipe
+    pretty_exceptions_enable=False,  # they would show the values of variables
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tickmind {tickmind.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def begin(
+    log_level: Annotated[
+        LogLevel, typer.Option(help="How much is logged to stderr; debug also shows where an error came from.")
+    ] = LogLevel.WARNING,
+    log_style: Annotated[
+        LogForm, typer.Option(help="How log lines look: for people or for machines.")
+    ] = LogForm.CONSOLE,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Set up what all commands share."""
+    configure_logging(log_style.value, level=log_level.value)
+
+
+app.command()(ask)
+app.add_typer(model_app)
+
+
+def main() -> None:
+    """Run the program, and exit with its code."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")  # a model may say what this terminal can't show
+    app(prog_name="tickmind")

@@ -1,0 +1,101 @@
+"""Puts the pieces of a streamed reply together to the whole reply that they amount to."""
+
+from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
+
+
+class ToolCallBuilder:
+    """Puts streamed tool calls together, in the order of their indexes."""
+
+    __slots__ = ("_calls", "_current")
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[int, str, str, list[str]]] = []  # index on the wire, id, name, pieces of the arguments
+        self._current: dict[int, int] = {}  # index on the wire -> place in _calls
+
+    def add(self, delta: ToolCallDelta) -> None:
+        """Take a piece. Some endpoints give every call the same index: another id then begins another call."""
+        index = delta.index
+        place = self._current.get(index)
+        if place is not None:
+            _, id_, name, arguments = self._calls[place]
+            if not (delta.id and id_ and delta.id != id_):
+                self._calls[place] = (index, id_ or delta.id, name or delta.name, arguments)
+                arguments.append(delta.arguments)
+                return
+        self._current[index] = len(self._calls)
+        self._calls.append((index, delta.id, delta.name, [delta.arguments]))
+
+    def build(self) -> tuple[ToolCall, ...]:
+        """The calls so far, each with an id and with arguments, though the endpoint left them out."""
+        in_order = sorted(self._calls, key=lambda call: call[0])
+        return tuple(
+            ToolCall(id_ or f"call_{place}", name, "".join(arguments) or "{}")
+            for place, (_, id_, name, arguments) in enumerate(in_order)
+        )
+
+
+class ReplyBuilder:
+    """Takes the pieces of a stream as they come; nothing is lost if it ends without a finish reason."""
+
+    __slots__ = ("_calls", "_content", "_id", "_thinking", "attempts", "blocks", "finish_reason", "model", "usage")
+
+    def __init__(self) -> None:
+        self._content: list[str] = []
+        self._thinking: list[str] = []  # since the last whole block
+        self._calls: ToolCallBuilder | None = None  # most replies have none
+        self._id = ""
+        self.blocks: list[ThinkingBlock] = []
+        self.finish_reason = ""
+        self.usage = Usage()
+        self.model = ""
+        self.attempts = 1
+
+    @property
+    def content(self) -> str:
+        """What was said so far."""
+        return "".join(self._content)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls so far."""
+        return () if self._calls is None else self._calls.build()
+
+    def add(self, piece: StreamPiece) -> None:
+        """Take one piece."""
+        if piece.content:
+            self._content.append(piece.content)
+        if piece.thinking:
+            self._thinking.append(piece.thinking)
+        if piece.block is not None:
+            self.blocks.append(piece.block)
+            self._thinking.clear()  # the block repeats it
+        if piece.tool_calls:
+            if self._calls is None:
+                self._calls = ToolCallBuilder()
+            for delta in piece.tool_calls:
+                self._calls.add(delta)
+        if piece.finish_reason is not None:
+            self.finish_reason = piece.finish_reason
+        if piece.usage is not None:
+            self.usage = piece.usage
+        if piece.model:
+            self.model = piece.model
+        if piece.id:
+            self._id = piece.id
+        if piece.attempts > 1:
+            self.attempts = piece.attempts
+
+    def reply(self) -> ModelReply:
+        """The whole of what came; its finish reason is empty if none came."""
+        loose = "".join(self._thinking)
+        return ModelReply(
+            content=self.content,
+            finish_reason=self.finish_reason,
+            thinking=(*self.blocks, ThinkingBlock(loose)) if loose else tuple(self.blocks),
+            tool_calls=self.tool_calls,
+            usage=self.usage,
+            model=self.model,
+            id=self._id,
+            attempts=self.attempts,
+        )

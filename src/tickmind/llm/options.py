@@ -1,0 +1,30 @@
+"""What can be said beside the messages of a call, as keyword arguments that several faces share."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from tickmind.llm.structured.prompts import AskedForm
+from tickmind.llm.transport import OutputSpec, ToolChoice, ToolSpec
+
+
+class RequestOptions(TypedDict, total=False):
+    """The keyword arguments of `ModelClient.complete` and `stream`."""
+
+    tools: Sequence[ToolSpec]
+    tool_choice: ToolChoice
+    parallel_tool_calls: bool
+    output: OutputSpec | None
+    model: str | None
+
+
+class StructuredOptions(TypedDict, total=False):
+    """The keyword arguments of `ModelClient.complete_structured` and `stream_structured`.
+
+    `form` is json or yaml; `instruct` adds the wanted form to the system message; `hint` describes it in corrections
+    instead of a made-up template; `model` is asked in the place of the config's.
+    """
+
+    form: AskedForm
+    hint: str
+    instruct: bool
+    model: str | None

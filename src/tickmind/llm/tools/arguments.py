@@ -1,0 +1,31 @@
+"""What every way to declare a tool's arguments has in common."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from tickmind.llm.errors import ToolError
+from tickmind.llm.texts import shortened
+
+MAX_PROBLEMS_TOLD = 5
+
+
+class Arguments(Protocol):
+    """The arguments of one tool: what the model sees of them, and how what it wrote becomes a call."""
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The JSON schema that the model sees."""
+        ...
+
+    def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """Positional and keyword arguments of the call; raises `ToolError` in words that a model can act on."""
+        ...
+
+
+def misfit(tool: str, problems: Sequence[str]) -> ToolError:
+    """The error for arguments that don't fit; a model needs only the first few problems to mend them."""
+    told = [shortened(problem) for problem in problems[:MAX_PROBLEMS_TOLD]]
+    if len(problems) > MAX_PROBLEMS_TOLD:
+        told.append(f"and {len(problems) - MAX_PROBLEMS_TOLD} more")
+    words = f"the arguments of {tool!r} don't fit: {'; '.join(told)}. Call it again with the right ones."
+    return ToolError(words, tool=tool)

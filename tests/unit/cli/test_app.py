@@ -1,0 +1,154 @@
+"""The program around its commands: help, versions, logs, endings and how soon it is there."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import tickmind as package
+from tickmind.base import ConfigError
+from tickmind.cli.app import PlainEndings, app, main
+
+SRC = Path(package.__file__).parents[1]
+
+
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command with the words that lead to it."""
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+COMMANDS = list(commands(typer.main.get_command(app)))
+
+
+def test_there_are_the_commands_that_are_promised():
+    assert {("ask",), ("model", "list"), ("model", "install"), ("model", "remove")} <= {path for path, _ in COMMANDS}
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) or "tickmind" for path, _ in COMMANDS])
+def test_the_help_of_a_command_explains_everything(path, command, tickmind):
+    result = tickmind(*path, "--help")
+    assert result.exit_code == 0
+    assert command.help
+    for parameter in command.params:
+        assert parameter.help, f"{' '.join(path)}: {parameter.name} is not explained"
+        for option in parameter.opts:
+            assert option in result.stdout
+
+
+def test_no_option_takes_a_key():
+    names = {option for _, command in COMMANDS for parameter in command.params for option in parameter.opts}
+    assert not [name for name in names if "key" in name or "secret" in name or "password" in name]
+
+
+def test_a_key_that_is_given_as_an_argument_is_refused_and_not_repeated(tickmind, canary):
+    for arguments in (("--api-key", canary), (f"--api-key={canary}",)):
+        result = tickmind("ask", *arguments, "hi")
+        assert result.exit_code == 2
+        assert canary not in result.output
+
+
+def test_the_version_is_told(tickmind):
+    result = tickmind("--version")
+    assert (result.exit_code, result.stdout) == (0, f"tickmind {package.__version__}\n")
+
+
+def test_without_a_command_the_help_is_shown(tickmind):
+    result = tickmind()
+    assert "ask" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_error_of_ours_is_one_sentence_and_exit_code_1(tickmind):
+    result = tickmind("ask", "--model", "gpt-4o-mini", "hi")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("no API key for api.openai.com")
+    assert result.stderr.count("\n") == 1
+
+
+def test_debug_logs_say_where_an_error_came_from(tickmind):
+    result = tickmind("--log-level", "debug", "ask", "--model", "gpt-4o-mini", "hi")
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert result.stderr.rstrip().splitlines()[-1].startswith("no API key")
+
+
+def test_json_logs_are_json(tickmind):
+    result = tickmind("--log-level", "debug", "--log-style", "json", "ask", "--model", "gpt-4o-mini", "hi")
+    lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    assert "LLMConfigError" in next(line["exception"] for line in lines if "exception" in line)
+
+
+def endings(error: BaseException) -> typer.Typer:
+    """A program whose only command ends with this."""
+    made = typer.Typer(cls=PlainEndings)
+
+    @made.command()
+    def end() -> None:
+        raise error
+
+    @made.command()
+    def other() -> None:
+        """So that `end` must be named."""
+
+    return made
+
+
+def test_an_error_that_repeats_a_key_is_masked(canary):
+    result = CliRunner().invoke(endings(ConfigError(f"refused: Bearer {canary}")), ["end"])
+    assert result.exit_code == 1
+    assert canary not in result.output
+
+
+def test_ctrl_c_ends_with_130_and_a_clean_line():
+    result = CliRunner().invoke(endings(KeyboardInterrupt()), ["end"])
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "\nStopped.\n")
+
+
+def test_main_runs_the_program(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["anything", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert "Usage: tickmind " in capsys.readouterr().out
+
+
+HEAVY = ("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml")
+MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yaml")  # typer reads values with pydantic
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["--help"], HEAVY),
+        (["--version"], HEAVY),
+        (["ask", "--help"], MODEL_LAYER),
+        (["model", "--help"], MODEL_LAYER),
+    ],
+)
+def test_help_comes_without_anything_heavy(arguments, unwanted):
+    code = f"""
+import sys
+from tickmind.cli import main
+sys.argv = ["tickmind", *{arguments!r}]
+try:
+    main()
+finally:
+    print(sorted(set({unwanted!r}) & set(sys.modules)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
