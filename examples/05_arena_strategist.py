@@ -9,13 +9,13 @@ python examples/05_arena_strategist.py --ticks 900 --picture strategist.svg
 
 import argparse
 import contextlib
+import logging
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, LifeSystem, make_land
+from arena.models import Answers, chosen_model
 from arena.oracle import Plug, PluggedAsyncClient, PluggedClient, SimulatedClock, SimulatedTime, mock_model
 from arena.screen import save_picture
 from arena.strategist import Pack, strategist_minds
@@ -25,32 +25,12 @@ from rich.live import Live
 
 from tickmind.ai import make_bt_system
 from tickmind.base import SystemClock, TickmindError
-from tickmind.llm import CallConfig, ModelClient, load_model_config
-from tickmind.llm.local import LocalModel, choose_model
-from tickmind.strategy import AsyncLLMClient, LLMConfig, ModelAnswers, make_llm_system
+from tickmind.strategy import LLMConfig, make_llm_system
 from tickmind.tick import Engine, SignalBus, TickContext, World, make_signal_system
 
 MOCK_LIMITS = LLMConfig(
     max_queries_per_tick=12, max_queries_per_second=12, thread_pool_size=12, query_timeout=2.5, token_budget=1500
 )
-MODEL_LIMITS = LLMConfig(
-    max_queries_per_tick=1, max_queries_per_second=4, max_in_flight=4, query_timeout=20.0, token_budget=1500
-)
-LOCAL_SLOTS = 2  # questions that a model on this machine works on at once
-LOCAL_LIMITS = LLMConfig(
-    max_queries_per_tick=1, max_queries_per_second=2, max_in_flight=LOCAL_SLOTS, query_timeout=150.0, token_budget=800
-)
-CALL = CallConfig(temperature=0.7, max_tokens=400, max_retries=1)
-LOCAL_CALL = CallConfig(temperature=0.7, max_tokens=160, max_retries=0)
-
-
-@dataclass(frozen=True)
-class Answers:
-    """A model to ask, what to call it, and how much may be asked of it."""
-
-    client: AsyncLLMClient
-    name: str
-    limits: LLMConfig
 
 
 def build(
@@ -89,26 +69,6 @@ def build(
     return engine, screen
 
 
-@contextlib.contextmanager
-def chosen_model(*, endpoint: bool, local: bool) -> Iterator[Answers | None]:
-    """The model that was asked for, ready to answer; None is the mock."""
-    if endpoint:
-        config = load_model_config()
-        yield Answers(ModelAnswers(ModelClient(config), CALL), config.model, MODEL_LIMITS)
-    elif local:
-        choice = choose_model()
-        if not choice.weights:
-            raise SystemExit(f"There is no model to run here. {choice.why}")
-        print(choice.why, "It takes a moment to start.", flush=True)
-        with LocalModel(choice.weights, slots=LOCAL_SLOTS) as model:
-            answers = ModelAnswers(
-                ModelClient(model.model_config()), LOCAL_CALL, extra_for=lambda eid: model.extra_for(str(eid))
-            )
-            yield Answers(answers, choice.name, LOCAL_LIMITS)
-    else:
-        yield None
-
-
 def read_outage(text: str) -> range:
     """Read FROM:TO, in ticks."""
     first, _, last = text.partition(":")
@@ -139,6 +99,7 @@ def main() -> None:
 
 def run(options: argparse.Namespace, model: Answers | None) -> None:
     """Run the arena as the options say."""
+    logging.getLogger("tickmind.strategy").setLevel(logging.ERROR)  # what goes wrong is on the screen
     console = Console()
     live = console.is_terminal and not options.picture
     engine, screen = build(options.seed, options.tps, options.outage, model, simulated=not live and model is None)
