@@ -8,8 +8,8 @@ import asyncio
 import json
 from typing import Annotated, Any
 
+from tickmind.ai import BoardManager
 from tickmind.ai.board_tools import board_tools
-from tickmind.ai.boards import BoardManager
 from tickmind.llm import AgentHub, ToolCall, ToolContext, tool
 from tickmind.llm.default_model import open_default_model, scripted_choice
 from tickmind.llm.testing import Reply

@@ -2,6 +2,7 @@
 
 from tickmind.ai import curves
 from tickmind.ai.blackboard import Access, Blackboard, BlackboardView
+from tickmind.ai.boards import BoardAccessError, BoardError, BoardManager, Post, UnknownBoardError
 from tickmind.ai.components import BehaviorTree, StateMachine, UtilityAgent
 from tickmind.ai.draw import draw_tree
 from tickmind.ai.errors import AIError, BlackboardAccessError, TreeError, TreeFileError, UnknownNameError
@@ -39,12 +40,16 @@ __all__ = [
     "Blackboard",
     "BlackboardAccessError",
     "BlackboardView",
+    "BoardAccessError",
+    "BoardError",
+    "BoardManager",
     "Condition",
     "Consideration",
     "Cooldown",
     "Inverter",
     "Node",
     "Parallel",
+    "Post",
     "Repeater",
     "Selector",
     "Sequence",
@@ -56,6 +61,7 @@ __all__ = [
     "Timeout",
     "TreeError",
     "TreeFileError",
+    "UnknownBoardError",
     "UnknownNameError",
     "UtilityAgent",
     "UtilitySelector",

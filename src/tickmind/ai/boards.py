@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tickmind.base import ConfigError, Limit, TickmindError
+from tickmind.ai.errors import AIError
+from tickmind.base import ConfigError, Limit
 
 MAX_BOARDS = Limit("number of boards", 1_024)
 MAX_PARTICIPANTS = Limit("participants of a board", 64)
@@ -22,7 +23,7 @@ MAX_NAME_CHARS = Limit("length of a participant's name", 128, "characters")
 _VERSION = 1
 
 
-class BoardError(TickmindError):
+class BoardError(AIError):
     """A board can't be used that way."""
 
 
