@@ -31,8 +31,8 @@ $(BENCH_READY): pyproject.toml requirements/bench.txt
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
 
-demo: $(READY) ## Watch the arena: predators and prey driven by behaviour trees
-	@$(BIN)/python examples/04_arena.py $(ARGS)
+demo: $(READY) ## Watch the arena: predators that deliberate; ARGS="--outage 100:200" pulls the plug
+	@$(BIN)/python examples/05_arena_strategist.py $(ARGS)
 
 test: $(READY) ## Everything: style, types, layers and all tests
 	@$(MAKE) --no-print-directory lint

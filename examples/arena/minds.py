@@ -1,6 +1,7 @@
 """The tactical layer of the arena: what predators and prey do each tick, by behaviour trees."""
 
 import math
+from collections.abc import Callable
 
 from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, Body, Land, distance, in_water, spawn, step_towards
 from tickmind.ai import (
@@ -34,15 +35,29 @@ def nearest(world: World, eid: int, kind: str) -> tuple[int, Body] | None:
 
 
 def nearest_threat(world: World, eid: int) -> tuple[int, Body] | None:
-    """The closest predator that this one should run from; one that rests or drinks is let be unless it is very near."""
+    """The closest predator that this one should run from; one that rests, drinks or lurks is let be unless near."""
     found = nearest(world, eid, PREDATOR)
-    if found and found[1].doing in ("rests", "drinks") and distance(world.get(eid, Body), found[1]) > 2.0:
+    if found and found[1].doing in ("rests", "drinks", "lurks") and distance(world.get(eid, Body), found[1]) > 2.0:
         return None
     return found
 
 
-def minds(land: Land, bus: SignalBus) -> AIManager:
-    """Everything that creatures can see and do, and the trees that choose."""
+def chase(land: Land, bus: SignalBus, world: World, eid: int, prey_id: int) -> Status:
+    """A step after some prey, or the bite."""
+    me, prey = world.get(eid, Body), world.get(prey_id, Body)
+    if distance(me, prey) < 0.9:
+        world.despawn(prey_id)
+        me.energy = min(100.0, me.energy + 45)
+        bus.publish("eaten", who=prey_id, by=eid)
+        return Status.SUCCESS
+    step_towards(land, me, prey.x, prey.y, SPEED[PREDATOR])
+    me.energy -= 0.04
+    return Status.RUNNING
+
+
+def minds(land: Land, bus: SignalBus, add_young: Callable[[World, str, float, float], int] | None = None) -> AIManager:
+    """Everything that creatures can see and do, and the trees that choose; `add_young` makes a newborn."""
+    add_young = add_young or add
     ai = AIManager()
     ai.register_condition("thirsty", lambda world, eid: world.get(eid, Body).water < 35)
     ai.register_condition("hungry", lambda world, eid: world.get(eid, Body).energy < 70)
@@ -78,15 +93,7 @@ def minds(land: Land, bus: SignalBus) -> AIManager:
         me.doing = "hunts"
         if found is None:
             return Status.FAILURE
-        prey_id, prey = found
-        if distance(me, prey) < 0.9:
-            world.despawn(prey_id)
-            me.energy = min(100.0, me.energy + 45)
-            bus.publish("eaten", who=prey_id, by=eid)
-            return Status.SUCCESS
-        step_towards(land, me, prey.x, prey.y, SPEED[PREDATOR])
-        me.energy -= 0.04
-        return Status.RUNNING
+        return chase(land, bus, world, eid, found[0])
 
     @ai.register_action("graze")
     def graze(world: World, _ctx: TickContext, eid: int) -> Status:
@@ -105,7 +112,7 @@ def minds(land: Land, bus: SignalBus) -> AIManager:
         me = world.get(eid, Body)
         me.energy -= 35
         x, y = me.x + ctx.random.uniform(-1, 1), me.y + ctx.random.uniform(-1, 1)
-        young = add(world, me.kind, min(max(x, 0), WIDTH - 1), min(max(y, 0), HEIGHT - 1))
+        young = add_young(world, me.kind, min(max(x, 0), WIDTH - 1), min(max(y, 0), HEIGHT - 1))
         bus.publish("born", who=young, kind=me.kind)
         return Status.SUCCESS
 

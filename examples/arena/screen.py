@@ -6,22 +6,45 @@ from collections import Counter, deque
 from itertools import groupby
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.layout import Layout
 from rich.panel import Panel
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, Body, Land
+from arena.land import PREDATOR, PREY, WIDTH, Body, Land
 from tickmind.ai import AIManager, BehaviorTree
 from tickmind.tick import Engine, SignalBus, TickContext, World
 
-GRASS = tuple(
-    (least, f"on rgb({24 - 3 * n},{44 + 14 * n},{26 - 2 * n})") for n, least in enumerate((0.0, 0.2, 0.45, 0.75))
-)
+GRASS = tuple(f"on rgb({24 - 3 * n},{44 + 14 * n},{26 - 2 * n})" for n in range(4))  # the more, the brighter
 WATER = "rgb(120,170,230) on rgb(24,60,130)"
 LOOKS = {PREDATOR: ("▲", "bold rgb(255,95,85)"), PREY: ("●", "bold rgb(250,220,110)")}
-DOING_LOOKS = {"flees": "bold bright_white", "drinks": "bold bright_cyan", "rests": "rgb(190,90,90)"}
+DOING_LOOKS = {
+    "flees": "bold bright_white",
+    "drinks": "bold bright_cyan",
+    "rests": "rgb(190,90,90)",
+    "lurks": "bold rgb(230,130,255)",
+}
+
+
+class Framed:
+    """Coloured cells in a frame, as segments at once: text in a panel would be taken apart and put together again."""
+
+    def __init__(self, cells: list[list[tuple[str, str]]]) -> None:
+        self.cells = cells  # row, column -> mark and look
+
+    def __rich_console__(self, _console: Console, _options: ConsoleOptions) -> RenderResult:
+        """Draw it."""
+        green, edge = Style.parse("green"), "─" * (len(self.cells[0]) + 2)
+        yield Segment(f"╭{edge}╮\n", green)
+        for line in self.cells:
+            yield Segment("│ ", green)
+            for look, run in groupby(line, key=lambda cell: cell[1]):
+                yield Segment("".join(mark for mark, _ in run), Style.parse(look))
+            yield Segment(" │\n", green)
+        yield Segment(f"╰{edge}╯\n", green)
 
 
 class Screen:
@@ -60,26 +83,18 @@ class Screen:
         """How many of each kind there are."""
         return Counter(body.kind for _, (body,) in self.engine.world.query(Body))
 
-    def draw_land(self) -> Text:
+    def draw_land(self) -> RenderableType:
         """The map with everybody on it."""
-        cells = [[self._ground(row, column) for column in range(WIDTH)] for row in range(HEIGHT)]
+        cells = [
+            [("~", WATER) if wet else (" ", GRASS[int(grass * 3.99)]) for wet, grass in zip(*rows, strict=True)]
+            for rows in zip(self.land.wet, self.land.grass, strict=True)
+        ]
         for _, (body,) in self.engine.world.query(Body):
             mark, look = LOOKS[body.kind]
             place = cells[round(body.y)]
             ground = place[round(body.x)][1].partition("on ")[2]
             place[round(body.x)] = (mark, f"{DOING_LOOKS.get(body.doing, look)} on {ground}")
-        text = Text(no_wrap=True, overflow="crop")
-        for line in cells:
-            for look, run in groupby(line, key=lambda cell: cell[1]):
-                text.append("".join(mark for mark, _ in run), style=look)
-            text.append("\n")
-        return text
-
-    def _ground(self, row: int, column: int) -> tuple[str, str]:
-        if self.land.wet[row][column]:
-            return "~", WATER
-        amount = self.land.grass[row][column]
-        return " ", max((least, look) for least, look in GRASS if amount >= least)[1]
+        return Framed(cells)
 
     def draw_figures(self) -> RenderableType:
         """Numbers, and how they changed."""
@@ -118,7 +133,7 @@ class Screen:
             Panel(Text("\n".join(self.news) or "nothing yet"), title="news", title_align="left", border_style="dim"),
         )
         layout = Layout()
-        layout.split_row(Layout(Panel(self.draw_land(), border_style="green"), size=WIDTH + 4), Layout(side))
+        layout.split_row(Layout(self.draw_land(), size=WIDTH + 4), Layout(side))
         return layout
 
 
@@ -130,10 +145,10 @@ def _line(values: list[int]) -> str:
     return "".join("▁▂▃▄▅▆▇█"[min(7, value * 7 // top)] for value in values)
 
 
-def save_picture(screen: RenderableType, title: str, target: Path) -> None:
+def save_picture(screen: RenderableType, title: str, target: Path, *, height: int = 30) -> None:
     """Write a screen as an SVG file that needs no font from elsewhere."""
     console = Console(
-        record=True, width=140, height=30, file=io.StringIO(), force_terminal=True, color_system="truecolor"
+        record=True, width=140, height=height, file=io.StringIO(), force_terminal=True, color_system="truecolor"
     )
-    console.print(screen, height=30)
+    console.print(screen, height=height)
     target.write_text(re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title), flags=re.DOTALL))

@@ -21,6 +21,8 @@ FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,}) *(?P<language>[\w+-]*
 LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]: +<?(\S+?)>?$", re.MULTILINE)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 TARGET = re.compile(r"^([\w-]+):(?!=)", re.MULTILINE)
+TEST = re.compile(r"^ *(?:async )?def (test_\w+)", re.MULTILINE)
+NAMED_TEST = re.compile(r"`(test_\w+)`")
 ASSIGNMENT = re.compile(r"\w+=.*")
 # A command in one of these would not be seen, or a snippet not be run.
 MISNAMED = {"": "text", "sh": "console", "bash": "console", "shell": "console", "py": "python", "pycon": "python"}
@@ -193,6 +195,12 @@ def test_links_between_documents_lead_to_files(page):
         if target and not re.match(r"[a-z][a-z+.-]*:", target) and not (page.parent / target).exists():
             broken.append(target)
     assert broken == []
+
+
+def test_every_test_that_a_page_names_exists():
+    known = {name for file in (ROOT / "tests").rglob("*.py") for name in TEST.findall(file.read_text(encoding="utf-8"))}
+    named = {(name_of(page), name) for page in PAGES for name in NAMED_TEST.findall(page.read_text(encoding="utf-8"))}
+    assert sorted((page, name) for page, name in named if name not in known) == []
 
 
 # These tests stand on a small reader of pages; it must see everything.

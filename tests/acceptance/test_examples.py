@@ -1,6 +1,7 @@
 """Every example runs by itself, as a person would run it: for a few ticks, and without a model."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,13 +35,12 @@ def test_every_example_can_be_kept_short_or_needs_no_model():
         assert '"--scripted"' in source or "tickmind.llm" not in source, f"{example.name} can't do without a model"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
-def test_an_example_runs_and_shows_something(example, tmp_path):
+def run(example, *arguments, cwd):
+    """Run an example as a person would, but not on a terminal."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
     done = subprocess.run(
-        [sys.executable, str(example), *arguments_for(example.read_text(encoding="utf-8"))],
-        cwd=tmp_path,
+        [sys.executable, str(example), *arguments],
+        cwd=cwd,
         env={**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -49,5 +49,24 @@ def test_an_example_runs_and_shows_something(example, tmp_path):
         timeout=TIMEOUT_S,
     )
     assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    assert done.stdout.strip()
-    assert "\x1b[" not in done.stdout, "plain output must have no colours or cursor movements"
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
+def test_an_example_runs_and_shows_something(example, tmp_path):
+    shown = run(example, *arguments_for(example.read_text(encoding="utf-8")), cwd=tmp_path)
+    assert shown.strip()
+    assert "\x1b[" not in shown, "plain output must have no colours or cursor movements"
+
+
+@pytest.mark.slow
+def test_the_hunt_goes_on_without_a_model_and_a_run_repeats(tmp_path):
+    example = ROOT / "examples" / "05_arena_strategist.py"
+    shown = [run(example, "--ticks", "150", "--outage", "20:80", cwd=tmp_path) for _ in range(2)]
+    first, second = [[line for line in text.splitlines() if " ticks in " not in line] for text in shown]
+    assert first == second
+    thoughts, errors, catches, *_ = first
+    assert re.fullmatch(r"thoughts: asked \d+, answered [1-9]\d*, failed [1-9]\d*; p50 [01]\.\d\d s", thoughts)
+    assert "network_error" in errors
+    assert re.match(r"catches: [1-9]", catches)

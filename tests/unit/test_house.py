@@ -62,11 +62,13 @@ def imported():
     return found
 
 
+@pytest.mark.slow
 def test_every_module_imports_on_its_own(imported):
     assert sorted(imported) == MODULES
     assert "\n".join(error for error, _ in imported.values() if error) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", BELOW)
 def test_a_light_part_brings_nothing_heavy_along(part, imported):
     names = [name for name in MODULES if name.split(".")[1:2] == [part] and name not in BRIDGES]

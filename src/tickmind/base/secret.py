@@ -19,16 +19,21 @@ _SECRET_NAME = re.compile(
     r"(?:^|[_\-.])(?:api[_\-]?key|authorization|cookie|credential|passw(?:or)?d|private[_\-]?key|secret|token)s?$",
     re.IGNORECASE,
 )
-_SHAPES = (
-    re.compile(r"(?P<keep>\b(?:bearer|basic)\s+)[\w\-.~+/=]{6,}", re.IGNORECASE),
-    re.compile(
-        r"(?P<keep>[\"']?\b[\w\-]*(?:api[_\-]?key|authorization|passw(?:or)?d|secret|(?<!max_)token)[\"']?\s*[:=]\s*[\"']?)"
-        r"(?!bearer\b|basic\b)[^\s\"'&,;}\])]{6,}",
-        re.IGNORECASE,
-    ),
-    re.compile(r"(?P<keep>\b(?:sk|pk|gsk|csk|rk|xai|ghp|hf|AIza)[\-_])[A-Za-z0-9_\-]{6,}"),
-    re.compile(r"(?P<keep>://)[^/\s:@]+:[^/\s@]+(?=@)"),
+_CREDENTIALS = re.compile(r"(?P<keep>\b(?:bearer|basic)\s+)[\w\-.~+/=]{6,}", re.IGNORECASE)
+_NAMED_VALUE = re.compile(
+    r"(?P<keep>(?:api[_\-]?key|authorization|passw(?:or)?d|secret|(?<!max_)token)[\"']?\s*[:=]\s*[\"']?)"
+    r"(?!bearer\b|basic\b)[^\s\"'&,;}\])]{6,}",
+    re.IGNORECASE,
 )
+_PREFIXED_KEY = re.compile(r"(?P<keep>\b(?:sk|pk|gsk|csk|rk|xai|ghp|hf|AIza)[\-_])[A-Za-z0-9_\-]{6,}")
+_URL_USER = re.compile(r"(?P<keep>://)[^/\s:@]+:[^/\s@]+(?=@)")
+
+# What must be in a text before a shape can be; looking for words is much cheaper than looking for shapes.
+_CREDENTIAL_WORDS = ("bearer", "basic")
+_NAMES = ("key", "authorization", "passw", "secret", "token")
+_NAME_AND_MARK = re.compile(r"(?:key|authorization|passwo?r?d|secret|token)[\"']?\s*[:=]")  # of the text in lower case
+_KEY_PREFIXES = tuple(f"{end}{mark}" for end in ("k", "xai", "ghp", "hf", "AIza") for mark in "-_")
+_ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")  # match i, s or k where case is ignored, but lower() keeps them
 
 
 class Secret:
@@ -90,9 +95,21 @@ def mask_known(text: str) -> str:
 def redact(text: str) -> str:
     """Mask every known secret and everything that has the shape of one."""
     text = mask_known(text)
-    for shape in _SHAPES:
-        text = shape.sub(lambda match: match["keep"] + MASK, text)
+    lower = text.lower()
+    odd = not text.isascii() and any(letter in text for letter in _ODD_LETTERS)
+    if odd or any(word in lower for word in _CREDENTIAL_WORDS):
+        text = _CREDENTIALS.sub(_keep_and_mask, text)
+    if odd or (any(name in lower for name in _NAMES) and _NAME_AND_MARK.search(lower)):
+        text = _NAMED_VALUE.sub(_keep_and_mask, text)
+    if any(prefix in text for prefix in _KEY_PREFIXES):
+        text = _PREFIXED_KEY.sub(_keep_and_mask, text)
+    if "://" in text and "@" in text:
+        text = _URL_USER.sub(_keep_and_mask, text)
     return text
+
+
+def _keep_and_mask(match: re.Match[str]) -> str:
+    return match["keep"] + MASK
 
 
 def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

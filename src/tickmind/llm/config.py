@@ -86,7 +86,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)  # sent as they are; one may hold a key
+    headers: Mapping[str, str | Secret] = field(default_factory=dict, repr=False)  # sent as they are
 
     def __post_init__(self) -> None:
         given: object = self.api_key
@@ -105,7 +105,8 @@ class ModelConfig:
         for name in ("default_max_tokens", "context_limit", "max_reply_bytes", "max_connections"):
             _check_positive(name, getattr(self, name))
         _check_positive("timeout_s", self.timeout_s)
-        for name, value in self.headers.items():
+        for name, given_value in self.headers.items():
+            value = given_value.reveal() if isinstance(given_value, Secret) else given_value
             if not (name + value).isascii() or not (name + value).isprintable() or ":" in name or " " in name:
                 raise LLMConfigError(f"the extra header {name!r} is not a header")
 

@@ -1,8 +1,8 @@
 """One deliberation on an event loop: a prompt in, a reply out, fields on the way. For layers that never await."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge
@@ -10,6 +10,8 @@ from tickmind.llm.errors import LLMError
 from tickmind.llm.messages import Message
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.tools import ToolAgent
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ async def deliberate(
     messages: Sequence[Message],
     call: CallConfig | None = None,
     *,
-    schema: ReplySchema[Any] | None = None,
+    schema: ReplySchema[Any] | Mapping[str, Any] | None = None,
     on_field: Callable[[str, Any], None] | None = None,
     timeout_s: float | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -41,10 +43,10 @@ async def deliberate(
         text = result.content
         found: Any = result
     elif on_field is None:
-        found = await client.complete_structured(messages, schema, settings)
+        found = await client.complete_structured(messages, ReplySchema.of(schema), settings)
         text = found.raw_content
     else:
-        async with client.stream_structured(messages, schema, settings) as stream:
+        async with client.stream_structured(messages, ReplySchema.of(schema), settings) as stream:
             async for update in stream:
                 for name, value in update.completed:
                     on_field(name, value)
@@ -66,6 +68,18 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
     )
+
+
+async def contained(work: Coroutine[Any, Any, T]) -> T:
+    """Do work that is anybody's code; one that wants to end the process ends only itself."""
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise LLMError(f"the client raised {type(error).__name__}") from error
+
+
+async def sign_of_life() -> None:
+    """Do nothing, to see whether the loop gets around to it."""
 
 
 def _settings(

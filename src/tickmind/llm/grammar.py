@@ -44,18 +44,24 @@ def json_grammar(schema: Mapping[str, Any], *, limits: GrammarLimits | None = No
     return _Writer(schema, limits or GrammarLimits()).write()
 
 
-def tool_union_schema(tools: Iterable[ToolSpec], *, reply: bool = False) -> dict[str, Any]:
+def tool_union_schema(tools: Iterable[ToolSpec], *, reply: bool | Mapping[str, Any] = False) -> dict[str, Any]:
     """One schema for all calls of these tools: `{"tool": name, "arguments": {...}}`.
 
     Small models answer `tools` with prose; constrained to this they call one. With `reply`, a plain
-    `{"reply": "..."}` is allowed too.
+    `{"reply": "..."}` is allowed too, or a reply of the form that is given.
     """
-    choices = [_named_object({"tool": {"const": tool.name}, "arguments": _closed(tool.schema)}) for tool in tools]
-    if reply:
-        choices.append(_named_object({"reply": {"type": "string"}}))
+    definitions: dict[str, Any] = {}  # schemas that refer to parts of themselves
+    choices = [
+        _named_object({"tool": {"const": tool.name}, "arguments": _part(tool.schema, tool.name, definitions)})
+        for tool in tools
+    ]
+    if reply is not False:
+        form = {"type": "string"} if reply is True else _part(reply, "reply form", definitions)
+        choices.append(_named_object({"reply": form}))
     if not choices:
         raise LLMConfigError("a choice of tools needs at least one tool")
-    return choices[0] if len(choices) == 1 else {"anyOf": choices}
+    union = choices[0] if len(choices) == 1 else {"anyOf": choices}
+    return {"$defs": definitions, **union} if definitions else union
 
 
 def _named_object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -67,8 +73,26 @@ def _named_object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _closed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", **schema}
+def _part(schema: Mapping[str, Any], name: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    """A schema as a part of a larger one; one with references moves to the definitions, where they can follow it."""
+    whole = schema if "type" in schema or "$ref" in schema or "anyOf" in schema else {"type": "object", **schema}
+    place = f"#/$defs/{name}"
+    moved = _moved(whole, place)
+    if moved == whole:
+        return dict(whole)
+    definitions[name] = moved
+    return {"$ref": place}
+
+
+def _moved(schema: Any, place: str) -> Any:
+    if isinstance(schema, Mapping):
+        return {
+            key: place + value[1:]
+            if key == "$ref" and isinstance(value, str) and value.startswith("#")
+            else _moved(value, place)
+            for key, value in schema.items()
+        }
+    return [_moved(item, place) for item in schema] if isinstance(schema, list | tuple) else schema
 
 
 def _literal(value: Any) -> str:

@@ -30,6 +30,7 @@ from tickmind.llm.sse import SseDecoder
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s; reusing one just then loses a request
 MAX_DIALS = 16  # connections being opened at once, so that a thousand calls don't stall the loop
+STALE_S = 1.0  # a kept connection that the server had given up shows it at once; what breaks later is a failure
 MAX_ERROR_BODY_BYTES = 64 * 1024  # how much of an error reply is read
 _DONE = b"[DONE]"
 
@@ -94,10 +95,10 @@ class HttpClient:
         if connections:
             await asyncio.sleep(0)  # lets the loop drop the sockets
 
-    async def acquire(self, deadline_s: float) -> Connection:
-        """An open connection for one exchange, before the loop's time reaches the deadline."""
+    async def acquire(self, deadline_s: float, *, fresh: bool = False) -> Connection:
+        """An open connection for one exchange, a new one if need be, before the loop's time reaches the deadline."""
         loop = self._enter_loop()
-        if not self._free.locked() and (connection := self._take_idle(loop.time())):
+        if not fresh and not self._free.locked() and (connection := self._take_idle(loop.time())):
             await self._free.acquire()  # does not wait
             self._busy.add(connection)
             return connection
@@ -105,7 +106,7 @@ class HttpClient:
             await self._free.acquire()
             try:
                 self._check_open()
-                connection = self._take_idle(loop.time()) or await self._dial()
+                connection = (None if fresh else self._take_idle(loop.time())) or await self._dial()
             except BaseException:
                 self._free.release()
                 raise
@@ -200,6 +201,7 @@ class Exchange:
         "_client",
         "_connection",
         "_decoder",
+        "_heard",
         "_parser",
         "_pieces",
         "_read_bytes",
@@ -218,6 +220,7 @@ class Exchange:
         self._pieces: list[bytes] = []  # of the body, that came with the headers
         self._decoder: Inflater | None = None
         self._read_bytes = 0
+        self._heard = False  # anything of the reply has come
         self._timer: asyncio.TimerHandle | None = None
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
 
@@ -227,21 +230,25 @@ class Exchange:
         return self._parser.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def open(self) -> None:
-        """Send the request and read the headers; raises for any status but success."""
-        client = self._client
-        check_endpoint(client.host)
+        """Send the request and read the headers; raises for any status but success.
+
+        Servers drop connections that they said they would keep. A kept one that is dropped as soon as a request goes
+        out is the connection's fault, so the request goes out once more, on a new one.
+        """
+        check_endpoint(self._client.host)
         loop = asyncio.get_running_loop()
         deadline_s = loop.time() + self._timeout_s
+        kept = await self._send(deadline_s, fresh=False)
+        sent_s = loop.time()
         try:
-            connection = await client.acquire(deadline_s)
-        except (OSError, HttpFormatError) as exc:
-            raise self._failed(exc) from exc
-        self._connection = connection
-        self._timer = loop.call_at(deadline_s, connection.expire)
-        connection.write(self._request)
+            await self._read_head()
+        except LLMConnectionError:
+            if not kept or self._heard or loop.time() - sent_s > STALE_S or loop.time() >= deadline_s:
+                raise
+            self.close()
+            await self._send(deadline_s, fresh=True)
+            await self._read_head()
         self._request = b""
-        while not self._parser.status:
-            self._pieces = await self._receive()
         if not 200 <= self._parser.status < 300:
             raise await self._status_error()
         coding = self._parser.headers.get("content-encoding", "identity").lower()
@@ -287,12 +294,28 @@ class Exchange:
         if connection is not None:
             self._client.release(connection, self._parser, ended=self.ended)
 
+    async def _send(self, deadline_s: float, *, fresh: bool) -> bool:
+        """Send the request; tells whether the connection had carried one before."""
+        try:
+            connection = await self._client.acquire(deadline_s, fresh=fresh)
+        except (OSError, HttpFormatError) as exc:
+            raise self._failed(exc) from exc
+        self._connection = connection
+        self._timer = asyncio.get_running_loop().call_at(deadline_s, connection.expire)
+        connection.write(self._request)
+        return connection.idle_since > 0
+
+    async def _read_head(self) -> None:
+        while not self._parser.status:
+            self._pieces = await self._receive()
+
     async def _receive(self) -> list[bytes]:
         if self._connection is None:
             raise LLMConnectionError("the exchange is closed")
         try:
             data = await self._connection.read()
             if data:
+                self._heard = True
                 return self._parser.feed(data)
             self._parser.end()
         except (OSError, HttpFormatError) as exc:

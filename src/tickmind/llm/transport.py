@@ -112,7 +112,7 @@ class StreamPiece:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an endpoint can do beyond text."""
+    """What an endpoint can do beyond text. Without `tools` of its own, calls are asked for as a form of output."""
 
     output: Literal["none", "json_object", "json_schema", "grammar"] = "json_schema"  # grammar: llama.cpp's own
     tools: bool = True

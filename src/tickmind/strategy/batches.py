@@ -13,6 +13,11 @@ _INSTRUCTION = (
 )
 
 
+def share(total: int | None, number: int, place: int) -> int | None:
+    """One entity's part of a common cost; the parts of all add up to it."""
+    return None if total is None else total // number + (place < total % number)
+
+
 def joined(situations: Sequence[tuple[int, str]]) -> str:
     """One user message for all of them."""
     parts = [f"Character {entity_id}:\n{text}" for entity_id, text in situations]

@@ -3,11 +3,13 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from tickmind.llm import LLMError, Message, ModelClient, ReplySchema, ToolAgent
+from tickmind.base import ConfigError
+from tickmind.llm import LLMError, Message, ModelClient, SyncModelClient, ToolAgent
 from tickmind.llm.config import CallConfig
 from tickmind.llm.deliberation import Deliberation, deliberate, deliberate_with_tools
 
@@ -35,10 +37,7 @@ class Question:
 
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""
-        if not self.turns:
-            return self.user_message
-        earlier = "\n\n".join(f"Earlier you were told:\n{told}\n\nYou answered:\n{said}" for told, said in self.turns)
-        return f"{earlier}\n\nNow:\n{self.user_message}"
+        return folded(self.user_message, self.turns)
 
     def messages(self) -> list[Message]:
         """The whole conversation."""
@@ -46,6 +45,14 @@ class Question:
         for told, said in self.turns:
             talk += [Message.user(told), Message.assistant(said)]
         return [*talk, Message.user(self.user_message)]
+
+
+def folded(user_message: str, turns: Sequence[tuple[str, str]]) -> str:
+    """A message with the earlier turns in front."""
+    if not turns:
+        return user_message
+    earlier = "\n\n".join(f"Earlier you were told:\n{told}\n\nYou answered:\n{said}" for told, said in turns)
+    return f"{earlier}\n\nNow:\n{user_message}"
 
 
 @runtime_checkable
@@ -83,7 +90,7 @@ class ModelAnswers:
             self._client,
             question.messages(),
             self._call,
-            schema=ReplySchema.of(question.schema) if question.schema is not None else None,
+            schema=question.schema,
             on_field=question.on_field,
             timeout_s=question.timeout_s,
             extra=self._extra_for(question.entity_id) if self._extra_for is not None else None,
@@ -91,18 +98,51 @@ class ModelAnswers:
 
 
 class ToolAgentAnswers:
-    """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers."""
+    """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
 
-    def __init__(self, make_agent: Callable[[int], ToolAgent]) -> None:
+    Each agent keeps its own history, so earlier turns are not sent again. Of more than `most_agents` the one that has
+    been silent the longest is let go.
+    """
+
+    def __init__(self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024) -> None:
         self._make_agent = make_agent
-        self._agents: dict[int, ToolAgent] = {}
+        self._most_agents = most_agents
+        self._agents: OrderedDict[int, ToolAgent] = OrderedDict()  # entity id -> its agent, the silent ones first
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
         """Let the entity's agent work on it."""
-        agent = self._agents.get(question.entity_id)
-        if agent is None:
-            agent = self._agents[question.entity_id] = self._make_agent(question.entity_id)
-        return deliberate_with_tools(agent, question.messages())
+        agent = self._agents.pop(question.entity_id, None) or self._make_agent(question.entity_id)
+        self._agents[question.entity_id] = agent
+        if len(self._agents) > self._most_agents:
+            self._agents.popitem(last=False)
+        return deliberate_with_tools(agent, replace(question, turns=()).messages())
+
+
+class SyncModelAnswers:
+    """A `SyncModelClient` as an `LLMClient`: it blocks a thread of the pool for each query."""
+
+    def __init__(self, client: SyncModelClient) -> None:
+        self._client = client
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Ask and wait."""
+        return self._client.complete([Message.system(system_prompt), Message.user(user_message)]).content
+
+
+def as_client(client: Any) -> AnyClient:
+    """A client as it is, or one of `tickmind.llm` with its adapter; raises if it is neither."""
+    if isinstance(client, ModelClient):
+        return ModelAnswers(client)
+    if isinstance(client, SyncModelClient):
+        return SyncModelAnswers(client)
+    if isinstance(client, ToolAgent):
+        return ToolAgentAnswers(lambda _entity_id: client)
+    if isinstance(client, LLMClient | AsyncLLMClient):
+        return client
+    raise ConfigError(
+        "a client has query(system_prompt, user_message) or answer(question), or is a client of tickmind.llm; "
+        f"a {type(client).__name__} is none of these"
+    )
 
 
 Responses: TypeAlias = Mapping[tuple[str, str], str] | Callable[[str, str], str]

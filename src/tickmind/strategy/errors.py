@@ -5,6 +5,8 @@ from enum import StrEnum
 from tickmind.base import TickmindError
 from tickmind.llm import LLMConnectionError
 
+LONGEST_TOLD_CHARS = 2000  # of an error's text
+
 
 class ErrorKind(StrEnum):
     """The closed list of `error_type`s."""
@@ -13,7 +15,7 @@ class ErrorKind(StrEnum):
     API = "api_error"  # the provider, or the client, said no
     TIMEOUT = "timeout"  # no answer in time; a late one counts as none
     PARSE = "parse_error"  # the reply could not be used
-    CONTEXT = "context_error"  # the context function, router or trigger raised
+    CONTEXT = "context_error"  # the context function, router, token counter or trigger raised
     MISSING_DEFINITION = "missing_definition"  # a role, personality, context, parser or client that nobody defined
     NO_CLIENT = "no_client"  # nobody registered one
     CALLBACK = "callback_error"  # a callback or the sink of thoughts raised
@@ -26,3 +28,13 @@ class ParseError(TickmindError, ValueError):
 def kind_of(error: BaseException) -> ErrorKind:
     """Whether a client's error is about the way or about the answer."""
     return ErrorKind.NETWORK if isinstance(error, (OSError, LLMConnectionError)) else ErrorKind.API
+
+
+def told(error: BaseException) -> str:
+    """An error in words, whatever its own text does."""
+    name = type(error).__name__
+    try:
+        text = str(error)[:LONGEST_TOLD_CHARS]
+    except Exception:  # noqa: BLE001  an error's text is anybody's code too
+        return f"{name}, whose text can't be shown"
+    return f"{name}: {text}"

@@ -1,41 +1,47 @@
 """Queries under way: whose they are, since when, and until when they may take."""
 
 import heapq
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.workers import Job
+from tickmind.strategy.workers import Job, Workers
+
+_FEW = 64  # deadlines that are not worth a clean-up
 
 
 @dataclass(eq=False)
 class Flight:
     """One call, for one entity or for several."""
 
-    agents: dict[int, LLMAgent]  # entity id -> the component that asked
-    messages: dict[int, str]  # entity id -> its user message
+    agents: dict[int, LLMAgent]  # entity id -> the component that asked, as long as it waits
+    messages: dict[int, str]  # entity id -> its user message, also of those that no longer wait
     system_prompt: str
     client: str
     asked_tick: int
     submitted_at_s: float
     deadline_s: float
-    job: Job[Any]
-    fields: list[tuple[str, Any]] = field(default_factory=list)  # streamed and not yet taken in
+    job: Job[Any] = field(default_factory=Job)
+    fields: deque[tuple[str, Any]] = field(default_factory=deque)  # appended by other threads, emptied by the tick
 
-    def outcome(self) -> Deliberation:
-        """What the client answered."""
+    def outcome(self) -> Deliberation | None:
+        """What the client answered; None if that is no text."""
         value = self.job.value
-        return value if isinstance(value, Deliberation) else Deliberation(value if isinstance(value, str) else "")
+        if isinstance(value, str):
+            return Deliberation(value)
+        return value if isinstance(value, Deliberation) and isinstance(value.text, str) else None
 
 
 class Flights:
-    """All queries under way."""
+    """All queries under way. Whoever no longer waits for one is taken out; a query that nobody waits for is let go."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
         self._by_job: dict[int, Flight] = {}  # id of the job -> flight
         self._by_entity: dict[int, Flight] = {}
-        self._deadlines: list[tuple[float, int, Flight]] = []
+        self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
         self._count = 0
 
     def __len__(self) -> int:
@@ -52,6 +58,9 @@ class Flights:
         for entity_id in flight.agents:
             self._by_entity[entity_id] = flight
         heapq.heappush(self._deadlines, (flight.deadline_s, self._count, flight))
+        if len(self._deadlines) > 2 * len(self._by_job) + _FEW:
+            self._deadlines = [entry for entry in self._deadlines if self._is_under_way(entry[2])]
+            heapq.heapify(self._deadlines)
 
     def of_entity(self, entity_id: int) -> Flight | None:
         """The query that an entity waits for."""
@@ -65,30 +74,38 @@ class Flights:
                 self._by_entity.pop(entity_id, None)
         return flight
 
-    def leave(self, entity_id: int) -> Flight | None:
-        """Take an entity out of its query; gives the query if nobody waits for it any more."""
+    def leave(self, entity_id: int) -> None:
+        """Have an entity no longer wait for its answer."""
         flight = self._by_entity.pop(entity_id, None)
         if flight is None:
-            return None
+            return
         flight.agents.pop(entity_id).pending = False
-        if flight.agents:
-            return None
-        self._by_job.pop(id(flight.job), None)
-        return flight
+        if not flight.agents:
+            self._by_job.pop(id(flight.job), None)
+            self._workers.abandon(flight.job)
 
     def overdue(self, now_s: float) -> list[Flight]:
-        """The queries that have taken too long."""
+        """Take out the queries that have taken too long, and let go of them."""
         found = []
         while self._deadlines and self._deadlines[0][0] <= now_s:
-            _, _, flight = heapq.heappop(self._deadlines)
-            if self._by_job.get(id(flight.job)) is flight:
+            flight = heapq.heappop(self._deadlines)[2]
+            if self._is_under_way(flight):
+                self.end(flight.job)
+                self._workers.abandon(flight.job)
                 found.append(flight)
         return found
 
-    def clear(self) -> list[Flight]:
-        """Take out all."""
-        found = list(self._by_job.values())
+    def let_go(self) -> list[tuple[int, LLMAgent]]:
+        """Have nobody wait any longer; tells who did."""
+        flights = self.all()
         self._by_job.clear()
         self._by_entity.clear()
         self._deadlines.clear()
-        return found
+        for flight in flights:
+            for agent in flight.agents.values():
+                agent.pending = False
+            self._workers.abandon(flight.job)
+        return [waited for flight in flights for waited in flight.agents.items()]
+
+    def _is_under_way(self, flight: Flight) -> bool:
+        return self._by_job.get(id(flight.job)) is flight

@@ -2,17 +2,19 @@
 
 import hashlib
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tickmind.llm import estimate_tokens
+from tickmind.base import ConfigError
+from tickmind.llm import ModelClient, SyncModelClient, ToolAgent, estimate_tokens
 from tickmind.protocol import Thought, ThoughtSink
-from tickmind.strategy.clients import AnyClient, AsyncLLMClient, LLMClient
+from tickmind.strategy.clients import AnyClient, as_client, folded
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
-from tickmind.strategy.errors import ErrorKind
-from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, default_json_parser
+from tickmind.strategy.errors import ErrorKind, told
+from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, declare, default_json_parser
 from tickmind.strategy.prompts import ContextFn, TokenCount, assemble
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class LLMManager:
         self._on_error: list[OnError] = []
         self._on_estimate: list[OnEstimate] = []
         self._sink: ThoughtSink | None = None
-        self._wishes: list[tuple[int, int | None]] = []  # entity id, ticks to defer or None to ask soon
+        self._wishes: deque[tuple[int, int | None]] = deque()  # entity id, ticks to defer or None to ask soon
         self.callback_errors = 0
 
     # Definitions
@@ -66,7 +68,7 @@ class LLMManager:
 
         `keys` limits the Blackboard keys that its replies may change, `schema` the form of the replies.
         """
-        self._roles[name] = Role(text, Declared(None if keys is None else frozenset(keys), schema))
+        self._roles[name] = Role(text, declare(keys, schema))
 
     def define_personality(self, name: str, text: str) -> None:
         """Say how an agent tends to behave."""
@@ -85,19 +87,15 @@ class LLMManager:
         schema: Mapping[str, Any] | None = None,
     ) -> None:
         """Say how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
-        self._parsers[name] = (fn, Declared(None if keys is None else frozenset(keys), schema))
+        self._parsers[name] = (fn, declare(keys, schema))
 
     def define_trigger(self, name: str, fn: TriggerFn) -> None:
         """Name a condition that asks before the interval is over; it is checked each tick for agents that use it."""
         self._triggers[name] = fn
 
-    def register_client(self, client: AnyClient, name: str = "") -> None:
-        """Set the client, or one of several by name."""
-        if not isinstance(client, LLMClient | AsyncLLMClient):
-            raise TypeError(
-                f"a client has query(system_prompt, user_message) or answer(question); {client!r} has neither"
-            )
-        self._clients[name] = client
+    def register_client(self, client: AnyClient | ModelClient | SyncModelClient | ToolAgent, name: str = "") -> None:
+        """Set the client, or one of several by name; those of `tickmind.llm` are adapted."""
+        self._clients[name] = as_client(client)
 
     def define_router(self, router: Router | None) -> None:
         """Let `router(world, entity_id, agent)` name the client for agents that name none."""
@@ -142,18 +140,22 @@ class LLMManager:
         return bool(self._clients)
 
     def declared(self, agent: LLMAgent) -> Declared:
-        """What may come of an agent's replies: as its parser declares, else as its role does."""
-        found = self._parsers.get(agent.parser)
-        if found is not None and (found[1].keys is not None or found[1].schema is not None):
-            return found[1]
+        """What may come of an agent's replies: keys and schema, each as its parser declares, else as its role does."""
         role = self._roles.get(agent.role)
-        return role.declared if role is not None else Declared()
+        by_role = role.declared if role is not None else Declared()
+        found = self._parsers.get(agent.parser)
+        if found is None:
+            return by_role
+        by_parser = found[1]
+        keys = by_role.keys if by_parser.keys is None else by_parser.keys
+        other = by_role if by_parser.form is None else by_parser
+        return Declared(keys, other.schema, other.form)
 
     def reply_schema(self, agent: LLMAgent) -> Mapping[str, Any] | None:
         """The form to ask a model for, if one is declared."""
         parser = self.parser(agent.parser)
         if isinstance(parser, DirectiveParser):
-            return parser.schema.json_schema()
+            return parser.json_schema
         return self.declared(agent).schema
 
     def missing(self, agent: LLMAgent) -> str:
@@ -173,7 +175,10 @@ class LLMManager:
         """Which client an agent is to ask."""
         if agent.client or self._router is None:
             return agent.client
-        return self._router(world, entity_id, agent)
+        name = self._router(world, entity_id, agent)
+        if not isinstance(name, str):
+            raise TypeError(f"a router gives the name of a client, not a {type(name).__name__}")
+        return name
 
     # Prompts
 
@@ -189,6 +194,16 @@ class LLMManager:
             budget = max(1, budget - self._count_tokens(system_prompt))
         return system_prompt, assemble(context, budget=budget, count=self._count_tokens)
 
+    def turns_within(self, agent: LLMAgent, prompt: tuple[str, str]) -> tuple[tuple[str, str], ...]:
+        """The earlier questions and answers that go along: the newest, as far as the token budget goes."""
+        length, budget = self.config.conversation_turns, self.config.token_budget
+        turns = tuple(agent.turns[-length:]) if length else ()
+        while budget is not None and turns:
+            if self._count_tokens(prompt[0]) + self._count_tokens(folded(prompt[1], turns)) <= budget:
+                break
+            turns = turns[1:]
+        return turns
+
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has, counted or estimated."""
         return self._count_tokens(text)
@@ -196,7 +211,8 @@ class LLMManager:
     @staticmethod
     def prompt_hash(system_prompt: str, user_message: str) -> str:
         """A short mark by which unchanged prompts are known."""
-        return hashlib.blake2b(f"{system_prompt}\x00{user_message}".encode(), digest_size=12).hexdigest()
+        text = f"{system_prompt}\x00{user_message}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, digest_size=12).hexdigest()
 
     # Who wants to know
 
@@ -264,19 +280,21 @@ class LLMManager:
             callback(*arguments)
         except Exception as error:  # noqa: BLE001  nothing a user supplies may end the tick; it is told as an error
             self.callback_errors += 1
-            self.tell_error(0, ErrorKind.CALLBACK, f"{callback!r} raised {type(error).__name__}: {error}", tick)
+            name = getattr(callback, "__qualname__", type(callback).__name__)
+            self.tell_error(0, ErrorKind.CALLBACK, f"{name} raised {told(error)}", tick)
 
     # Wishes, taken up at the next tick
 
     def ask_soon(self, eid: int) -> None:
-        """Ask for a deliberation as soon as limits allow, whatever the interval says."""
+        """Ask for a deliberation as soon as limits allow, whatever the interval says. Any thread may."""
         self._wishes.append((eid, None))
 
     def defer(self, eid: int, ticks: int) -> None:
-        """Let an agent's next deliberation wait for so many ticks."""
+        """Let an agent's next deliberation wait for so many ticks. Any thread may."""
+        if ticks < 0:
+            raise ConfigError(f"a deliberation is deferred by 0 ticks or more, not by {ticks}")
         self._wishes.append((eid, ticks))
 
     def take_wishes(self) -> list[tuple[int, int | None]]:
         """What was wished for since the last time."""
-        wishes, self._wishes = self._wishes, []
-        return wishes
+        return [self._wishes.popleft() for _ in range(len(self._wishes))]

@@ -1,16 +1,27 @@
 """From a reply to the Blackboard. A parser works on a copy; only if it succeeds, what it changed is taken over."""
 
+import copy
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from tickmind.ai import Blackboard
+from tickmind.base import Limit, LimitExceededError
 from tickmind.llm import StructuredOutputError, read_reply
 from tickmind.llm.structured import ReplySchema
 from tickmind.strategy.errors import ParseError
 
 ParserFn: TypeAlias = Callable[[str, Blackboard], None]
+
+MAX_REPLY_CHARS = Limit("length of a reply", 200_000, "characters")
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\A[ \t]*[A-Za-z][\w+-]*")  # behind an opening fence
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +30,19 @@ class Declared:
 
     keys: frozenset[str] | None = None  # top-level keys of the Blackboard that may change
     schema: Mapping[str, Any] | None = None  # JSON schema of the reply
+    form: ReplySchema[Any] | None = None  # the same, ready for use
 
-    @property
-    def names(self) -> frozenset[str] | None:
-        """The fields of the reply that are let through, if that is limited."""
-        if self.schema is not None:
-            return frozenset(self.schema.get("properties", {}))
-        return self.keys
+    def allows(self, name: str) -> bool:
+        """Whether a field of the reply may become a key of the Blackboard."""
+        if self.form is not None and all(field.name != name for field in self.form.fields):
+            return False
+        return self.keys is None or name in self.keys
+
+
+def declare(keys: Iterable[str] | None, schema: Mapping[str, Any] | None) -> Declared:
+    """Take in what somebody declares; a schema that is wrong is refused here and now."""
+    form = None if schema is None else ReplySchema.of(schema)
+    return Declared(None if keys is None else frozenset(keys), schema, form)
 
 
 def default_json_parser(response: str, blackboard: Blackboard) -> None:
@@ -35,20 +52,33 @@ def default_json_parser(response: str, blackboard: Blackboard) -> None:
 
 def read_object(response: str) -> dict[str, Any]:
     """The JSON object of a reply, fenced or not."""
-    text = response.strip()
-    if text.startswith("```"):
-        text = text.split("\n", 1)[-1].rsplit("```", 1)[0] if "\n" in text else text.strip("`")
     try:
-        found = json.loads(text, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
+        MAX_REPLY_CHARS.check(len(response))
+        found = json.loads(_unfenced(response.strip()), parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError, LimitExceededError) as error:
         raise ParseError(f"the reply is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise ParseError(f"the reply is JSON, but a {type(found).__name__} and not an object")
     return found
 
 
+def _unfenced(text: str) -> str:
+    """What stands between code fences, if there are any; a closing one may be missing."""
+    if text.startswith("{") or _FENCE not in text:
+        return text
+    inside = text.split(_FENCE, 1)[1].rsplit(_FENCE, 1)[0]
+    return _LANGUAGE.sub("", inside, count=1)
+
+
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 def make_directive_parser(
@@ -63,12 +93,18 @@ class DirectiveParser:
     """Reads a reply tolerantly as the declared object and puts it under one key of the Blackboard.
 
     The schema is a pydantic model, a dataclass, a JSON schema or a list of field names. A handler for a field gets its
-    value and the Blackboard instead, for instance to check that a target exists.
+    value and the Blackboard instead, for instance to check that a target exists; with streamed fields it may be called
+    again for the whole reply.
     """
 
     schema: ReplySchema[Any]
     namespace: str = "strategy"
     handlers: Mapping[str, Callable[[Any, Blackboard], None]] | None = None
+
+    @cached_property
+    def json_schema(self) -> Mapping[str, Any]:
+        """The form to ask a model for."""
+        return self.schema.json_schema()
 
     def __call__(self, response: str, blackboard: Blackboard) -> None:
         """Read and write."""
@@ -76,35 +112,56 @@ class DirectiveParser:
             found = read_reply(response, self.schema).data
         except StructuredOutputError as error:
             raise ParseError(str(error)) from error
-        names = {field.name for field in self.schema.fields}
-        self.take({name: value for name, value in found.items() if name in names}, blackboard)
+        self.take(found, blackboard)
 
-    def take(self, fields: Mapping[str, Any], blackboard: Blackboard) -> None:
-        """Write some fields, all at the end or each as it arrives."""
+    def take(self, found: Mapping[str, Any], blackboard: Blackboard) -> None:
+        """Write some fields, all at the end or each as it arrives; what is not declared is left out."""
         handlers = self.handlers or {}
-        plain = {name: value for name, value in fields.items() if name not in handlers}
+        known = {field.name: found[field.name] for field in self.schema.fields if field.name in found}
+        plain = {name: value for name, value in known.items() if name not in handlers}
         if plain:
             blackboard.data[self.namespace] = {**blackboard.data.get(self.namespace, {}), **plain}
-        for name, value in fields.items():
+        for name, value in known.items():
             if name in handlers:
                 handlers[name](value, blackboard)
 
 
 def parse_into(response: str, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> dict[str, Any]:
     """Run a parser on a copy and take over what it changed; returns that. On an error nothing has changed."""
-    if declared.schema is not None:
-        _validate(response, declared.schema)
-    copy = Blackboard(plain_copy(blackboard.data))
+    MAX_REPLY_CHARS.check(len(response))
+    found = read_object(response) if parser is default_json_parser or declared.form is not None else _NOTHING
+    if declared.form is not None:
+        _check(found, declared.form)
+    worked_on = Blackboard(plain_copy(blackboard.data))
     if parser is default_json_parser:
-        names = declared.names
-        found = read_object(response)
-        copy.data.update(found if names is None else {name: found[name] for name in found if name in names})
+        worked_on.data.update((name, value) for name, value in found.items() if declared.allows(name))
     else:
-        parser(response, copy)
-    changed = {
-        key: value for key, value in copy.data.items() if key not in blackboard.data or blackboard.data[key] != value
-    }
-    gone = [key for key in blackboard.data if key not in copy.data]
+        parser(response, worked_on)
+    return _take_over(worked_on, blackboard, declared)
+
+
+def take_field(name: str, value: Any, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> None:
+    """Take in one field of a reply that is still coming; only declared ones, and those by parsers that know fields."""
+    worked_on = Blackboard(plain_copy(blackboard.data))
+    if isinstance(parser, DirectiveParser):
+        parser.take({name: value}, worked_on)
+    elif parser is default_json_parser and declared.form is not None and declared.allows(name):
+        worked_on.data[name] = value
+    _take_over(worked_on, blackboard, declared)
+
+
+def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
+    try:
+        form.validate(dict(found))
+    except StructuredOutputError as error:
+        raise ParseError(f"the reply does not fit its schema: {error}") from error
+
+
+def _take_over(worked_on: Blackboard, blackboard: Blackboard, declared: Declared) -> dict[str, Any]:
+    """Commit what differs, as far as the declared keys go; returns the keys that have a new value."""
+    old, new = blackboard.data, worked_on.data
+    changed = {key: value for key, value in new.items() if key not in old or _differs(old[key], value)}
+    gone = [key for key in old if key not in new]
     if declared.keys is not None:
         changed = {key: value for key, value in changed.items() if key in declared.keys}
         gone = [key for key in gone if key in declared.keys]
@@ -115,27 +172,29 @@ def parse_into(response: str, blackboard: Blackboard, parser: ParserFn, declared
     return changed
 
 
-def _validate(response: str, schema: Mapping[str, Any]) -> None:
-    import jsonschema
-
-    found = read_object(response)
-    errors = sorted(
-        jsonschema.Draft202012Validator(dict(schema)).iter_errors(found), key=lambda error: list(error.path)
-    )
-    if errors:
-        where = ".".join(str(step) for step in errors[0].path)
-        raise ParseError(
-            f"the reply does not fit its schema{f' at {where}' if where else ''}: {errors[0].message[:300]}"
-        )
+def _differs(old: Any, new: Any) -> bool:
+    if old is new:
+        return False
+    try:
+        return type(old) is not type(new) or bool(old != new)
+    except Exception:  # noqa: BLE001  values such as arrays can't tell, so the new one counts
+        return True
 
 
 def plain_copy(value: Any) -> Any:
-    """A copy of the built-in collections in a value, at any depth; everything else is shared."""
+    """A copy of the built-in collections and dataclasses in a value, at any depth; everything else is shared."""
     kind = type(value)
     if kind is dict:
         return {key: plain_copy(item) for key, item in value.items()}
-    if kind is list:
-        return [plain_copy(item) for item in value]
+    if kind in (list, tuple):
+        return kind(plain_copy(item) for item in value)
     if kind is set:
         return set(value)
+    if kind is deque:
+        return deque(map(plain_copy, value), value.maxlen)
+    if is_dataclass(kind) and kind.__eq__ is not object.__eq__:  # one without equality is known by its identity
+        made = copy.copy(value)
+        for field in fields(kind):
+            object.__setattr__(made, field.name, plain_copy(getattr(value, field.name)))
+        return made
     return value

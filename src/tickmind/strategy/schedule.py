@@ -1,18 +1,19 @@
 """When agents are due, at a cost that follows those that are, not all that there are.
 
 Agents wait in a heap by the tick in which they are due. Those that are due move to a second heap by priority and age,
-from which they are asked as limits allow. An entry may be out of date; it is checked when it comes up.
+from which they are asked as limits allow. A heap's entry may be out of date; it is checked when it comes up, and a heap
+that is mostly out of date is made anew.
 """
 
 import heapq
-from dataclasses import dataclass
+from typing import NamedTuple
 
-MOST_MOVES_PER_TICK = 2000  # so that a hundred thousand agents that are due at once do not hold up a tick
+MOST_MOVES_PER_TICK = 500  # so that a hundred thousand agents that are due at once do not hold up a tick
+_FEW = 64  # entries that are not worth a clean-up
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Turn:
-    """An agent that is due: first by priority, then by how long it has been due, then by id."""
+class Turn(NamedTuple):
+    """When an agent comes up: first by priority, then by how long it has been due, then by id."""
 
     minus_priority: int
     due_tick: int
@@ -23,16 +24,16 @@ class Schedule:
     """Who is to be asked next."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[int, int, int]] = []  # due tick, minus priority, entity id
+        self._waiting: list[tuple[int, Turn]] = []  # due tick, turn
         self._ready: list[Turn] = []
-        self._due: dict[int, int] = {}  # entity id -> the due tick that counts
+        self._planned: dict[int, Turn] = {}  # entity id -> the turn that counts
         self._is_ready: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._due)
+        return len(self._planned)
 
     def __contains__(self, entity_id: int) -> bool:
-        return entity_id in self._due
+        return entity_id in self._planned
 
     @property
     def ready(self) -> int:
@@ -41,51 +42,65 @@ class Schedule:
 
     def put(self, entity_id: int, due_tick: int, priority: int) -> None:
         """Have an agent come up in a tick, instead of when it was to come up before."""
-        if self._due.get(entity_id) == due_tick:
+        turn = Turn(-priority, due_tick, entity_id)
+        if self._planned.get(entity_id) == turn:
             return
         self._is_ready.discard(entity_id)
-        self._due[entity_id] = due_tick
-        heapq.heappush(self._waiting, (due_tick, -priority, entity_id))
+        self._planned[entity_id] = turn
+        heapq.heappush(self._waiting, (due_tick, turn))
+        if len(self._waiting) > 2 * len(self._planned) + _FEW:
+            self._clean_up_waiting()
 
-    def due_tick(self, entity_id: int) -> int | None:
+    def turn(self, entity_id: int) -> Turn | None:
         """When an agent comes up."""
-        return self._due.get(entity_id)
+        return self._planned.get(entity_id)
 
     def drop(self, entity_id: int) -> None:
         """Forget an agent."""
-        self._due.pop(entity_id, None)
+        self._planned.pop(entity_id, None)
         self._is_ready.discard(entity_id)
 
     def clear(self) -> None:
         """Forget all."""
         self._waiting.clear()
         self._ready.clear()
-        self._due.clear()
+        self._planned.clear()
         self._is_ready.clear()
 
-    def advance(self, tick: int) -> None:
-        """Move those that are due by now to the ready ones."""
+    def advance(self, tick: int, *, most: int = MOST_MOVES_PER_TICK) -> None:
+        """Move those that are due by now to the ready ones, the longest due first."""
         waiting = self._waiting
         moves = 0
-        while waiting and waiting[0][0] <= tick and moves < MOST_MOVES_PER_TICK:
-            due_tick, minus_priority, entity_id = heapq.heappop(waiting)
-            if self._due.get(entity_id) == due_tick and entity_id not in self._is_ready:
-                heapq.heappush(self._ready, Turn(minus_priority, due_tick, entity_id))
-                self._is_ready.add(entity_id)
-                moves += 1
+        while waiting and waiting[0][0] <= tick and moves < most:
+            turn = heapq.heappop(waiting)[1]
+            if self._planned.get(turn.entity_id) == turn and turn.entity_id not in self._is_ready:
+                self._make_ready(turn)
+            moves += 1
 
     def take(self) -> Turn | None:
         """The next that is due; the caller puts it back or asks it."""
         while self._ready:
             turn = heapq.heappop(self._ready)
-            if turn.entity_id in self._is_ready and self._due.get(turn.entity_id) == turn.due_tick:
+            if turn.entity_id in self._is_ready and self._planned[turn.entity_id] == turn:
                 self._is_ready.discard(turn.entity_id)
-                del self._due[turn.entity_id]
+                del self._planned[turn.entity_id]
                 return turn
         return None
 
     def put_back(self, turn: Turn) -> None:
-        """Leave one for the next tick, with its age."""
-        self._due[turn.entity_id] = turn.due_tick
-        self._is_ready.add(turn.entity_id)
+        """Leave one that was taken for later, with its age."""
+        self._planned[turn.entity_id] = turn
+        self._make_ready(turn)
+
+    def _make_ready(self, turn: Turn) -> None:
         heapq.heappush(self._ready, turn)
+        self._is_ready.add(turn.entity_id)
+        if len(self._ready) > 2 * len(self._is_ready) + _FEW:
+            self._ready = [self._planned[entity_id] for entity_id in self._is_ready]
+            heapq.heapify(self._ready)
+
+    def _clean_up_waiting(self) -> None:
+        self._waiting = [
+            (turn.due_tick, turn) for turn in self._planned.values() if turn.entity_id not in self._is_ready
+        ]
+        heapq.heapify(self._waiting)

@@ -249,6 +249,22 @@ def test_one_schema_covers_all_tools() -> None:
     assert tool_union_schema(tools[:1])["properties"]["tool"] == {"const": "move"}
 
 
+def test_references_inside_a_tool_still_lead_somewhere() -> None:
+    step = {"type": "object", "properties": {"dx": {"enum": [-1, 1]}, "next": {"$ref": "#/$defs/End"}}}
+    path = {
+        "properties": {"first": {"$ref": "#/$defs/Step"}},
+        "required": ["first"],
+        "$defs": {"Step": {**step, "required": ["dx", "next"]}, "End": {"enum": ["here", "there"]}},
+    }
+    tools = (ToolSpec("walk", "Go", path), ToolSpec("stop", "Stay", obj({})))
+    schema = tool_union_schema(tools, reply={"$ref": "#/$defs/Mood", "$defs": {"Mood": {"enum": ["glad", "sad"]}}})
+    drawn = samples(schema)
+    assert {value.get("tool", "reply") for value in drawn} == {"walk", "stop", "reply"}
+    ends = {value["arguments"]["first"]["next"] for value in drawn if value.get("tool") == "walk"}
+    assert ends == {"here", "there"}
+    assert {value["reply"] for value in drawn if "reply" in value} == {"glad", "sad"}
+
+
 @pytest.mark.parametrize(
     ("schema", "words"),
     [

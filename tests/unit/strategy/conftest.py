@@ -4,10 +4,21 @@ from typing import Any
 import pytest
 
 from tickmind.ai import Blackboard
-from tickmind.base import ManualClock
+from tickmind.base import ManualClock, Secret
+from tickmind.llm import ModelClient, ModelConfig
 from tickmind.protocol import Thought
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
+
+
+def until(condition):
+    """Wait until something is so; the time that may take is only there to end a test that would never end."""
+    waiter = threading.Event()
+    for _ in range(5000):
+        if condition():
+            return
+        waiter.wait(0.002)
+    raise AssertionError("it never came about")
 
 
 class Stage:
@@ -26,9 +37,11 @@ class Stage:
         self.responses: list[tuple[int, int]] = []
         self.errors: list[tuple[int, str, int]] = []
         self.messages: list[str] = []
+        self.latencies: list[float] = []
         self.thoughts: list[Thought] = []
         self.manager.on_query(lambda eid, _size, tick: self.queries.append((eid, tick)))
         self.manager.on_response(lambda eid, _latency, _size, tick: self.responses.append((eid, tick)))
+        self.manager.on_response(lambda _eid, latency, _size, _tick: self.latencies.append(latency))
         self.manager.on_error(lambda eid, kind, _message, tick: self.errors.append((eid, kind, tick)))
         self.manager.on_error(lambda _eid, _kind, message, _tick: self.messages.append(message))
         self.system = make_llm_system(self.manager, clock=self.clock)
@@ -50,12 +63,7 @@ class Stage:
         """Wait, without a clock, until the jobs that threads have taken are handed in."""
         wanted = len(self.system._flights) if expected is None else expected
         done = self.system._workers._done
-        waiter = threading.Event()
-        for _ in range(2000):
-            if len(done) >= wanted:
-                return
-            waiter.wait(0.002)
-        raise AssertionError(f"only {len(done)} of {wanted} jobs came back")
+        until(lambda: len(done) >= wanted)
 
     def step(self, times=1):
         """Ticks; answers of each are complete before the next begins."""
@@ -83,10 +91,11 @@ def stage():
 
 
 class Hanging:
-    """A client that does not return until it is let go."""
+    """A client whose first calls, or all, do not return until it is let go."""
 
-    def __init__(self, reply="{}"):
+    def __init__(self, reply="{}", *, hangs=None):
         self.reply = reply
+        self.hangs = hangs
         self.released = threading.Event()
         self.entered = threading.Semaphore(0)
         self.calls = 0
@@ -94,12 +103,23 @@ class Hanging:
     def query(self, system_prompt, user_message):
         self.calls += 1
         self.entered.release()
-        self.released.wait(30)
+        if self.hangs is None or self.calls <= self.hangs:
+            self.released.wait(30)
         return self.reply
+
+    def wait_for_calls(self, number=1):
+        """Wait until so many more calls are in it."""
+        for _ in range(number):
+            assert self.entered.acquire(timeout=10)
 
 
 @pytest.fixture
 def hanging():
-    client = Hanging()
+    client = Hanging(reply='{"goal": "late"}')
     yield client
     client.released.set()
+
+
+def model(transport):
+    """A client of `tickmind.llm` over a double."""
+    return ModelClient(ModelConfig(model="double", base_url="http://127.0.0.1:9/v1", api_key=Secret("none")), transport)

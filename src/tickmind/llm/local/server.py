@@ -123,7 +123,8 @@ class LocalModel:
             api_key=Secret(key),
             model=self._name,
             context_limit=self._context,
-            capabilities=Capabilities(output="grammar"),  # its own form of JSON schemas pretty-prints
+            # its own form of JSON schemas pretty-prints, and small models answer its tools with prose
+            capabilities=Capabilities(output="grammar", tools=False),
         )
         return self
 

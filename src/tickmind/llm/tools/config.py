@@ -32,7 +32,7 @@ class AgentConfig:
 
     `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
     run at the first tool that fails, instead of telling the model; `recover_prose_calls` takes calls that the model
-    wrote as text for calls.
+    wrote as text for calls. `extra` are fields for this provider only, sent as they are: a local model's slot, say.
     """
 
     model: str = ""
@@ -48,6 +48,7 @@ class AgentConfig:
     recover_prose_calls: bool = True
     max_history: Limit = MAX_HISTORY
     max_calls_per_step: Limit = MAX_CALLS_PER_STEP
+    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("max_steps", "max_parallel"):
@@ -79,3 +80,4 @@ class AgentOptions(TypedDict, total=False):
     recover_prose_calls: bool
     max_history: Limit
     max_calls_per_step: Limit
+    extra: Mapping[str, Any]

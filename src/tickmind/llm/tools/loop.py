@@ -127,6 +127,7 @@ class RunLoop:
             tools=tuple(tool.to_spec() for tool in self._tools.values()),
             tool_choice=tool_choice,
             parallel_tool_calls=config.parallel_tool_calls,
+            extra=config.extra,
         )
         timeout_s = self._deadline.allow(config.timeouts.request_s)
         if timeout_s <= 0:

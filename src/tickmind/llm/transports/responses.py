@@ -9,6 +9,7 @@ from typing import Any
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
@@ -91,17 +92,19 @@ class ResponsesForm:
             body["text"] = {"format": form}
         elif request.output is not None and self._capabilities.output == "json_object":
             body["text"] = {"format": {"type": "json_object"}}
+        elif request.output is not None and self._capabilities.output == "grammar":
+            body["grammar"] = json_grammar(request.output.schema)
         if stream:
             body["stream"] = True
         return merged(body, request.extra)
 
-    def decode(self, data: bytes, request: ModelRequest) -> ModelReply:  # noqa: ARG002 - other forms need the request
+    def decode(self, data: bytes, request: ModelRequest) -> ModelReply:
         """Read a whole reply."""
-        return decode_reply(parse_object(data))
+        return decode_reply(parse_object(data), max_tokens=request.max_tokens)
 
-    def decoder(self, request: ModelRequest) -> "ResponsesDecoder":  # noqa: ARG002 - other forms need the request
+    def decoder(self, request: ModelRequest) -> "ResponsesDecoder":
         """A decoder for one stream."""
-        return ResponsesDecoder()
+        return ResponsesDecoder(max_tokens=request.max_tokens)
 
 
 def encode_message(message: Message) -> list[Json]:
@@ -133,8 +136,8 @@ def _encode_part(part: Part) -> Json:
     return {"type": "input_text", "text": part.text}
 
 
-def decode_reply(reply: Json) -> ModelReply:
-    """A whole reply from its parsed body."""
+def decode_reply(reply: Json, *, max_tokens: int | None = None) -> ModelReply:
+    """A whole reply from its parsed body; `max_tokens` is what was allowed."""
     if reply.get("error") or reply.get("status") == "failed" or "output" not in reply:
         raise embedded_error(reply)
     texts: list[str] = []
@@ -153,7 +156,7 @@ def decode_reply(reply: Json) -> ModelReply:
             calls.append(named_call(as_text(item.get("call_id")), as_text(item.get("name")), arguments, len(calls)))
     return ModelReply(
         content="".join(texts),
-        finish_reason=_finish(reply, has_calls=bool(calls)),
+        finish_reason=_finish(reply, has_calls=bool(calls), max_tokens=max_tokens),
         thinking=tuple(block for block in blocks if block.text or block.data),
         tool_calls=tuple(calls),
         usage=decode_usage(reply.get("usage")) or Usage(),
@@ -180,10 +183,14 @@ def _decode_reasoning(item: Json) -> ThinkingBlock:
     return ThinkingBlock(text, WIRE, data=as_text(item.get("encrypted_content")))
 
 
-def _finish(reply: Json, *, has_calls: bool) -> str:
+def _finish(reply: Json, *, has_calls: bool, max_tokens: int | None) -> str:
     status = as_text(reply.get("status"))
     if status == "completed":
-        return "tool_calls" if has_calls else "stop"
+        if has_calls:
+            return "tool_calls"
+        used = as_count(as_object(reply.get("usage")).get("output_tokens"))
+        # llama.cpp calls a reply completed that ran out of tokens
+        return "length" if used is not None and max_tokens is not None and used >= max_tokens else "stop"
     if status == "incomplete":
         reason = as_text(as_object(reply.get("incomplete_details")).get("reason"))
         return _INCOMPLETE.get(reason, reason or status)
@@ -193,9 +200,10 @@ def _finish(reply: Json, *, has_calls: bool) -> str:
 class ResponsesDecoder:
     """Reads the events of one stream; it remembers which tool calls it has seen and what was summarised."""
 
-    __slots__ = ("_calls", "_saw_arguments", "_texts", "_thoughts")
+    __slots__ = ("_calls", "_max_tokens", "_saw_arguments", "_texts", "_thoughts")
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_tokens: int | None = None) -> None:
+        self._max_tokens = max_tokens
         self._calls: dict[int | None, int] = {}  # output index -> index of the tool call
         self._saw_arguments: set[int] = set()  # tool calls whose arguments came in pieces
         self._texts = False  # answer came in pieces
@@ -231,7 +239,7 @@ class ResponsesDecoder:
             response = as_object(event.get("response"))
             return StreamPiece(model=as_text(response.get("model")), id=as_text(response.get("id")))
         if not kind and "output" in event:  # an endpoint that does not stream
-            return piece_of(decode_reply(event))
+            return piece_of(decode_reply(event, max_tokens=self._max_tokens))
         return None
 
     def finish(self) -> StreamPiece | None:
@@ -269,7 +277,7 @@ class ResponsesDecoder:
         content = "" if self._texts or "output" not in response else decode_reply(response).content
         return StreamPiece(
             content=content,
-            finish_reason=_finish(response, has_calls=bool(self._calls)) or "stop",
+            finish_reason=_finish(response, has_calls=bool(self._calls), max_tokens=self._max_tokens) or "stop",
             usage=decode_usage(response.get("usage")),
             model=as_text(response.get("model")),
             id=as_text(response.get("id")),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -80,6 +81,17 @@ def answers(url: str) -> bool:
         return False
 
 
+def logged(model: LocalModel, start: str) -> str:
+    """The rest of the line that begins so; another thread reads the log, so it may be a moment late."""
+    deadline_s = time.monotonic() + 10
+    while time.monotonic() < deadline_s:
+        for line in model.log_tail.splitlines():
+            if line.startswith(start):
+                return line.removeprefix(start)
+        time.sleep(0.001)
+    raise AssertionError(f"no line begins with {start!r}: {model.log_tail}")
+
+
 def start_parent(gguf: Path, more: str = "") -> tuple[subprocess.Popen[str], int]:
     code = PARENT.format(weights=str(gguf), command=RUNTIME.command, more=more)
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
@@ -117,7 +129,7 @@ async def test_a_model_runs_inside_an_async_context(gguf: Path, life: Life) -> N
 
 def test_the_server_gets_its_options(gguf: Path) -> None:
     with LocalModel(gguf, runtime=RUNTIME, slots=3, context=100, threads=2) as model:
-        line = next(line for line in model.log_tail.splitlines() if line.startswith("arguments "))
+        line = logged(model, "arguments ")
     assert '"--parallel", "3"' in line
     assert '"--ctx-size", "300"' in line
     assert '"--threads", "2"' in line
@@ -154,8 +166,7 @@ def test_priming_pins_the_character_to_its_slot(gguf: Path) -> None:
     with LocalModel(gguf, runtime=RUNTIME, slots=2) as model:
         model.slot_for("anna")
         assert model.prime("bert", [{"role": "system", "content": "You are Bert."}]) == Primed(1, 9, 4)
-        line = next(line for line in model.log_tail.splitlines() if line.startswith("request "))
-    assert json.loads(line.removeprefix("request "))["id_slot"] == 1
+        assert json.loads(logged(model, "request "))["id_slot"] == 1
 
 
 @pytest.mark.asyncio

@@ -1,39 +1,22 @@
-"""The real tiny model, asked for real: its server speaks three wire forms, streams, and keeps to our grammars.
-
-Weights and runtime lie in the user's cache and are fetched once; workers of one test run wait for each other there.
-"""
+"""The real tiny model, asked for real: its server speaks three wire forms, streams, and keeps to our grammars."""
 
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema
 import pytest
 
-from tickmind.llm.errors import LLMConnectionError
 from tickmind.llm.grammar import json_grammar, tool_union_schema
-from tickmind.llm.local import LocalModel, WeightStore, find_runtime, install_runtime
+from tickmind.llm.local import LocalModel
 from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "smollm2-135m"
 SYSTEM = "You are Anna, the smith of a small village. You like iron and fire, and you fear dragons. " * 4
 QUESTION = {"role": "user", "content": "A dragon lands in front of your door. What do you do?"}
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[LocalModel]:
-    store = WeightStore()
-    try:
-        if find_runtime() is None:
-            install_runtime()
-        store.install(NAME)
-    except LLMConnectionError as error:
-        pytest.skip(f"the tiny model is not in the cache and can't be fetched: {error}")
-    with LocalModel(NAME, slots=2, context=2048) as running:
-        yield running
 
 
 def ask(model: LocalModel, path: str, body: Mapping[str, Any], **headers: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A transport that says what a test tells it to."""
+"""The package's own scripted transport, with what the tests of agents need besides."""
 
 import asyncio
 import json
@@ -7,26 +7,29 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tickmind.llm import testing
 from tickmind.llm.messages import Message, ToolCall
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, Usage
 
 Whole = Callable[[Sequence[Message]], bool]
 Step = ModelReply | Exception | list[StreamPiece] | Callable[[ModelRequest], ModelReply]
 
 
-class ScriptedTransport:
-    """Plays one step for each request and keeps the requests. Past the last step it hangs."""
+class ScriptedTransport(testing.ScriptedTransport):
+    """Past its last step it hangs; a step may be the very pieces of a stream. The loop goes round between pieces."""
 
     def __init__(self, steps: Sequence[Step], *, cut: int = 3) -> None:
+        super().__init__(self._step, cut=cut, piece_latency_s=1e-9, sleep=lambda _: asyncio.sleep(0))
         self.steps = list(steps)
-        self.requests: list[ModelRequest] = []
-        self.streamed: list[bool] = []
         self.cancelled = 0
-        self.cut = cut
 
     @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities()
+    def requests(self) -> list[ModelRequest]:
+        return [call.request for call in self.calls]
+
+    @property
+    def streamed(self) -> list[bool]:
+        return [call.streamed for call in self.calls]
 
     @staticmethod
     def say(text: str, *calls: tuple[str, str] | ToolCall, usage: Usage | None = None) -> ModelReply:
@@ -38,9 +41,23 @@ class ScriptedTransport:
         reason = "tool_calls" if calls else "stop"
         return ModelReply(text, reason, tool_calls=tuple(made), usage=usage or Usage(10, 5))
 
-    async def _next(self, request: ModelRequest, *, streamed: bool) -> ModelReply | list[StreamPiece]:
-        self.requests.append(request)
-        self.streamed.append(streamed)
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
+        if self.steps and isinstance(self.steps[0], list):
+            self.calls.append(testing.Call(request, True, timeout_s))
+            yield self._given(self.steps.pop(0))
+            return
+        async with super().stream(request, timeout_s=timeout_s) as pieces:
+            yield pieces
+
+    @staticmethod
+    async def _given(pieces: Step) -> AsyncIterator[StreamPiece]:
+        assert isinstance(pieces, list)
+        for piece in pieces:
+            await asyncio.sleep(0)
+            yield piece
+
+    async def _step(self, request: ModelRequest) -> testing.Reply:
         if not self.steps:
             try:
                 await asyncio.Event().wait()
@@ -48,41 +65,8 @@ class ScriptedTransport:
                 self.cancelled += 1
                 raise
         step = self.steps.pop(0)
-        if isinstance(step, Exception):
-            raise step
+        assert not isinstance(step, list)
         return step(request) if callable(step) else step
-
-    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        step = await self._next(request, streamed=False)
-        assert isinstance(step, ModelReply)
-        return step
-
-    @asynccontextmanager
-    async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        yield self._pieces(request)
-
-    async def _pieces(self, request: ModelRequest) -> AsyncIterator[StreamPiece]:
-        step = await self._next(request, streamed=True)
-        for piece in step if isinstance(step, list) else self._cut(step):
-            await asyncio.sleep(0)
-            yield piece
-
-    def _cut(self, reply: ModelReply) -> list[StreamPiece]:
-        def parts(text: str) -> list[str]:
-            return [text[place : place + self.cut] for place in range(0, len(text), self.cut)]
-
-        pieces = [StreamPiece(thinking=part) for block in reply.thinking for part in parts(block.text)]
-        pieces += [StreamPiece(block=block) for block in reply.thinking]
-        pieces += [StreamPiece(content=part) for part in parts(reply.content)]
-        for index, call in enumerate(reply.tool_calls):
-            pieces.append(StreamPiece(tool_calls=(ToolCallDelta(index, call.id, call.name),)))
-            pieces += [
-                StreamPiece(tool_calls=(ToolCallDelta(index, arguments=part),)) for part in parts(call.arguments)
-            ]
-        return [*pieces, StreamPiece(finish_reason=reply.finish_reason, usage=reply.usage)]
-
-    async def aclose(self) -> None:
-        return None
 
 
 def is_whole(messages: Sequence[Message]) -> bool:

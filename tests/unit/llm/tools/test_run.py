@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tickmind.base import Limit
-from tickmind.llm.errors import LLMConnectionError
 from tickmind.llm.messages import ToolCall
+from tickmind.llm.testing import Fault, FaultyTransport
 from tickmind.llm.tools import (
     AgentEvent,
     AgentRun,
@@ -36,7 +36,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-def agent_with(transport: "ScriptedTransport", *tools: Tool, **options: Any) -> ToolAgent:
+def agent_with(transport: "ScriptedTransport | FaultyTransport", *tools: Tool, **options: Any) -> ToolAgent:
     return ToolAgent(transport, tools or (add,), model="m", **options)
 
 
@@ -140,13 +140,11 @@ async def test_calls_whose_pieces_are_mixed_are_put_together(script: "type[Scrip
 
 @pytest.mark.asyncio
 async def test_a_stream_that_breaks_keeps_what_was_said(script: "type[ScriptedTransport]") -> None:
-    class Breaking(script):  # type: ignore[misc, valid-type]  # a fixture's class
-        async def _pieces(self, request: Any) -> Any:
-            yield StreamPiece(content="half a ")
-            raise LLMConnectionError("gone")
-
-    result = await agent_with(Breaking([])).ainvoke("?").result()
-    assert (result.ok, result.text) == (False, "half a ")
+    transport = FaultyTransport(script([script.say("half a loaf")]), [Fault.RESET])
+    result = await agent_with(transport).ainvoke("?").result()
+    assert not result.ok
+    assert result.text
+    assert "half a loaf".startswith(result.text)
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,196 @@
+"""What comes of queries: answers on the Blackboard, failures counted, thoughts told."""
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tickmind.ai import Blackboard
+from tickmind.llm.deliberation import Deliberation
+from tickmind.protocol import Thought
+from tickmind.strategy.batches import share, taken_apart
+from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
+from tickmind.strategy.flights import Flight, Flights
+from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.parsers import parse_into, plain_copy, take_field
+from tickmind.strategy.roster import Roster
+from tickmind.strategy.workers import Job
+
+if TYPE_CHECKING:
+    from tickmind.tick import World
+
+_log = logging.getLogger("tickmind.strategy")
+
+
+@dataclass(slots=True)
+class Counts:
+    """What has happened so far."""
+
+    asked: int = 0
+    answered: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """How a query ended: after how long, and with what."""
+
+    latency_s: float
+    answer: Deliberation | None = None
+    reply: str = ""
+
+
+_NOTHING = _Said(0.0)
+
+
+class Answers:
+    """Takes in what the workers hand back."""
+
+    def __init__(self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts) -> None:
+        self._manager = manager
+        self._config = manager.config
+        self._roster = roster
+        self._flights = flights
+        self._counts = counts
+
+    def take_fields(self, world: "World") -> None:
+        """Put streamed fields on the Blackboard."""
+        for flight in self._flights.all():
+            while flight.fields:
+                name, value = flight.fields.popleft()
+                for eid, agent in tuple(flight.agents.items()):
+                    self._take_field(world, eid, agent, name, value)
+
+    def _take_field(self, world: "World", eid: int, agent: LLMAgent, name: str, value: Any) -> None:
+        parser, board = self._manager.parser(agent.parser), world.find(eid, Blackboard)
+        if parser is None or board is None:
+            return
+        try:
+            take_field(name, value, board, parser, self._manager.declared(agent))
+        except Exception:  # noqa: BLE001  a handler is anybody's code; the whole reply will tell its error
+            _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
+
+    def harvest(self, world: "World", job: Job[Any]) -> None:
+        """Take in one finished job, if somebody still waits for it and it was in time."""
+        flight = self._flights.end(job)
+        if flight is None:
+            return
+        assert job.done_at_s is not None, "a finished job knows when"
+        if job.done_at_s > flight.deadline_s:
+            self.time_out(world, flight)
+            return
+        latency_s = job.done_at_s - flight.submitted_at_s
+        if job.error is not None:
+            self._fail_all(world, flight, kind_of(job.error), told(job.error), latency_s)
+            return
+        answer = flight.outcome()
+        if answer is None:
+            problem = f"the client returned a {type(job.value).__name__} and no text"
+            self._fail_all(world, flight, ErrorKind.API, problem, latency_s)
+            return
+        eids = list(flight.agents)
+        texts = {eids[0]: answer.text} if len(flight.messages) == 1 else taken_apart(answer.text, eids)
+        for eid, agent in flight.agents.items():
+            self._answer(world, eid, agent, texts[eid], flight, answer, latency_s)
+
+    def time_out(self, world: "World", flight: Flight) -> None:
+        """Take in that a query got no answer in time."""
+        limit_s = flight.deadline_s - flight.submitted_at_s
+        self._fail_all(world, flight, ErrorKind.TIMEOUT, f"no answer within {limit_s:g} s", limit_s)
+
+    def _fail_all(self, world: "World", flight: Flight, kind: ErrorKind, message: str, latency_s: float) -> None:
+        for eid, agent in flight.agents.items():
+            self.fail(world, eid, agent, kind, message, flight, _Said(latency_s))
+
+    def _answer(
+        self,
+        world: "World",
+        eid: int,
+        agent: LLMAgent,
+        text: str | ParseError,
+        flight: Flight,
+        answer: Deliberation,
+        latency_s: float,
+    ) -> None:
+        agent.pending = False
+        if not self._roster.is_agent(world, eid, agent):
+            return  # a callback of this very tick took it away
+        said = _Said(latency_s, answer, answer.text if isinstance(text, ParseError) else text)
+        parser = self._manager.parser(agent.parser)
+        try:
+            if isinstance(text, ParseError):
+                raise text  # noqa: TRY301  one place where a reply that can't be used ends
+            if parser is None:
+                raise ParseError(f"there is no parser {agent.parser!r} any more")  # noqa: TRY301  likewise
+            changed = parse_into(text, world.get(eid, Blackboard), parser, self._manager.declared(agent))
+        except Exception as error:  # noqa: BLE001  a parser is anybody's code
+            self.fail(world, eid, agent, ErrorKind.PARSE, told(error), flight, said)
+            return
+        agent.consecutive_errors = 0
+        self._counts.answered += 1
+        if self._config.conversation_turns:
+            agent.turns.append((flight.messages[eid], text))
+            del agent.turns[: -self._config.conversation_turns]
+        if self._config.skip_unchanged:
+            agent.prompt_hash = self._manager.prompt_hash(flight.system_prompt, flight.messages[eid])
+        if self._roster.is_agent(world, eid, agent):
+            self._roster.put(eid, agent)
+        self._manager.tell_response(eid, latency_s, len(text), self._roster.tick)
+        if self._manager.records_thoughts:
+            thought = self._thought(eid, flight, said, directives=plain_copy(changed))
+            self._manager.tell_thought(thought, self._roster.tick)
+
+    def fail(
+        self,
+        world: "World",
+        eid: int,
+        agent: LLMAgent,
+        kind: ErrorKind,
+        message: str,
+        flight: Flight | None = None,
+        said: _Said = _NOTHING,
+    ) -> None:
+        """Count a failure; after too many the agent has to wait. Without a flight it was not even asked."""
+        self._counts.failed += 1
+        tick = self._roster.tick
+        agent.pending = False
+        agent.consecutive_errors += 1
+        if agent.consecutive_errors >= agent.max_retries:
+            agent.cooldown_until = tick + agent.cooldown_ticks
+        if self._roster.is_agent(world, eid, agent):
+            self._roster.put(eid, agent)
+        self._manager.tell_error(eid, kind, message, tick)
+        if self._manager.records_thoughts and flight is not None:
+            self._manager.tell_thought(self._thought(eid, flight, said, kind=kind, error=message), tick)
+
+    def _thought(
+        self,
+        eid: int,
+        flight: Flight,
+        said: _Said,
+        *,
+        directives: dict[str, Any] | None = None,
+        kind: ErrorKind | None = None,
+        error: str = "",
+    ) -> Thought:
+        answer = said.answer
+        place, number = list(flight.messages).index(eid), len(flight.messages)
+        return Thought(
+            entity_id=eid,
+            asked_tick=flight.asked_tick,
+            answered_tick=self._roster.tick,
+            system_prompt=flight.system_prompt,
+            user_message=flight.messages[eid],
+            reply=said.reply,
+            thinking=answer.thinking if answer else "",
+            directives=directives or {},
+            client=flight.client,
+            model=answer.model if answer else "",
+            prompt_tokens=share(answer.prompt_tokens, number, place) if answer else None,
+            completion_tokens=share(answer.completion_tokens, number, place) if answer else None,
+            latency_s=said.latency_s,
+            cost_usd=answer.cost_usd / number if answer and answer.cost_usd is not None else None,
+            error_type=kind.value if kind else "",
+            error=error,
+        )

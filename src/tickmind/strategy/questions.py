@@ -1,0 +1,224 @@
+"""Asking: who may be asked in this tick, with which prompt, and on to the workers."""
+
+import logging
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tickmind.strategy.answers import Answers, Counts
+from tickmind.strategy.batches import joined, joined_schema
+from tickmind.strategy.clients import AsyncLLMClient, Question, folded
+from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.errors import ErrorKind, kind_of, told
+from tickmind.strategy.flights import Flight, Flights
+from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.roster import Roster
+from tickmind.strategy.schedule import Turn
+from tickmind.strategy.workers import Job, Workers
+
+if TYPE_CHECKING:
+    from tickmind.tick import World
+
+MOST_PASSED_OVER_PER_TICK = 256  # agents that came up and are not asked: unchanged, undefined, failing
+MOST_WARNINGS = 1000  # different ones
+_log = logging.getLogger("tickmind.strategy")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An agent that is about to be asked."""
+
+    entity_id: int
+    agent: LLMAgent
+    client: str
+    system_prompt: str
+    user_message: str
+    turns: tuple[tuple[str, str], ...]
+
+
+class Questions:
+    """Sends out what is due, as limits allow."""
+
+    def __init__(
+        self, manager: LLMManager, roster: Roster, answers: Answers, flights: Flights, workers: Workers, counts: Counts
+    ) -> None:
+        self._manager = manager
+        self._config = manager.config
+        self._roster = roster
+        self._answers = answers
+        self._flights = flights
+        self._workers = workers
+        self._counts = counts
+        self._recent: deque[float] = deque()  # when the queries of the last second went out
+        self._warned: set[str] = set()  # problems that are in the log
+
+    def room(self, now_s: float) -> int:
+        """How many queries may go out in this tick."""
+        recent = self._recent
+        while recent and now_s - recent[0] >= 1.0:
+            recent.popleft()
+        config = self._config
+        return min(
+            config.max_queries_per_tick,
+            config.max_queries_per_second - len(recent),
+            config.max_in_flight - len(self._flights),
+        )
+
+    def dispatch(self, world: "World", now_s: float) -> None:
+        """Ask those that are due, the most important and longest due first."""
+        room, passed_over = self.room(now_s), 0
+        self._roster.advance(most=room)
+        schedule = self._roster.schedule
+        while room > 0 and passed_over < MOST_PASSED_OVER_PER_TICK and (turn := schedule.take()) is not None:
+            if not self._manager.has_clients():
+                schedule.put_back(turn)
+                self._report(0, ErrorKind.NO_CLIENT, "no client; call register_client()")
+                return
+            prepared = self._prepare(world, turn.entity_id)
+            if prepared is None:
+                passed_over += 1
+                continue
+            group = [prepared]
+            if self._config.batch_size > 1:
+                group += self._companions(world, prepared)
+            self._send(world, group, now_s)
+            self._recent.append(now_s)
+            room -= 1
+
+    def _report(self, eid: int, kind: ErrorKind, problem: str) -> None:
+        """Tell of something that is not set up; the log hears of each such thing once."""
+        if problem not in self._warned and len(self._warned) < MOST_WARNINGS:
+            self._warned.add(problem)
+            _log.warning("%s: %s", f"entity {eid} is not asked" if eid else "nobody is asked", problem)
+        self._manager.tell_error(eid, kind, problem, self._roster.tick)
+
+    # Prompts
+
+    def _prepare(self, world: "World", eid: int) -> Prepared | None:
+        """The prompt of an agent that has come up, or None if it is not to be asked now."""
+        agent = self._roster.comes_up(world, eid)
+        if agent is None:
+            return None
+        client = self._client(world, eid, agent)
+        return None if client is None else self._assemble(world, eid, agent, client)
+
+    def _client(self, world: "World", eid: int, agent: LLMAgent) -> str | None:
+        """The name of the client to ask, if all that the agent refers to is there."""
+        manager = self._manager
+        problem = manager.missing(agent)
+        if not problem:
+            try:
+                client = manager.client_name(world, eid, agent)
+            except Exception as error:  # noqa: BLE001  a router is anybody's code
+                self._give_up(world, eid, agent, f"the router raised {told(error)}")
+                return None
+            if manager.client(client) is not None:
+                return client
+            problem = f"there is no client {client!r}; register it with register_client(client, {client!r})"
+        self._roster.hold(eid, agent)
+        self._report(eid, ErrorKind.MISSING_DEFINITION, problem)
+        return None
+
+    def _assemble(self, world: "World", eid: int, agent: LLMAgent, client: str) -> Prepared | None:
+        manager, config = self._manager, self._config
+        try:
+            prompt = manager.assemble_prompt(world, eid, agent)
+            assert prompt is not None, "all definitions are there"
+            turns = manager.turns_within(agent, prompt)
+            unchanged = config.skip_unchanged and agent.prompt_hash == manager.prompt_hash(*prompt)
+            if manager.estimates and not unchanged:
+                tokens = manager.count_tokens(f"{prompt[0]}\n{folded(prompt[1], turns)}")
+                manager.tell_estimate(eid, tokens, self._roster.tick)
+        except Exception as error:  # noqa: BLE001  contexts and token counters are anybody's code
+            self._give_up(world, eid, agent, f"context {agent.context!r} raised {told(error)}")
+            return None
+        if not self._roster.is_agent(world, eid, agent):
+            return None  # the context function took it away
+        if unchanged:
+            self._counts.skipped += 1
+            self._roster.asked(eid, agent)
+            self._roster.put(eid, agent)
+            return None
+        return Prepared(eid, agent, client, *prompt, turns)
+
+    def _give_up(self, world: "World", eid: int, agent: LLMAgent, problem: str) -> None:
+        """Count a question that could not even be put as a failed one."""
+        self._roster.asked(eid, agent)
+        self._answers.fail(world, eid, agent, ErrorKind.CONTEXT, problem)
+
+    def _companions(self, world: "World", first: Prepared) -> list[Prepared]:
+        """Others that are due and can share the call."""
+        schedule = self._roster.schedule
+        found: list[Prepared] = []
+        others: list[Turn] = []
+        for _ in range(4 * self._config.batch_size):
+            if len(found) + 1 == self._config.batch_size or (turn := schedule.take()) is None:
+                break
+            agent = world.find(turn.entity_id, LLMAgent)
+            if agent is None or not self._can_share(world, turn.entity_id, agent, first):
+                others.append(turn)
+                continue
+            prepared = self._prepare(world, turn.entity_id)
+            if prepared is not None:
+                found.append(prepared)
+        for turn in others:
+            schedule.put_back(turn)
+        return found
+
+    def _can_share(self, world: "World", eid: int, agent: LLMAgent, first: Prepared) -> bool:
+        one, other = agent, first.agent
+        if (one.role, one.personality, one.parser) != (other.role, other.personality, other.parser):
+            return False
+        try:
+            return self._manager.client_name(world, eid, agent) == first.client
+        except Exception:  # noqa: BLE001  a router is anybody's code; its error is told when the agent itself comes up
+            return False
+
+    # Sending
+
+    def _send(self, world: "World", group: list[Prepared], now_s: float) -> None:
+        group = [one for one in group if self._roster.is_agent(world, one.entity_id, one.agent)]
+        if not group:
+            return
+        first, manager = group[0], self._manager
+        flight = Flight(
+            {one.entity_id: one.agent for one in group},
+            {one.entity_id: one.user_message for one in group},
+            first.system_prompt,
+            first.client,
+            self._roster.tick,
+            now_s,
+            now_s + self._config.query_timeout,
+        )
+        for one in group:
+            one.agent.pending = True
+            self._roster.asked(one.entity_id, one.agent)
+        try:
+            flight.job = self._submit(first.client, self._question(group, flight))
+        except Exception as error:  # noqa: BLE001  a client is anybody's code, and so is a schema
+            for one in group:
+                self._answers.fail(world, one.entity_id, one.agent, kind_of(error), told(error), flight)
+            return
+        self._flights.add(flight)
+        self._counts.asked += 1
+        for one in group:
+            manager.tell_query(one.entity_id, len(one.system_prompt) + len(one.user_message), self._roster.tick)
+
+    def _question(self, group: list[Prepared], flight: Flight) -> Question:
+        first, timeout_s = group[0], self._config.query_timeout
+        schema = self._manager.reply_schema(first.agent)
+        if len(group) > 1:
+            message = joined([(one.entity_id, folded(one.user_message, one.turns)) for one in group])
+            schema = joined_schema([one.entity_id for one in group], schema)
+            return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s)
+        fields = flight.fields
+        hear = (lambda name, value: fields.append((name, value))) if self._config.stream_fields else None
+        return Question(first.system_prompt, first.user_message, first.turns, first.entity_id, schema, timeout_s, hear)
+
+    def _submit(self, name: str, question: Question) -> Job[Any]:
+        client = self._manager.client(name)
+        assert client is not None, "looked up before"
+        if isinstance(client, AsyncLLMClient):
+            return self._workers.submit_async(client.answer(question))
+        blocking, system_prompt, message = client, question.system_prompt, question.folded()
+        return self._workers.submit(lambda: blocking.query(system_prompt, message))

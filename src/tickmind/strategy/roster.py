@@ -1,0 +1,223 @@
+"""Which agents there are, and when each is due.
+
+The rule: an agent is due when its interval, its cooldown and its deferral are over. Its interval may be cut short (by a
+trigger, or because somebody asks for it), and a first question may be spread over it.
+"""
+
+import logging
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from tickmind.ai import Blackboard
+from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.errors import ErrorKind, told
+from tickmind.strategy.flights import Flights
+from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.schedule import MOST_MOVES_PER_TICK, Schedule
+from tickmind.tick import TickError
+
+if TYPE_CHECKING:
+    from tickmind.tick import World
+
+SWEPT_PER_TICK = 16  # agents that are looked at for fields that somebody changed by hand
+_SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
+_log = logging.getLogger("tickmind.strategy")
+
+
+class Roster:
+    """The agents of one world. It hears of changes through the world's hooks, so a tick need not look at all."""
+
+    def __init__(self, manager: LLMManager, flights: Flights) -> None:
+        self.tick = 0  # the one at hand
+        self.schedule = Schedule()
+        self._manager = manager
+        self._config = manager.config
+        self._flights = flights
+        self._world: World | None = None
+        self._out_of_date = False  # a restore came, and the tick that it leads to is not known yet
+        self._known: OrderedDict[int, None] = OrderedDict()  # agents, the one to be swept next first
+        self._triggered: dict[int, int] = {}  # agents with a trigger -> from when on it is looked at
+        self._starts: dict[int, int] = {}  # agents that come up at another time than their interval says
+        self._held: dict[int, int] = {}  # agents that can't be asked -> until when they are left alone
+        self._without_board: set[int] = set()  # warned about
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def is_agent(self, world: "World", eid: int, agent: LLMAgent) -> bool:
+        """Whether a component is still the entity's own; user code that ran meanwhile may have taken it away."""
+        return world.find(eid, LLMAgent) is agent and world.has(eid, Blackboard)
+
+    # When they are due
+
+    def due(self, eid: int, agent: LLMAgent) -> int:
+        """The tick in which an agent is to come up; the end of a cooldown is such a tick too."""
+        if agent.cooldown_until > self.tick:
+            return agent.cooldown_until
+        start = self._starts.get(eid)
+        if start is None:
+            start = agent.last_query_tick + agent.query_interval
+        return max(start, agent.cooldown_until, agent.deferred_until, self._held.get(eid, 0))
+
+    def put(self, eid: int, agent: LLMAgent) -> None:
+        """Have an agent come up when it is due."""
+        self.schedule.put(eid, self.due(eid, agent), agent.priority)
+
+    def hold(self, eid: int, agent: LLMAgent) -> None:
+        """Let an agent that can't be asked alone for an interval."""
+        self._held[eid] = self.tick + max(1, agent.query_interval)
+        self.put(eid, agent)
+
+    def asked(self, eid: int, agent: LLMAgent) -> None:
+        """Begin a new interval."""
+        agent.last_query_tick = self.tick
+        self._starts.pop(eid, None)
+        self._held.pop(eid, None)
+
+    def advance(self, *, most: int) -> None:
+        """Make those that are due ready to be taken."""
+        self.schedule.advance(self.tick, most=max(most, MOST_MOVES_PER_TICK))
+
+    def comes_up(self, world: "World", eid: int) -> LLMAgent | None:
+        """The agent whose turn it is, or None if it is not to be asked now after all."""
+        agent = world.find(eid, LLMAgent)
+        if agent is None:
+            return None
+        if not world.has(eid, Blackboard):
+            if eid not in self._without_board:
+                self._without_board.add(eid)
+                _log.warning("entity %d has an LLMAgent but no Blackboard; it is not asked until it has one", eid)
+            return None
+        if agent.cooldown_until and agent.cooldown_until <= self.tick:
+            agent.cooldown_until = 0
+            agent.consecutive_errors = 0
+        if self.due(eid, agent) > self.tick:
+            self.put(eid, agent)
+            return None
+        return agent
+
+    # What others ask for
+
+    def take_wishes(self, world: "World") -> None:
+        """Do what was wished for since the last tick; of an agent that waits, when it has its answer."""
+        for eid, ticks in self._manager.take_wishes():
+            agent = world.find(eid, LLMAgent)
+            if agent is None:
+                continue
+            if ticks is None:
+                self._held.pop(eid, None)
+                if self.due(eid, agent) > self.tick:
+                    self._starts[eid] = self.tick
+            else:
+                agent.deferred_until = self.tick + ticks
+            if self._flights.of_entity(eid) is None:
+                self.put(eid, agent)
+
+    def check_triggers(self, world: "World") -> None:
+        """Look at the conditions that ask before the interval is over, where asking would be allowed."""
+        for eid, from_tick in tuple(self._triggered.items()):
+            agent = world.find(eid, LLMAgent)
+            if agent is None or not agent.trigger:
+                self._triggered.pop(eid, None)
+                continue
+            if from_tick > self.tick or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
+                continue
+            gap_over = agent.last_query_tick + self._config.trigger_gap if agent.last_query_tick else 0
+            if max(gap_over, agent.cooldown_until, agent.deferred_until) > self.tick:
+                continue
+            if self.due(eid, agent) > self.tick and self._presses(world, eid, agent):
+                self._starts[eid] = self.tick
+                self.put(eid, agent)
+
+    def _presses(self, world: "World", eid: int, agent: LLMAgent) -> bool:
+        fn = self._manager.trigger(agent.trigger)
+        if fn is None:
+            return False
+        try:
+            pressing = bool(fn(world, eid))
+        except Exception as error:  # noqa: BLE001  a trigger is anybody's code
+            self._triggered[eid] = self.tick + max(1, agent.query_interval)
+            problem = f"trigger {agent.trigger!r} raised {told(error)}"
+            self._manager.tell_error(eid, ErrorKind.CONTEXT, problem, self.tick)
+            return False
+        return pressing and self.is_agent(world, eid, agent)
+
+    # Which there are
+
+    def watch(self, world: "World") -> None:
+        """Take up the agents of the world; of one that was restored, anew."""
+        if self._world is None:
+            self._world = world
+            world.on_attach(LLMAgent, self._agent_came)
+            world.on_detach(LLMAgent, self._agent_went)
+            world.on_attach(Blackboard, self._board_came)
+            world.on_detach(Blackboard, self._board_went)
+            world.on_restore(self._restored)
+            self._restored(world)
+        elif self._world is not world:
+            raise TickError("one LLM system serves one world; make another with make_llm_system()")
+        if self._out_of_date:
+            self._out_of_date = False
+            for eid, (agent,) in world.query(LLMAgent):
+                self._agent_came(world, eid, agent)
+
+    def look_around(self, world: "World") -> None:
+        """Notice what somebody changed by hand, some agents each tick."""
+        known = self._known
+        for _ in range(min(SWEPT_PER_TICK, len(known))):
+            eid = next(iter(known))
+            known.move_to_end(eid)
+            agent = world.find(eid, LLMAgent)
+            if agent is None or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
+                continue
+            if agent.trigger:
+                self._triggered.setdefault(eid, 0)
+            planned = self.schedule.turn(eid)
+            if planned is None or self.due(eid, agent) < planned.due_tick or planned.minus_priority != -agent.priority:
+                self.put(eid, agent)
+
+    def _restored(self, world: "World") -> None:
+        self._flights.let_go()
+        self.schedule.clear()
+        for kept in (self._known, self._triggered, self._starts, self._held, self._without_board):
+            kept.clear()
+        for _, (agent,) in world.query(LLMAgent):
+            agent.pending = False
+        self._out_of_date = True
+
+    def _agent_came(self, world: "World", eid: int, agent: LLMAgent) -> None:
+        flight = self._flights.of_entity(eid)
+        if flight is not None and flight.agents[eid] is agent:
+            return
+        self._agent_went(world, eid, agent)
+        if self._out_of_date:
+            return
+        self._known[eid] = None
+        if agent.trigger:
+            self._triggered[eid] = 0
+        if self._config.stagger and agent.query_interval > 0 and not agent.last_query_tick:
+            self._starts[eid] = self.tick + 1 + eid * _SPREAD % agent.query_interval
+        self.put(eid, agent)
+
+    def _agent_went(self, _world: "World", eid: int, agent: LLMAgent) -> None:
+        self._flights.leave(eid)
+        agent.pending = False
+        self.schedule.drop(eid)
+        self._known.pop(eid, None)
+        self._triggered.pop(eid, None)
+        self._starts.pop(eid, None)
+        self._held.pop(eid, None)
+        self._without_board.discard(eid)
+
+    def _board_came(self, world: "World", eid: int, _board: Blackboard) -> None:
+        self._without_board.discard(eid)
+        self._plan_again(world, eid)
+
+    def _board_went(self, world: "World", eid: int, _board: Blackboard) -> None:
+        self._flights.leave(eid)
+        self._plan_again(world, eid)
+
+    def _plan_again(self, world: "World", eid: int) -> None:
+        agent = world.find(eid, LLMAgent)
+        if agent is not None and self._flights.of_entity(eid) is None and eid in self._known:
+            self.put(eid, agent)
