@@ -15,13 +15,15 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
     """Iterate it, await its `result`, or both, in one task or in several; no task is started.
 
     One of them reads at a time and the others wait for it. Whoever awaits the result reads on and leaves the items to
-    those who iterate. A stream that failed stays failed: all of them raise the same error.
+    those who have begun to iterate; where nobody has, they are dropped, because a thousand streams are a lot of items.
+    A stream that failed stays failed: all of them raise the same error.
 
     A kind of stream reads in `_advance`, puts items into `_ready` and ends with `_settle`.
     """
 
     def __init__(self) -> None:
         self._open = False
+        self._iterated = False
         self._ready: deque[Item] = deque()
         self._outcome: Outcome | None = None
         self._error: BaseException | None = None
@@ -30,6 +32,7 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
 
     async def __anext__(self) -> Item:
         ready = self._ready
+        self._iterated = True
         while not ready:
             if not self._open:
                 raise StopAsyncIteration
@@ -49,6 +52,8 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         """The same as awaiting `result`."""
         while self._open and self._outcome is None and self._error is None:
             await self._step()
+            if not self._iterated:
+                self._ready.clear()
         if self._outcome is not None:
             return self._outcome
         raise self._error or LLMConfigError("open the stream with 'async with' before you await its result")

@@ -288,7 +288,7 @@ async def test_a_stream_that_gave_up_does_not_ask_again():
             with pytest.raises(StructuredOutputError):
                 await stream.result
         with pytest.raises(StructuredOutputError):
-            [update async for update in stream]
+            await anext(stream)
     assert len(transport.requests) == 1
 
 
