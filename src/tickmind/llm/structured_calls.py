@@ -87,7 +87,14 @@ class StructuredCall(Generic[T]):
     @property
     def effective(self) -> EffectiveCall:
         """This attempt's settings: each is a little bolder than the one before."""
-        return replace(self.call, temperature=self.call.temperature_for(self.number))
+        return replace(
+            self.call, temperature=self.call.temperature_for(self.number), timeout_s=max(self._left_s, 0.001)
+        )
+
+    @property
+    def _left_s(self) -> float:
+        """What is left of the call's total time: one deadline for all attempts."""
+        return self.call.timeout_s - sum(result.timing.total_s for result in self.results)
 
     @property
     def output(self) -> OutputSpec | None:
@@ -133,7 +140,7 @@ class StructuredCall(Generic[T]):
         if result.finish_reason == "length":
             why = f"the reply was cut off after {self.call.max_tokens} tokens, so {why}"
         self.errors.append(why)
-        if self.number > self.call.max_retries:
+        if self.number > self.call.max_retries or self._left_s <= 0:
             count = "1 attempt" if self.number == 1 else f"{self.number} attempts"
             raise StructuredOutputError(
                 f"no usable object after {count}; the last one failed because {why}",

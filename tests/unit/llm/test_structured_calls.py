@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tickmind.base import ManualClock
 from tickmind.llm import (
     CallConfig,
     LLMCancelledError,
@@ -124,6 +125,27 @@ async def test_the_last_error_says_what_was_tried():
     assert len(transport.requests) == 2
     assert [line[:9] for line in caught.value.tried] == ["attempt 1", "attempt 2"]
     assert caught.value.raw_content == "still no"
+
+
+@pytest.mark.asyncio
+async def test_all_attempts_share_one_deadline():
+    clock = ManualClock()
+
+    def slow_nonsense(_request):
+        clock.advance(4.0)
+        return "no"
+
+    seen = []
+
+    class Watched(ScriptedTransport):
+        async def complete(self, request, *, timeout_s):
+            seen.append(timeout_s)
+            return await super().complete(request, timeout_s=timeout_s)
+
+    asking = ModelClient(CONFIG, Watched(slow_nonsense), clock=clock)
+    with pytest.raises(StructuredOutputError, match="after 3 attempts"):
+        await asking.complete_structured("What now?", Decision, CallConfig(max_retries=9, timeout_s=10.0))
+    assert seen == [10.0, 6.0, 2.0]
 
 
 @pytest.mark.asyncio
