@@ -11,7 +11,7 @@ from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
 
 
-def until(condition):
+def wait_until(condition):
     """Wait until something is so; the time that may take is only there to end a test that would never end."""
     waiter = threading.Event()
     for _ in range(5000):
@@ -22,7 +22,10 @@ def until(condition):
 
 
 class Stage:
-    """An engine with a strategic layer, a clock set by hand, and everything that was told."""
+    """An engine with a strategic layer, a clock set by hand, and everything that was told.
+
+    A transport in the place of a client becomes a `ModelClient`.
+    """
 
     def __init__(self, client=None, *, parser=None, **config):
         config = {"max_queries_per_tick": 100, "max_queries_per_second": 10_000, **config}
@@ -32,7 +35,7 @@ class Stage:
         self.manager.define_personality("sly", "You are sly.")
         self.manager.define_context("plain", lambda _world, eid: f"You are {eid}.")
         if client is not None:
-            self.manager.register_client(client)
+            self.manager.register_client(model(client) if hasattr(client, "capabilities") else client)
         self.queries: list[tuple[int, int]] = []  # entity id, tick
         self.responses: list[tuple[int, int]] = []
         self.errors: list[tuple[int, str, int]] = []
@@ -63,7 +66,7 @@ class Stage:
         """Wait, without a clock, until the jobs that threads have taken are handed in."""
         wanted = len(self.system._flights) if expected is None else expected
         done = self.system._workers._done
-        until(lambda: len(done) >= wanted)
+        wait_until(lambda: len(done) >= wanted)
 
     def step(self, times=1):
         """Ticks; answers of each are complete before the next begins."""
@@ -114,8 +117,20 @@ class Hanging:
 
 
 @pytest.fixture
+def until():
+    return wait_until
+
+
+@pytest.fixture
 def hanging():
     client = Hanging(reply='{"goal": "late"}')
+    yield client
+    client.released.set()
+
+
+@pytest.fixture
+def hanging_once():
+    client = Hanging(reply='{"goal": "hunt"}', hangs=1)
     yield client
     client.released.set()
 

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from tests.unit.strategy.conftest import model
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.strategy import MockClient, make_directive_parser
@@ -100,7 +99,12 @@ def test_a_router_keeps_its_clients_apart_and_each_context_is_made_once(stage):
         s.manager.register_client(client, name)
     s.manager.define_router(lambda _world, eid, _agent: "fast" if eid % 2 else "smart")
     made = []
-    s.manager.define_context("plain", lambda _world, eid: made.append(eid) or f"You are {eid}.")
+
+    def context(_world, eid):
+        made.append(eid)
+        return f"You are {eid}."
+
+    s.manager.define_context("plain", context)
     for _ in range(6):
         s.spawn(query_interval=100, last_query_tick=-99)
     s.step(2)
@@ -126,11 +130,13 @@ def test_limits_count_calls(stage):
 
 def test_the_form_that_is_asked_for_holds_one_object_for_each(stage):
     transport = ScriptedTransport('{"1": {"goal": "a"}, "2": {"goal": "b"}}')
-    s = stage(model(transport), batch_size=2)
+    s = stage(transport, batch_size=2)
     s.manager.define_parser("directives", make_directive_parser(["goal"]))
     first, second = (s.spawn(parser="directives", query_interval=100, last_query_tick=-99) for _ in range(2))
     s.step(2)
-    assert transport.requests[0].output.schema["required"] == ["1", "2"]
+    asked = transport.requests[0].output
+    assert asked is not None
+    assert asked.schema["required"] == ["1", "2"]
     assert s.data(first) == {"strategy": {"goal": "a"}}
     assert s.data(second) == {"strategy": {"goal": "b"}}
 
@@ -148,7 +154,7 @@ def test_each_keeps_its_own_conversation(stage):
 
 def test_thoughts_of_a_batch_share_its_cost(stage):
     reply = ModelReply('{"1": {}, "2": {}, "3": {}}', "stop", usage=Usage(10, 7))
-    s = stage(model(ScriptedTransport(reply)), batch_size=3)
+    s = stage(ScriptedTransport(reply), batch_size=3)
     s.manager.record_thoughts(s.thoughts.append)
     for _ in range(3):
         s.spawn(query_interval=100, last_query_tick=-99)

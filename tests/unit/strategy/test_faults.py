@@ -10,7 +10,7 @@ from tickmind.strategy import MockClient, make_directive_parser
 GOAL = '{"goal": "hunt"}'
 
 
-class Unspeakable(Exception):
+class UnspeakableError(Exception):
     """An error that can't even be shown."""
 
     def __str__(self):
@@ -20,7 +20,7 @@ class Unspeakable(Exception):
 
 
 def fails(*_args):
-    raise Unspeakable
+    raise UnspeakableError
 
 
 def hunting():
@@ -33,7 +33,7 @@ def test_an_exception_in_a_context_function_is_told_counted_and_stays_in_the_tic
     broken, fine = s.spawn(context="broken", max_retries=2, cooldown_ticks=5), s.spawn()
     s.step(9)
     assert [tick for eid, kind, tick in s.errors if (eid, kind) == (broken, "context_error")] == [1, 2, 7, 8]
-    assert "Unspeakable" in s.messages[0]
+    assert "UnspeakableError" in s.messages[0]
     assert not s.agent(broken).pending
     assert len([eid for eid, _ in s.queries if eid == fine]) == 9
 
@@ -47,7 +47,7 @@ def test_a_context_that_is_no_text_is_told(stage, context):
     assert s.errors[0][1] == "context_error"
 
 
-@pytest.mark.parametrize("router", [fails, lambda *_: None, lambda *_: ["unhashable"], lambda *_: Unspeakable()])
+@pytest.mark.parametrize("router", [fails, lambda *_: None, lambda *_: ["unhashable"], lambda *_: UnspeakableError()])
 def test_a_router_that_fails_is_told(stage, router):
     s = stage(hunting())
     s.manager.define_router(router)
@@ -91,7 +91,7 @@ def test_a_trigger_that_fails_is_told_and_the_agent_is_asked_by_its_interval_all
     assert s.agent(eid).cooldown_until == 0
 
 
-@pytest.mark.parametrize("error", [Unspeakable(), KeyboardInterrupt(), SystemExit(1), ConnectionError("x")])
+@pytest.mark.parametrize("error", [UnspeakableError(), KeyboardInterrupt(), SystemExit(1), ConnectionError("x")])
 def test_whatever_a_blocking_client_raises_is_an_answer(stage, error):
     s = stage(MockClient(error_rate=1.0, error_exception=error))
     eid = s.spawn()
@@ -131,7 +131,7 @@ async def coroutine_giving(value):
     [
         fails,
         lambda _question: "no coroutine",
-        lambda _question: coroutine_raising(Unspeakable()),
+        lambda _question: coroutine_raising(UnspeakableError()),
         lambda _question: coroutine_raising(SystemExit(1)),
         lambda _question: coroutine_raising(KeyboardInterrupt()),
         lambda _question: coroutine_giving(None),
@@ -186,7 +186,7 @@ def test_callbacks_that_fail_are_told_and_keep_nobody_from_hearing(stage):
 def test_a_callback_whose_own_name_raises_is_told_all_the_same(stage):
     class Odd:
         def __call__(self, *_):
-            raise Unspeakable
+            raise UnspeakableError
 
         def __repr__(self):
             raise RuntimeError("no name")
@@ -227,7 +227,7 @@ def test_a_schema_that_is_wrong_is_refused_where_it_is_declared(stage):
 
 def test_a_client_that_is_none_is_refused_when_it_is_registered(stage):
     with pytest.raises(ValueError, match="query"):
-        stage().manager.register_client(Unspeakable())
+        stage().manager.register_client(UnspeakableError())
 
 
 def test_what_is_not_set_up_is_in_the_log_once(stage, caplog):

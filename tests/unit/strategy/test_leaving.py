@@ -217,7 +217,7 @@ def test_a_callback_may_restore_the_world(stage):
     s.tick()
     saved = s.world.snapshot()
     s.settle()
-    restored = []
+    restored: list[bool] = []
 
     def restore(*_):
         if not restored:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import tickmind.strategy
-from tests.unit.strategy.conftest import until
 from tickmind.ai import AIManager, BehaviorTree, Blackboard, Condition, Status, make_bt_system
 from tickmind.strategy import LLMAgent, LLMManager, MockClient, make_llm_system
 from tickmind.tick import BlueprintRegistry, Engine, SystemFailedError
@@ -61,7 +60,12 @@ def test_a_with_block_ends_it():
     manager.define_personality("p", "x")
     manager.define_context("c", lambda *_: "x")
     hold = threading.Event()
-    manager.register_client(MockClient(lambda *_: hold.wait(10) and "{}"))
+
+    def wait(_system, _user):
+        hold.wait(10)
+        return "{}"
+
+    manager.register_client(MockClient(wait))
     engine = Engine(seed=1)
     with make_llm_system(manager) as system:
         engine.add_system(system)
@@ -72,7 +76,7 @@ def test_a_with_block_ends_it():
     hold.set()
 
 
-def test_idle_threads_end_with_it(stage):
+def test_idle_threads_end_with_it(stage, until):
     before = set(workers())
     s = stage(hunting(), thread_pool_size=3)
     for _ in range(3):
@@ -128,13 +132,13 @@ def test_a_behaviour_tree_reads_the_answer_in_the_tick_in_which_it_arrives(stage
     minds = AIManager()
     minds.register_condition("hunts", lambda world, eid: world.get(eid, Blackboard).data.get("goal") == "hunt")
     minds.define_tree("life", Condition("hunts"))
-    seen = []
-    s.engine.add_system(make_bt_system(minds))
-    s.engine.add_system(lambda world, ctx: seen.append((ctx.tick_number, world.get(eid, BehaviorTree).status)))
     eid = s.spawn(query_interval=2)
     s.world.attach(eid, BehaviorTree("life"))
+    seen = []
+    s.engine.add_system(make_bt_system(minds))
+    s.engine.add_system(lambda world, _ctx: seen.append(world.get(eid, BehaviorTree).status))
     s.step(3)
-    assert [status is Status.SUCCESS for _, status in seen] == [False, False, True]
+    assert [status is Status.SUCCESS for status in seen] == [False, False, True]
 
 
 def test_callbacks_hear_sizes_and_ticks(stage):

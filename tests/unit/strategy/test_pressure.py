@@ -63,7 +63,7 @@ def pressed(stage, condition, *, gap=5, **agent):
 
 
 def test_a_trigger_asks_before_the_interval_is_over(stage):
-    now = []
+    now: list[bool] = []
     s, eid = pressed(stage, lambda _world, _eid: bool(now))
     s.step(10)
     assert s.queries == []
@@ -80,7 +80,12 @@ def test_a_trigger_that_goes_on_asks_no_more_often_than_the_gap(stage):
 
 def test_a_trigger_is_not_even_looked_at_within_the_gap_or_while_an_answer_is_awaited(stage):
     looked = []
-    s, _ = pressed(stage, lambda *_: looked.append(s.engine.tick_number) or True)
+
+    def look(_world, _eid):
+        looked.append(s.engine.tick_number)
+        return True
+
+    s, _ = pressed(stage, look)
     s.step(12)
     assert looked == [1, 6, 11]
 
@@ -105,7 +110,7 @@ def test_a_trigger_presses_only_its_own_agents(stage):
 
 def test_a_trigger_given_by_hand_is_noticed_and_one_taken_away_is_not_looked_at(stage):
     looked = []
-    s, _ = pressed(stage, lambda _world, eid: looked.append(eid) or False, trigger="")
+    s, _ = pressed(stage, lambda _world, eid: looked.append(eid), trigger="")
     s.step(3)
     assert looked == []
     s.agent(1).trigger = "panic"

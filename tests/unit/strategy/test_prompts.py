@@ -99,7 +99,12 @@ def test_nobody_counts_if_nobody_wants_to_know(stage):
     client, _ = remembering()
     s = stage(client)
     counted = []
-    s.manager.count_tokens_with(lambda text: counted.append(text) or 1)
+
+    def count(text):
+        counted.append(text)
+        return 1
+
+    s.manager.count_tokens_with(count)
     s.spawn()
     s.step(3)
     assert counted == []

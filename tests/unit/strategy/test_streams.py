@@ -3,7 +3,6 @@
 import asyncio
 import threading
 
-from tests.unit.strategy.conftest import model, until
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import MockClient, make_directive_parser
 
@@ -30,13 +29,12 @@ class Paused(ScriptedTransport):
             yield piece
             if seen.endswith(self.stop_at):
                 self.paused.set()
-                while not self.released.is_set():
-                    await asyncio.sleep(0.001)
+                await asyncio.to_thread(self.released.wait, 10)
 
 
 def streaming(stage, reply=REPLY, stop_at='"plan"', **config):
     transport = Paused(reply, stop_at)
-    s = stage(model(transport), stream_fields=True, **config)
+    s = stage(transport, stream_fields=True, **config)
     s.transport = transport
     return s
 
@@ -129,7 +127,7 @@ def test_fields_for_somebody_who_left_are_not_heard(stage):
 
 def test_fields_are_not_streamed_unless_that_is_switched_on(stage):
     transport = ScriptedTransport(REPLY)
-    s = stage(model(transport))
+    s = stage(transport)
     s.manager.define_parser("directives", make_directive_parser(FIELDS))
     s.spawn(parser="directives")
     s.step(2)
@@ -138,7 +136,7 @@ def test_fields_are_not_streamed_unless_that_is_switched_on(stage):
 
 def test_a_stream_that_is_cut_anywhere_ends_in_the_same_blackboard(stage):
     for cut in (1, 7, 50):
-        s = stage(model(ScriptedTransport(REPLY, cut=cut)), stream_fields=True)
+        s = stage(ScriptedTransport(REPLY, cut=cut), stream_fields=True)
         s.manager.define_parser("directives", make_directive_parser(FIELDS))
         eid = s.spawn(parser="directives", query_interval=10, last_query_tick=-9)
         s.step(2)
@@ -152,7 +150,7 @@ def test_a_plain_client_does_not_mind_streaming(stage):
     assert s.data(eid) == {"goal": "hunt"}
 
 
-def test_fields_from_many_threads_are_all_heard(stage):
+def test_fields_from_many_threads_are_all_heard(stage, until):
     class Chatty:
         """Reports each field many times while the tick takes them in."""
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.unit.strategy.conftest import model
 from tickmind.llm import ThinkingBlock
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
@@ -42,7 +41,7 @@ def test_a_thought_tells_what_the_model_thought_and_what_it_cost(stage):
     reply = ModelReply(
         GOAL, "stop", thinking=(ThinkingBlock("The deer is near."),), usage=Usage(1000, 500), model="gpt-4o-mini"
     )
-    s = thinking(stage, model(ScriptedTransport(reply)))
+    s = thinking(stage, ScriptedTransport(reply))
     s.spawn()
     s.step(2)
     thought = s.thoughts[0]
@@ -53,7 +52,7 @@ def test_a_thought_tells_what_the_model_thought_and_what_it_cost(stage):
 
 def test_a_reply_that_can_not_be_used_is_a_thought_with_the_reply_and_its_cost(stage):
     reply = ModelReply("no json", "stop", thinking=(ThinkingBlock("Hm."),), usage=Usage(10, 5), model="double")
-    s = thinking(stage, model(ScriptedTransport(reply)))
+    s = thinking(stage, ScriptedTransport(reply))
     s.spawn()
     s.step(2)
     thought = s.thoughts[0]

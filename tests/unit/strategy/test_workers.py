@@ -1,27 +1,18 @@
-"""Time and threads: what hangs costs itself only, what is late is a timeout, what is measured is the answer's own time."""
+"""Time and threads: what hangs costs itself only, what is late is a timeout, latency is the answer's own time."""
 
 import asyncio
 import gc
 import threading
 import time
 import weakref
+from functools import partial
 
-import pytest
-
-from tests.unit.strategy.conftest import Hanging, model, until
 from tickmind.base import ManualClock
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.strategy import MockClient, workers
 from tickmind.strategy.workers import Workers
 
 GOAL = '{"goal": "hunt"}'
-
-
-@pytest.fixture
-def hanging_once():
-    client = Hanging(reply=GOAL, hangs=1)
-    yield client
-    client.released.set()
 
 
 def test_a_query_that_takes_too_long_is_a_timeout(stage, hanging):
@@ -51,7 +42,7 @@ def test_with_a_pool_of_one_the_query_after_a_hung_one_is_answered(stage, hangin
     assert s.system.statistics().workers.stuck == 1
 
 
-def test_threads_that_hang_are_bounded_and_counted_and_their_return_is_noticed(stage, hanging, caplog):
+def test_threads_that_hang_are_bounded_and_counted_and_their_return_is_noticed(stage, hanging, caplog, until):
     s = stage(hanging, thread_pool_size=2, max_stuck_threads=3, query_timeout=1.0)
     for _ in range(4):
         s.spawn(max_retries=1000)
@@ -145,7 +136,7 @@ def test_latency_is_measured_to_completion_and_not_to_the_harvest(stage, hanging
     assert s.thoughts[0].latency_s == 2.5
 
 
-def test_an_async_client_is_really_cancelled_on_timeout(stage):
+def test_an_async_client_is_really_cancelled_on_timeout(stage, until):
     ended = []
 
     async def never(_request):
@@ -154,7 +145,7 @@ def test_an_async_client_is_really_cancelled_on_timeout(stage):
         finally:
             ended.append(True)
 
-    s = stage(model(ScriptedTransport(never)), query_timeout=5.0)
+    s = stage(ScriptedTransport(never), query_timeout=5.0)
     eid = s.spawn(query_interval=100, last_query_tick=-99)
     s.tick()
     s.clock.advance(5)
@@ -166,9 +157,9 @@ def test_an_async_client_is_really_cancelled_on_timeout(stage):
     assert s.errors == [(eid, "timeout", 2)]
 
 
-def test_hung_async_calls_cost_nothing_but_themselves(stage):
+def test_hung_async_calls_cost_nothing_but_themselves(stage, until):
     transport = FaultyTransport(ScriptedTransport(GOAL), plan=["hang"] * 50)
-    s = stage(model(transport), query_timeout=5.0, thread_pool_size=1)
+    s = stage(transport, query_timeout=5.0, thread_pool_size=1)
     eids = [s.spawn(query_interval=2, last_query_tick=-1, max_retries=99) for _ in range(50)]
     s.tick()
     until(lambda: transport.statistics().calls == 50)
@@ -179,7 +170,7 @@ def test_hung_async_calls_cost_nothing_but_themselves(stage):
     assert all(s.data(eid) == {"goal": "hunt"} for eid in eids)
 
 
-def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(stage):
+def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(stage, until):
     released, entered = threading.Event(), threading.Event()
 
     class Blocking:
@@ -267,17 +258,16 @@ def test_no_more_queries_are_in_flight_than_the_limit(stage, hanging):
     assert s.system.statistics().ready == 7
 
 
-def test_an_idle_thread_holds_on_to_no_prompt():
+def test_an_idle_thread_holds_on_to_no_prompt(until):
     class Prompt:
         pass
 
     prompt = Prompt()
     seen = weakref.ref(prompt)
     pool = Workers(threads=1, max_stuck=0, clock=ManualClock())
-    pool.submit(lambda held=prompt: type(held).__name__)
-    found = []
-    until(lambda: found.extend(pool.finished()) or found)
-    assert found.pop().value == "Prompt"
+    pool.submit(partial(isinstance, prompt, Prompt))
+    until(lambda: pool._done)
+    assert [job.value for job in pool.finished()] == [True]
     del prompt
 
     def gone():
