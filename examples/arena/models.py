@@ -14,7 +14,7 @@ ENDPOINT_LIMITS = LLMConfig(
 ENDPOINT_CALL = CallConfig(temperature=0.7, max_tokens=400, max_retries=1)
 LOCAL_SLOTS = 1  # one after the other, so that the role, with which all prompts begin, is read only once
 LOCAL_LIMITS = LLMConfig(
-    max_queries_per_tick=1, max_queries_per_second=2, max_in_flight=LOCAL_SLOTS, query_timeout=90.0, token_budget=600
+    max_queries_per_tick=1, max_queries_per_second=2, max_in_flight=LOCAL_SLOTS, query_timeout=120.0, token_budget=600
 )
 LOCAL_CALL = CallConfig(temperature=0.7, max_tokens=160, max_retries=0)
 
