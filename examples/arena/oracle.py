@@ -118,7 +118,7 @@ class PluggedClient:
 
 
 class PluggedAsyncClient:
-    """The same for a client that is async: what hangs is really cancelled."""
+    """The same for a client that is async."""
 
     def __init__(self, client: AsyncLLMClient, plug: Plug) -> None:
         self._client, self._plug = client, plug
