@@ -14,6 +14,7 @@ from tickmind.ai import Action, AIManager, BehaviorTree, Condition, Inverter, Se
 from tickmind.tick import Engine, World
 
 ENTITIES = 100_000
+CHANGES = ENTITIES // 100
 TREES = 1_000
 
 
@@ -48,11 +49,6 @@ def _our_world(*kinds: type) -> World:
     return world
 
 
-def _esper_world() -> list[int]:
-    esper.clear_database()
-    return [esper.create_entity(Position(), Velocity()) for _ in range(ENTITIES)]
-
-
 def _update_ours(world: World) -> Callable[[], None]:
     def update() -> None:
         for _, (position, velocity) in world.query(Position, Velocity):
@@ -68,50 +64,77 @@ def _update_esper() -> None:
         position.y += velocity.y
 
 
-def query_warm() -> list[Result]:
-    """Iterate over two components of 100,000 entities and update both."""
-    ours = _update_ours(_our_world(Position, Velocity))
-    _esper_world()
+def our_query() -> Callable[[], None]:
+    """Our world, and the loop over it."""
+    return _update_ours(_our_world(Position, Velocity))
+
+
+def esper_query() -> Callable[[], None]:
+    """The same in esper."""
+    for _ in range(ENTITIES):
+        esper.create_entity(Position(), Velocity())
+    return _update_esper
+
+
+def tcod_query() -> Callable[[], None]:
+    """The same in tcod-ecs."""
     registry = tcod.ecs.Registry()
     for _ in range(ENTITIES):
         entity = registry.new_entity()
         entity.components[Position] = Position()
         entity.components[Velocity] = Velocity()
 
-    def update_tcod() -> None:
+    def update() -> None:
         for position, velocity in registry.Q[Position, Velocity]:
             position.x += velocity.x
             position.y += velocity.y
 
+    return update
+
+
+def query_warm() -> list[Result]:
+    """Iterate over two components of 100,000 entities and update both."""
     return [
-        compare("engine/query-warm", ours, _update_esper, peer_name="esper, cache warm", bar=1.0, rounds=41),
-        compare("engine/query-warm-tcod", ours, update_tcod, peer_name="tcod-ecs", bar=1.0),
+        compare("engine/query-warm", our_query, esper_query, peer_name="esper, cache warm", bar=1.0, rounds=31),
+        compare("engine/query-warm-tcod", our_query, tcod_query, peer_name="tcod-ecs", bar=1.0, rounds=7),
     ]
 
 
-def query_churn() -> list[Result]:
-    """The same with 1 % of the entities detached and attached again between iterations."""
+def our_churn() -> Callable[[], None]:
+    """Our world, some changes and the loop."""
     world = _our_world(Position, Velocity)
     update = _update_ours(world)
-    ids = _esper_world()
     chance = random.Random(1)
 
-    def ours() -> None:
-        for entity in chance.sample(range(1, ENTITIES + 1), ENTITIES // 200):
+    def work() -> None:
+        for entity in chance.sample(range(1, ENTITIES + 1), CHANGES // 2):
             world.detach(entity, Velocity)
-        for entity in chance.sample(range(1, ENTITIES + 1), ENTITIES // 200):
+        for entity in chance.sample(range(1, ENTITIES + 1), CHANGES // 2):
             world.attach(entity, Velocity())
         update()
 
-    def theirs() -> None:
-        for entity in chance.sample(ids, ENTITIES // 200):
+    return work
+
+
+def esper_churn() -> Callable[[], None]:
+    """The same in esper."""
+    ids = [esper.create_entity(Position(), Velocity()) for _ in range(ENTITIES)]
+    chance = random.Random(1)
+
+    def work() -> None:
+        for entity in chance.sample(ids, CHANGES // 2):
             if esper.has_component(entity, Velocity):
                 esper.remove_component(entity, Velocity)
-        for entity in chance.sample(ids, ENTITIES // 200):
+        for entity in chance.sample(ids, CHANGES // 2):
             esper.add_component(entity, Velocity())
         _update_esper()
 
-    return [compare("engine/query-churn", ours, theirs, peer_name="esper", bar=10.0, rounds=11)]
+    return work
+
+
+def query_churn() -> list[Result]:
+    """The same with 1 % of the entities detached or attached between iterations."""
+    return [compare("engine/query-churn", our_churn, esper_churn, peer_name="esper", bar=10.0, rounds=11)]
 
 
 @dataclass
@@ -126,20 +149,29 @@ class Mind:
     slept: int = 0
 
 
-def trees() -> list[Result]:
-    """1,000 entities, each with a tree of 14 nodes of which 10 are visited."""
-    engine = _our_trees()
+def our_trees() -> Callable[[], None]:
+    """Our trees, and a tick of all."""
+    return _our_trees().step
+
+
+def their_trees() -> Callable[[], None]:
+    """The same in py_trees, one tree of objects for each."""
     roots = [_their_tree(Mind()) for _ in range(TREES)]
 
-    def theirs() -> None:
+    def tick() -> None:
         for root in roots:
             root.tick_once()
 
-    visited = sum(1 for node in roots[0].iterate() if node.status is not py_trees.common.Status.INVALID)
-    theirs()
-    assert len(list(roots[0].iterate())) == 14
-    assert visited in (0, 10)
-    return [compare("engine/trees", engine.step, theirs, peer_name="py_trees", bar=10.0, rounds=11)]
+    tick()
+    nodes = list(roots[0].iterate())
+    visited = [node for node in nodes if node.status is not py_trees.common.Status.INVALID]
+    assert (len(nodes), len(visited)) == (14, 10)
+    return tick
+
+
+def trees() -> list[Result]:
+    """1,000 entities, each with a tree of 14 nodes of which 10 are visited."""
+    return [compare("engine/trees", our_trees, their_trees, peer_name="py_trees", bar=10.0, rounds=11)]
 
 
 def _our_trees() -> Engine:

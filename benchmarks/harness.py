@@ -1,11 +1,16 @@
-"""How benchmarks measure: both sides by turns in one process, so that a busy machine slows both."""
+"""How benchmarks measure: both sides by turns in one run, so that a busy machine slows both."""
 
 import gc
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from multiprocessing.connection import Connection
+from typing import Any, TypeAlias
+
+Maker: TypeAlias = Callable[[], Callable[[], object]]
+WARM_UP_ROUNDS = 2
 
 
 @dataclass(frozen=True)
@@ -41,36 +46,46 @@ def seconds(work: Callable[[], object], times: int = 1) -> float:
 
 def compare(
     name: str,
-    ours: Callable[[], object],
-    peer: Callable[[], object],
+    make_ours: Maker,
+    make_peer: Maker,
     *,
     peer_name: str,
     bar: float,
     rounds: int = 15,
     unit: str = "ms",
     scale: float = 1e3,
-    warm_up: int = 2,
 ) -> Result:
-    """Time both by turns, three calls each, garbage collection and all; the figures are the medians of the rounds."""
-    for _ in range(warm_up):
-        ours()
-        peer()
+    """Time both by turns, each in a process of its own so that neither lives in the other's memory.
+
+    A maker sets one side up and gives what is to be timed. Each turn is three calls, garbage collection and all.
+    """
+    context = multiprocessing.get_context("spawn")
+    sides = []
+    for maker in (make_ours, make_peer):
+        here, there = context.Pipe()
+        process = context.Process(target=_serve, args=(maker, there), daemon=True)
+        process.start()
+        sides.append((process, here))
+    try:
+        figures: tuple[list[float], list[float]] = ([], [])
+        for turn in range(rounds + WARM_UP_ROUNDS):
+            for side in (0, 1) if turn % 2 else (1, 0):
+                sides[side][1].send(3)
+                taken = sides[side][1].recv() * scale
+                if turn >= WARM_UP_ROUNDS:
+                    figures[side].append(taken)
+    finally:
+        for process, here in sides:
+            here.send(0)
+            process.join(10)
+    return paired(name, *figures, unit=unit, peer_name=peer_name, bar=bar)
+
+
+def _serve(maker: Maker, pipe: Connection) -> None:
+    work = maker()
     gc.collect()
-    pairs = []
-    for turn in range(rounds):
-        if turn % 2:
-            mine, theirs = seconds(ours, 3), seconds(peer, 3)
-        else:
-            theirs, mine = seconds(peer, 3), seconds(ours, 3)
-        pairs.append((mine, theirs))
-    return paired(
-        name,
-        [mine * scale for mine, _ in pairs],
-        [theirs * scale for _, theirs in pairs],
-        unit=unit,
-        peer_name=peer_name,
-        bar=bar,
-    )
+    while times := pipe.recv():
+        pipe.send(seconds(work, times))
 
 
 def paired(name: str, ours: list[float], peer: list[float], *, unit: str, peer_name: str, bar: float) -> Result:
