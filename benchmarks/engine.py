@@ -95,7 +95,9 @@ def tcod_query() -> Callable[[], None]:
 def query_warm() -> list[Result]:
     """Iterate over two components of 100,000 entities and update both."""
     return [
-        compare("engine/query-warm", our_query, esper_query, peer_name="esper, cache warm", bar=1.0, rounds=31),
+        compare(
+            "engine/query-warm", our_query, esper_query, peer_name="esper, cache warm", bar=1.0, rounds=31, warm_up=12
+        ),
         compare("engine/query-warm-tcod", our_query, tcod_query, peer_name="tcod-ecs", bar=1.0, rounds=7),
     ]
 
@@ -134,7 +136,7 @@ def esper_churn() -> Callable[[], None]:
 
 def query_churn() -> list[Result]:
     """The same with 1 % of the entities detached or attached between iterations."""
-    return [compare("engine/query-churn", our_churn, esper_churn, peer_name="esper", bar=10.0, rounds=11)]
+    return [compare("engine/query-churn", our_churn, esper_churn, peer_name="esper", bar=10.0, rounds=7, warm_up=1)]
 
 
 @dataclass

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias, TypeVar, cast, overload
 from tickmind.tick.codec import ComponentTypes, Migration
 from tickmind.tick.errors import DeadEntityError, MissingComponentError
 from tickmind.tick.filters import AnyOf, Not, QueryTerm
-from tickmind.tick.query import Query, Row, Store
+from tickmind.tick.query import Query, Store
+from tickmind.tick.rows import Row
 from tickmind.tick.snapshot import read_world, write_world
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tickmind.tick import AnyOf, Not, World
-from tickmind.tick import query as query_module
+from tickmind.tick import rows as rows_module
 
 
 @dataclass(eq=False)
@@ -53,15 +53,16 @@ class Loop:
 
 
 class Queries(RuleBasedStateMachine):
-    @initialize(few=st.sampled_from([0, 1, 3, 16]))
-    def start(self, few):
-        self.few, query_module.FEW_CHANGES = query_module.FEW_CHANGES, few
+    @initialize(chunk=st.integers(1, 3), calm=st.sampled_from([1, 2, 4, 1000]))
+    def start(self, chunk, calm):
+        self.sizes = rows_module.CHUNK_ROWS, rows_module.CALM_LOOPS
+        rows_module.CHUNK_ROWS, rows_module.CALM_LOOPS = chunk, calm
         self.world = World()
         self.parts: dict[int, dict[type, object]] = {}
         self.loops: list[Loop] = []
 
     def teardown(self):
-        query_module.FEW_CHANGES = self.few
+        rows_module.CHUNK_ROWS, rows_module.CALM_LOOPS = self.sizes
 
     def changed(self):
         for loop in self.loops:

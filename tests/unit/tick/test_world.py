@@ -187,7 +187,7 @@ def test_a_loop_that_is_left_early_is_forgotten():
         break
     born = world.spawn(Position())
     query = next(iter(world._queries.values()))
-    assert not query._table.being_read()
+    assert not query._rows.being_read()
     assert ids(world.query(Position))[-1] == born
 
 
