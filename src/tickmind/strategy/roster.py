@@ -83,18 +83,21 @@ class Roster:
         agent = world.find(eid, LLMAgent)
         if agent is None:
             return None
+        self._end_cooldown(agent)
         if not world.has(eid, Blackboard):
             if eid not in self._without_board:
                 self._without_board.add(eid)
                 _log.warning("entity %d has an LLMAgent but no Blackboard; it is not asked until it has one", eid)
             return None
-        if agent.cooldown_until and agent.cooldown_until <= self.tick:
-            agent.cooldown_until = 0
-            agent.consecutive_errors = 0
         if self.due(eid, agent) > self.tick:
             self.put(eid, agent)
             return None
         return agent
+
+    def _end_cooldown(self, agent: LLMAgent) -> None:
+        """Give an agent all its tries again when its cooldown is over."""
+        if agent.consecutive_errors >= agent.max_retries and agent.cooldown_until <= self.tick:
+            agent.consecutive_errors = 0
 
     # What others ask for
 
@@ -172,9 +175,8 @@ class Roster:
                 continue
             if agent.trigger:
                 self._triggered.setdefault(eid, 0)
-            planned = self.schedule.turn(eid)
-            if planned is None or self.due(eid, agent) < planned.due_tick or planned.minus_priority != -agent.priority:
-                self.put(eid, agent)
+            self._end_cooldown(agent)
+            self.put(eid, agent)
 
     def _restored(self, world: "World") -> None:
         self._flights.let_go()

@@ -51,10 +51,6 @@ class Schedule:
         if len(self._waiting) > 2 * len(self._planned) + _FEW:
             self._clean_up_waiting()
 
-    def turn(self, entity_id: int) -> Turn | None:
-        """When an agent comes up."""
-        return self._planned.get(entity_id)
-
     def drop(self, entity_id: int) -> None:
         """Forget an agent."""
         self._planned.pop(entity_id, None)
