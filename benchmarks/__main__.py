@@ -27,7 +27,7 @@ def table_of(results: list[Result]) -> Table:
             f"{result.peer:,.3g} {result.unit}",
             f"{result.ratio:.2f}",
             f"{result.spread[0]:.2f}-{result.spread[1]:.2f}",
-            f"{result.bar:g}",
+            f"{result.bar:.3g}",
             "[green]yes" if result.holds else "[red]no",
         )
     return table
