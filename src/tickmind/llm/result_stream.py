@@ -1,6 +1,7 @@
 """What every stream that a caller sees has in common: items as they come, and one result for whoever awaits it."""
 
 import asyncio
+from abc import abstractmethod
 from collections import deque
 from collections.abc import AsyncIterator, Generator
 from typing import Generic, TypeVar
@@ -76,8 +77,9 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
             if self._waiters:
                 self._wake()
 
+    @abstractmethod
     async def _advance(self) -> None:
-        raise NotImplementedError
+        """Read the next of it."""
 
     def _settle(self, outcome: Outcome) -> None:
         self._outcome = outcome
