@@ -6,6 +6,7 @@ trigger, or because somebody asks for it), and a first question may be spread ov
 
 import logging
 from collections import OrderedDict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tickmind.ai import Blackboard
@@ -81,7 +82,7 @@ class Roster:
     def comes_up(self, world: "World", eid: int) -> LLMAgent | None:
         """The agent whose turn it is, or None if it is not to be asked now after all."""
         agent = world.find(eid, LLMAgent)
-        if agent is None:
+        if agent is None or self._flights.of_entity(eid) is not None:
             return None
         self._end_cooldown(agent)
         if not world.has(eid, Blackboard):
@@ -167,16 +168,17 @@ class Roster:
     def look_around(self, world: "World") -> None:
         """Notice what somebody changed by hand, some agents each tick."""
         known = self._known
-        for _ in range(min(SWEPT_PER_TICK, len(known))):
-            eid = next(iter(known))
+        for eid in tuple(islice(known, SWEPT_PER_TICK)):
             known.move_to_end(eid)
             agent = world.find(eid, LLMAgent)
             if agent is None or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
                 continue
             if agent.trigger:
                 self._triggered.setdefault(eid, 0)
-            self._end_cooldown(agent)
-            self.put(eid, agent)
+            if agent.consecutive_errors:
+                self._end_cooldown(agent)
+            if not self.schedule.is_planned(eid, self.due(eid, agent), agent.priority):
+                self.put(eid, agent)
 
     def _restored(self, world: "World") -> None:
         self._flights.let_go()

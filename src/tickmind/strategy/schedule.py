@@ -51,6 +51,11 @@ class Schedule:
         if len(self._waiting) > 2 * len(self._planned) + _FEW:
             self._clean_up_waiting()
 
+    def is_planned(self, entity_id: int, due_tick: int, priority: int) -> bool:
+        """Whether an agent comes up in just that tick."""
+        turn = self._planned.get(entity_id)
+        return turn is not None and turn[1] == due_tick and turn[0] == -priority
+
     def drop(self, entity_id: int) -> None:
         """Forget an agent."""
         self._planned.pop(entity_id, None)

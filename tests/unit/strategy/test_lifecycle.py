@@ -209,6 +209,20 @@ def test_an_agent_that_is_changed_by_hand_is_noticed(stage):
     assert [tick for _, tick in s.queries] == [3]
 
 
+@pytest.mark.parametrize("pending", [False, True])
+def test_a_pending_flag_set_by_hand_asks_nobody_twice_and_nobody_never(stage, hanging, pending):
+    s = stage(hanging)
+    eid = s.spawn(query_interval=2)
+    s.agent(eid).pending = pending
+    s.tick(2)
+    hanging.wait_for_calls()
+    s.agent(eid).pending = False
+    s.manager.ask_soon(eid)
+    s.tick(5)
+    assert s.queries == [(eid, 2)]
+    assert s.system.statistics().in_flight == 1
+
+
 def test_directives_land_under_their_namespace_and_nothing_else_does(stage):
     s = stage(MockClient(lambda *_: 'Sure: {"goal": "hunt", "stance": "AGGRESSIVE", "hp": 9000}'))
     fields = {
