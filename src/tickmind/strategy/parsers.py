@@ -1,6 +1,7 @@
 """From a reply to the Blackboard. A parser works on a copy; only if it succeeds, what it changed is taken over."""
 
 import copy
+import importlib
 import json
 import math
 import re
@@ -85,6 +86,7 @@ def make_directive_parser(
     schema: Any, *, namespace: str = "strategy", handlers: Mapping[str, Callable[[Any, Blackboard], None]] | None = None
 ) -> "DirectiveParser":
     """A parser for replies of a declared form: see `DirectiveParser`."""
+    importlib.import_module("yaml")  # an untidy reply needs it, and the tick in which one comes must not wait for it
     return DirectiveParser(ReplySchema.of(schema), namespace, dict(handlers or {}))
 
 

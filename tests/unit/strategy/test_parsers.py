@@ -1,6 +1,8 @@
 """From a reply to the Blackboard: only what is declared, all of it or nothing."""
 
 import json
+import subprocess
+import sys
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -279,6 +281,29 @@ def test_a_directive_parser_reads_tolerantly_and_writes_under_its_namespace(stag
     s.data(eid)["strategy"] = {"stance": "calm"}
     s.step(2)
     assert s.data(eid) == {"strategy": {"stance": "calm", "goal": "hunt", "target": 7}}
+
+
+LOADS_NOTHING = """
+import sys
+from tickmind.ai import Blackboard
+from tickmind.strategy import LLMManager, make_directive_parser
+from tickmind.strategy.parsers import Declared, declare, default_json_parser, parse_into
+schema = {"type": "object", "properties": {"goal": {"type": "string"}}}
+parser, declared = make_directive_parser(schema), declare(["goal"], schema)
+before = set(sys.modules)
+for reply in ('{"goal": "x"}', "goal: x", "no", "{goal: 'x',}"):
+    for one, by in ((parser, Declared()), (default_json_parser, declared)):
+        try:
+            parse_into(reply, Blackboard(), one, by)
+        except ValueError:
+            pass
+print(sorted(name for name in set(sys.modules) - before if name.split(".")[0] not in ("encodings", "tickmind")))
+"""
+
+
+def test_no_tick_has_to_wait_while_a_parser_loads_what_it_needs():
+    done = subprocess.run([sys.executable, "-c", LOADS_NOTHING], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
 
 
 def test_a_handler_gets_its_field_instead_and_may_refuse_it(stage):
