@@ -25,7 +25,7 @@ def table_of(results: list[Result]) -> Table:
             f"{result.ours:,.3g} {result.unit}",
             result.peer_name,
             f"{result.peer:,.3g} {result.unit}",
-            f"{result.ratio:.2f}",
+            f"{result.ratio:.3f}",
             f"{result.spread[0]:.2f}-{result.spread[1]:.2f}",
             f"{result.bar:.3g}",
             "[green]yes" if result.holds else "[red]no",

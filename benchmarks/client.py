@@ -230,7 +230,7 @@ def imports() -> list[Result]:
 
 
 def stall() -> list[Result]:
-    """The loop's longest stall under 1,000 concurrent streams; the best of three runs, on a machine that does more."""
+    """The loop's longest stall under 1,000 concurrent streams, in three runs."""
     with _server() as url:
         times = [_stall_in_own_process(url) for _ in range(3)]
     limit = [STALL_BAR_MS] * len(times)

@@ -28,8 +28,8 @@ class Result:
 
     @property
     def holds(self) -> bool:
-        """Whether the bar is reached, to the two digits that are shown."""
-        return round(self.ratio, 2) >= round(self.bar, 2)
+        """Whether the bar is reached."""
+        return self.ratio >= self.bar
 
     def as_json(self) -> dict[str, Any]:
         """The line as plain data."""
