@@ -29,6 +29,7 @@ class Target:
     key: ApiKey
     model: str  # the name that this provider knows
     custom: bool = False
+    addresses: tuple[str, ...] = ()  # checked and pinned, for what a caller named; empty: look the name up
 
 
 @dataclass(frozen=True, slots=True)
