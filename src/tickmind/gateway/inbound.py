@@ -5,6 +5,7 @@ framework because a framework costs more per request than everything else that t
 """
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -17,6 +18,7 @@ from tickmind.gateway.config import WireConfig
 MAX_URL_BYTES = 2048
 MAX_PIPELINED = 8  # requests that may wait behind the one being answered, before reading stops
 MAX_HEADERS = 100
+_NEVER = math.inf
 
 _REASONS = {
     200: b"OK", 204: b"No Content", 400: b"Bad Request", 401: b"Unauthorized", 402: b"Payment Required",
@@ -167,7 +169,7 @@ class InboundConnection(asyncio.Protocol):
         self._paused = False
         self.peer = ""
         self.idle_since_s = clock.monotonic()
-        self.busy_since_s = 0.0  # since when a request is being read; 0: none is
+        self.busy_since_s = _NEVER  # since when a request is being read
 
     # called by the loop
 
@@ -181,7 +183,7 @@ class InboundConnection(asyncio.Protocol):
         """Parse what came; anything malformed is answered with 400 and the connection is closed."""
         if self._transport is None:
             return
-        if not self.busy_since_s:
+        if self.busy_since_s == _NEVER:
             self.busy_since_s = self._clock.monotonic()
         try:
             self._parser.feed_data(data)
@@ -266,7 +268,7 @@ class InboundConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """The request is whole: serve it, or keep it until the one before is answered."""
-        self.busy_since_s = 0.0
+        self.busy_since_s = _NEVER
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
         parser = self._parser
         request = Request(
@@ -305,10 +307,11 @@ class InboundConnection(asyncio.Protocol):
             self._transport.close()
             return
         if self._queue:
+            request = self._queue.popleft()
             if self._paused and len(self._queue) < MAX_PIPELINED:
                 self._paused = False
                 self._transport.resume_reading()
-            self._serve(self._queue.popleft())
+            self._serve(request)
 
     def abort(self) -> None:
         """Drop the connection at once."""
@@ -322,7 +325,7 @@ class InboundConnection(asyncio.Protocol):
 
     def check(self, now_s: float) -> None:
         """Close it if it sends too slowly or says nothing for too long; the server asks every second."""
-        if self.busy_since_s and now_s - self.busy_since_s > self._wire.header_timeout_s:
+        if now_s - self.busy_since_s > self._wire.header_timeout_s:
             self._fail(408, b"the request did not arrive in time")
         elif self._responder is None and now_s - self.idle_since_s > self._wire.idle_timeout_s:
             self.close()

@@ -2,14 +2,13 @@
 
 import asyncio
 import ssl
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from tickmind.gateway.config import Surface, WireConfig
 from tickmind.gateway.job import Target
 from tickmind.gateway.upstream import Endpoint, Listener, Ticket, UpstreamPool
 
-MAX_POOLS = 1024  # those of callers' own endpoints come and go; the longest unused is closed
+MAX_POOLS = 1024  # those of callers' own endpoints come and go; the oldest is closed
 _PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses"}
 
 
@@ -25,7 +24,7 @@ class Upstreams:
     def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
         self._wire = wire
         self._loop = loop
-        self._ways: OrderedDict[tuple[str, str, str, tuple[str, ...]], _Way] = OrderedDict()
+        self._ways: dict[tuple[str, str, str, tuple[str, ...]], _Way] = {}  # the oldest first
         self._context: ssl.SSLContext | None = None
 
     def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Ticket:
@@ -55,8 +54,9 @@ class Upstreams:
         way = _Way(pool, {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()})
         self._ways[name] = way
         if len(self._ways) > MAX_POOLS:
-            _, old = self._ways.popitem(last=False)
-            old.pool.close_idle()
+            oldest = next((other for other in self._ways if other[3]), None)  # of a caller: its addresses are pinned
+            if oldest is not None:
+                self._ways.pop(oldest).pool.close_idle()
         return way
 
     def _tls_context(self) -> ssl.SSLContext:
