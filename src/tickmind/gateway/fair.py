@@ -4,9 +4,10 @@ This is start-time fair queueing with credit. Each account has a tag, which move
 request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
 a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
 that was served within `window_s`. So who used less than its share within the window goes first, and nobody saves up
-for longer. Who is new starts at the virtual time, so new names gain nothing.
+for longer. Who is new starts at the virtual time, without credit.
 
-Owners share a key, and the sessions of an owner share what the owner gets, by the same rule.
+Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
+owner get no more than one would.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -147,9 +148,9 @@ class Ledger(Share):
         owner.tag += change
         account.tag += change
         if change < 0:  # a higher tag is noticed when its turn comes; a lower one would be noticed too late
-            for place in owner.places:
+            for place in list(owner.places):
                 place.turns.move_up(place)
-            for inner in account.places:
+            for inner in list(account.places):
                 inner.turns.move_up(inner)
 
     def _sweep(self, now: float) -> None:
@@ -220,11 +221,11 @@ class Turns:
         """The account's place, made if it has none."""
         place = self._places.get(account)
         if place is None:
+            if len(self._heap) >= self._sweep_at:
+                self._sweep()
             place = Place(account, self, Turns(account) if isinstance(account, OwnerAccount) else None)
             self._places[account] = place
             account.places.append(place)
-            if len(self._heap) >= self._sweep_at:
-                self._sweep()
             heappush(self._heap, place.entry)
         return place
 
@@ -232,8 +233,9 @@ class Turns:
         """Its account's tag became smaller."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
-        place.entry = self.entry(place)
-        heappush(self._heap, place.entry)
+        if place.account in self._places:
+            place.entry = self.entry(place)
+            heappush(self._heap, place.entry)
 
     def first(self) -> "Backlog | None":
         """The jobs whose turn it is, or None if nobody waits."""
