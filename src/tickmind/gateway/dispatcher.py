@@ -113,7 +113,7 @@ class Dispatcher:
         self._let_go(job, lane, outcome.result, outcome.status, now)
         over = True
         if outcome.result is Result.OK:
-            lane.succeeded()
+            lane.succeeded(now)
             self._settle(job, lane, outcome)
             job.state = State.DONE
         else:
@@ -130,7 +130,7 @@ class Dispatcher:
             lane = job.lane
             assert lane is not None, "a job that was sent has a lane"
             self._let_go(job, lane, Result.CANCELLED, 0, now)
-            lane.undecided(now)
+            lane.undecided(now, job.sent_s)
             job.state = State.DONE
             self._go_on(lane.key, now)
         job.state = State.DONE
@@ -304,7 +304,7 @@ class Dispatcher:
             _log.exception("a request could not be sent", provider=target.provider.name)
             if job.state is State.SENT and job.lane is lane:
                 self._let_go(job, lane, Result.BROKEN, 0, now)
-                lane.undecided(now)
+                lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
 
     def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
@@ -339,20 +339,20 @@ class Dispatcher:
             case Result.RATE_LIMITED:
                 over = self._after_limit(job, lane, outcome, now)
             case Result.FAILED | Result.BROKEN:
-                if lane.broke(now):
+                if lane.broke(now, job.sent_s):
                     self._tell(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.ACCOUNT:
-                lane.account_refused(now, outcome.message)
+                lane.account_refused(now, job.sent_s, outcome.message)
                 self._tell(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.REJECTED:
-                lane.succeeded()
+                lane.succeeded(now)
                 lane.settle(job.sent_s, job.tokens, 0)
             case Result.DEADLINE if now - job.sent_s >= HUNG_S:
-                lane.broke(now)
+                lane.broke(now, job.sent_s)
             case _:
-                lane.undecided(now)
+                lane.undecided(now, job.sent_s)
         if over:
             job.state = State.DONE
         for queue in lane.queues:
