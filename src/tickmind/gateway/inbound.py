@@ -84,11 +84,12 @@ Handler = Callable[[Request, "Responder"], None]
 class Responder:
     """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
 
-    __slots__ = ("_connection", "_keep_alive", "pending")
+    __slots__ = ("_connection", "_head_only", "_keep_alive", "pending")
 
     def __init__(self, connection: "InboundConnection", *, keep_alive: bool) -> None:
         self._connection: InboundConnection | None = connection
         self._keep_alive = keep_alive
+        self._head_only = False
         self.pending: Pending | None = None
 
     @property
@@ -104,8 +105,17 @@ class Responder:
         self._connection = self.pending = None
         close = b"" if self._keep_alive else b"connection: close\r\n"
         line = _STATUS_LINES.get(status) or status_line(status)
+        if self._head_only or status == 204:
+            length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
+            connection.write(b"%b%b%b%b\r\n" % (line, headers, close, length))
+            connection.answered(keep_alive=self._keep_alive)
+            return
         connection.write(b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, close, len(body), body))
         connection.answered(keep_alive=self._keep_alive)
+
+    def reply_head_only(self) -> None:
+        """Leave the body out of the whole reply that follows, as HEAD wants it."""
+        self._head_only = True
 
     def begin(self, status: int, headers: bytes) -> None:
         """Send the head of a reply whose length is not known."""

@@ -1,7 +1,6 @@
 """Takes a provider's echo of our key out of what it says, also where a stream cuts it in two."""
 
 MASKED = b"***"
-_MARK_BYTES = 4  # how much of a key must stand at the end of a piece for it to be held back
 
 
 def masked(data: bytes, key: bytes) -> bytes:
@@ -28,10 +27,14 @@ class StreamMask:
             self._held = b""
         if key in data:
             data = data.replace(key, MASKED)
-        at = data.rfind(key[:_MARK_BYTES], max(0, len(data) - len(key)))
-        if at >= 0 and key.startswith(data[at:]):
-            self._held = data[at:]
-            return data[:at]
+        if not data or data[-1] not in key:  # a whole event ends with an empty line
+            return data
+        at = data.find(key[:1], max(0, len(data) - len(key) + 1))
+        while at >= 0:
+            if key.startswith(data[at:]):
+                self._held = data[at:]
+                return data[:at]
+            at = data.find(key[:1], at + 1)
         return data
 
     def end(self) -> bytes:
