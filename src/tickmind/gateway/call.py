@@ -4,14 +4,16 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
+from tickmind.gateway.budgets import FREE
 from tickmind.gateway.inbound import Responder
-from tickmind.gateway.job import Job, Outcome, Result, Target
+from tickmind.gateway.job import Handle, Job, Outcome, Result, Target
 from tickmind.gateway.masking import StreamMask, masked
 from tickmind.gateway.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.reply_headers import attempts_json, reply_headers, stream_headers
 from tickmind.gateway.upstream import Ticket
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.inflating import Inflater
@@ -60,14 +62,17 @@ class Call:
         "_status",
         "_tail",
         "_ticket",
+        "admitted",
         "begun",
         "body",
         "document",
+        "extra_headers",
         "form",
         "gateway",
+        "held",
+        "hold_of_budget",
         "job",
         "model",
-        "on_reply",
         "responder",
         "streamed",
     )
@@ -91,7 +96,10 @@ class Call:
         self.model = model
         self.streamed = streamed
         self.job: Job | None = None
-        self.on_reply: Callable[[int, bytes, bytes], None] | None = None  # who else gets a whole reply
+        self.extra_headers = b""  # for the caller
+        self.hold_of_budget = FREE
+        self.admitted = False  # and not let out yet
+        self.held: Handle | None = None  # until its agent's time
         self.begun = False
         self._ticket: Ticket | None = None
         self._slot = 0
@@ -138,7 +146,7 @@ class Call:
             assert job.target is not None, "a job that was sent has a target"
             self._mask = StreamMask(job.target.key.secret.reveal().encode())
             self.begun = True
-            self.responder.begin(200, self.gateway.reply_headers(job, b"text/event-stream", streamed=True))
+            self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
 
     def data(self, pieces: list[bytes]) -> None:
         """Pass on, or collect, as much as there is room for."""
@@ -245,7 +253,11 @@ class Call:
     def _end(self, outcome: Outcome) -> bool:
         job = self.job
         assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
         over = self.gateway.dispatcher.ended(job, outcome)
+        attempts = job.attempts
+        self.gateway.attempted(target, attempts[-1], fallback=len(attempts) > 1)
         if over:
             self.gateway.settled(self, outcome)
         return over
@@ -253,10 +265,16 @@ class Call:
     def _answer(self, status: int, body: bytes) -> None:
         job = self.job
         assert job is not None, "a call is sent with its job"
-        headers = self.gateway.reply_headers(job, b"application/json")
-        if self.on_reply is not None:
-            self.on_reply(status, headers, body)
-        self.responder.reply(status, headers, body)
+        cooldown = self._cooldown(job)
+        attempts = attempts_json(job.attempts)
+        waited_ms = int(1000 * (job.sent_s - job.arrived_s))
+        headers = reply_headers(job, attempts, cooldown, waited_ms)
+        if status == 200:
+            body = self.form.dress(body, cooldown, attempts, waited_ms)
+        self.responder.reply(status, headers + self.extra_headers, body)
+
+    def _cooldown(self, job: Job) -> bytes:
+        return self.gateway.cooldowns.of(job.session, job.plan).as_json()
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
