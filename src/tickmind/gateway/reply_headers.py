@@ -1,7 +1,9 @@
-"""What every reply says beside its body: who answered, after which attempts and how long a wait, and when to come back."""
+"""What every reply says beside its body: who answered, after which attempts and wait, and when to come back."""
 
+import json
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tickmind.gateway.job import Attempt, Job
 from tickmind.gateway.refusal import Refusal
@@ -14,18 +16,21 @@ _STREAM = (
     b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-tickmind-provider: %b\r\n"
     b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
 )
-_ATTEMPT = '{"provider":"%s","model":"%s","result":"%s","status":%d,"waitedMs":%d,"tookMs":%d}'
+_ATTEMPT = '{"provider":%s,"model":%s,"result":"%s","status":%d,"waitedMs":%d,"tookMs":%d}'
+_quoted = lru_cache(1024)(json.dumps)  # all ASCII, so that any name can stand in a header
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
-    """The attempts as a list; names were checked to need no escaping when the configuration was read."""
-    return f"[{','.join(_attempt(one) for one in attempts)}]".encode("ascii", "backslashreplace")
+    """The attempts as a list."""
+    if len(attempts) == 1:
+        return f"[{_attempt(attempts[0])}]".encode()
+    return f"[{','.join(map(_attempt, attempts))}]".encode()
 
 
 def _attempt(one: Attempt) -> str:
     return _ATTEMPT % (
-        one.provider,
-        one.model,
+        _quoted(one.provider),
+        _quoted(one.model),
         one.result.value,
         one.status,
         one.waited_s * 1000,

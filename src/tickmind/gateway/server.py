@@ -88,8 +88,8 @@ class GatewayServer:
         if self._gateway is not None:
             self._gateway.refuse_new()
             until_s = loop.time() + drain_s
-            while loop.time() < until_s and any(connection.serving for connection in self._connections):
-                await asyncio.sleep(0.02)
+            while loop.time() < until_s and any(connection.serving for connection in self._connections):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # each of many connections may be the last
         for connection in list(self._connections):
             connection.abort()
         if self._gateway is not None:
