@@ -1,7 +1,8 @@
 """All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from tickmind.base import Clock, SystemClock
 from tickmind.gateway.admission import Wishes, read_wishes
@@ -13,14 +14,17 @@ from tickmind.gateway.cooldown import Cooldowns
 from tickmind.gateway.deadlines import Deadlines
 from tickmind.gateway.defer import Defers
 from tickmind.gateway.dispatcher import Dispatcher
-from tickmind.gateway.inbound import Request
+from tickmind.gateway.inbound import Request, Responder
 from tickmind.gateway.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.reply_headers import refusal_headers
 from tickmind.gateway.router import Router
 from tickmind.gateway.sessions import Session, Sessions
+from tickmind.gateway.surface.calls import CallEndpoints
+from tickmind.gateway.surface.routes import Routes
 from tickmind.gateway.tally import Tally
 from tickmind.gateway.upstreams import Upstreams
+from tickmind.llm.safety import is_loopback
 
 
 class Gateway:
@@ -41,6 +45,24 @@ class Gateway:
         self.deadlines = Deadlines(self.clock.monotonic, self.call_at)
         self._loop = loop
         self._closing = False
+        self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
+        self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
+        CallEndpoints(self).add_to(self._routes)
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Serve a request of any kind."""
+        self._routes.handle(request, responder)
+
+    def listening(self, port: int) -> None:
+        """Note by which names callers may call a gateway on this machine, so that no other site's name leads here."""
+        if is_loopback(self.config.host):
+            self._routes.answer_to({"127.0.0.1", "localhost", "[::1]", self.config.host}, port)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that must wait, until the gateway stops."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def call_at(self, when_s: float, work: Callable[[], None]) -> Handle:
         """A timer of the loop, by the gateway's clock."""
@@ -196,6 +218,8 @@ class Gateway:
     async def stop(self) -> None:
         """Drop everything."""
         self._closing = True
+        for task in list(self._tasks):
+            task.cancel()
         self.dispatcher.shutdown()
         self.deadlines.close()
         self.upstreams.close()

@@ -6,11 +6,12 @@ connection goes only to the addresses that were checked for its origin.
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
+from tickmind.gateway.origins import Pin
 from tickmind.llm.http1 import HttpFormatError, ResponseParser
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s
@@ -20,21 +21,26 @@ STALE_S = 1.0  # a kept connection that the server had given up shows it at once
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to connect: the name for `Host` and TLS, and the addresses to dial (empty: look the name up)."""
+    """Where to connect: the name for `Host` and TLS, and where a caller named it, the only addresses to dial."""
 
     host: str
     port: int
     tls: bool
     path: str  # in front of every request's path, without a slash at its end
-    addresses: tuple[str, ...] = ()
+    pin: Pin | None = None
 
     @classmethod
-    def of(cls, base_url: str, addresses: Sequence[str] = ()) -> "Endpoint":
+    def of(cls, base_url: str, pin: Pin | None = None) -> "Endpoint":
         """The endpoint of a checked base URL."""
         parts = urlsplit(base_url)
         tls = parts.scheme == "https"
         port = parts.port or (443 if tls else 80)
-        return cls(parts.hostname or "", port, tls, parts.path.rstrip("/"), tuple(addresses))
+        return cls(parts.hostname or "", port, tls, parts.path.rstrip("/"), pin)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """What to dial, one after the other; none if the pinned name leads nowhere any more."""
+        return (self.host,) if self.pin is None else self.pin.addresses
 
     @property
     def authority(self) -> str:
@@ -329,8 +335,8 @@ class UpstreamPool:
         endpoint = self.endpoint
         context = self._tls_context() if endpoint.tls else None
         connection: UpstreamConnection | None = None
-        problem = ""
-        for address in endpoint.addresses or (endpoint.host,):
+        problem = "its name leads nowhere now"
+        for address in endpoint.addresses:
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
                     _, connection = await self.loop.create_connection(

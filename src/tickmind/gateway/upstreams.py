@@ -24,12 +24,12 @@ class Upstreams:
     def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
         self._wire = wire
         self._loop = loop
-        self._ways: dict[tuple[str, str, str, tuple[str, ...]], _Way] = {}  # the oldest first
+        self._ways: dict[tuple[str, str, str, bool], _Way] = {}  # the oldest first
         self._context: ssl.SSLContext | None = None
 
     def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Ticket:
         """Send a body to a target's endpoint."""
-        name = (target.provider.name, target.key.id, target.provider.base_url, target.addresses)
+        name = (target.provider.name, target.key.id, target.provider.base_url, target.pin is not None)
         way = self._ways.get(name) or self._open(name, target)
         return way.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (way.heads[surface], len(body), body), listener)
 
@@ -43,8 +43,8 @@ class Upstreams:
             way.pool.close()
         self._ways.clear()
 
-    def _open(self, name: tuple[str, str, str, tuple[str, ...]], target: Target) -> _Way:
-        endpoint = Endpoint.of(target.provider.base_url, target.addresses)
+    def _open(self, name: tuple[str, str, str, bool], target: Target) -> _Way:
+        endpoint = Endpoint.of(target.provider.base_url, target.pin)
         pool = UpstreamPool(
             endpoint,
             loop=self._loop,
@@ -54,7 +54,7 @@ class Upstreams:
         way = _Way(pool, {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()})
         self._ways[name] = way
         if len(self._ways) > MAX_POOLS:
-            oldest = next((other for other in self._ways if other[3]), None)  # of a caller: its addresses are pinned
+            oldest = next((other for other in self._ways if other[3]), None)  # a caller's own
             if oldest is not None:
                 self._ways.pop(oldest).pool.close_idle()
         return way
@@ -76,4 +76,6 @@ def _head(endpoint: Endpoint, target: Target, path: str) -> bytes:
     if target.key.secret:
         lines.append(f"Authorization: Bearer {target.key.secret.reveal()}")
     lines += [f"{name}: {value}" for name, value in target.provider.headers.items()]
+    if not target.custom:
+        lines += [f"{name}: {value.reveal()}" for name, value in target.provider.secret_headers.items()]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n"

@@ -53,7 +53,7 @@ class CallEndpoints:
         try:
             wishes = gateway.wishes(request)
             document, model, streamed, tokens = read(request.body)
-            plan = gateway.router.plan(model or gateway.config.default_model, surface)
+            plan = gateway.router.plan(model, surface)
         except RefusedError as exc:
             gateway.tally.refused(exc.refusal.code)
             reply_refusal(responder, exc.refusal, cors(request))
@@ -70,7 +70,7 @@ class CallEndpoints:
             asked = read_generate(request.body)
             _prefer(wishes, asked)
             if asked.custom is None:
-                plan = gateway.router.plan(asked.model or gateway.config.default_model, "chat")
+                plan = gateway.router.plan(asked.model, "chat")
         except RefusedError as exc:
             gateway.tally.refused(exc.refusal.code)
             self._refuse(request, responder, exc)
@@ -111,8 +111,8 @@ class CallEndpoints:
             reply_refusal(responder, exc.refusal, cors(request))
             return
         models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": owner}
-            for name, owner in self._gateway.router.models()
+            {"id": entry.id, "object": "model", "created": 0, "owned_by": entry.provider}
+            for entry in self._gateway.router.models()
         ]
         responder.reply(200, JSON + cors(request), orjson.dumps({"object": "list", "data": models}))
 

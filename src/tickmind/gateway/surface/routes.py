@@ -1,6 +1,6 @@
 """Which request goes where, and whom a browser may speak for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from tickmind.gateway.inbound import Request, Responder
@@ -23,8 +23,8 @@ Endpoint = Callable[[Request, Responder], None]
 class Routes:
     """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked."""
 
-    def __init__(self, *, hosts: frozenset[bytes], origins: tuple[str, ...], loopback: bool) -> None:
-        self._hosts = hosts  # names by which we may be called; empty: any
+    def __init__(self, *, origins: tuple[str, ...], loopback: bool) -> None:
+        self._hosts: frozenset[bytes] = frozenset()  # names by which we may be called; empty: any
         self._origins = frozenset(origin.encode() for origin in origins)
         self._loopback = loopback
         self._table: dict[bytes, dict[bytes, Endpoint]] = {}  # path -> method -> endpoint
@@ -33,6 +33,10 @@ class Routes:
         """Serve a path."""
         self._table.setdefault(path.encode(), {})[method.encode()] = endpoint
 
+    def answer_to(self, names: Iterable[str], port: int) -> None:
+        """Serve only requests that call us by one of these names."""
+        self._hosts = frozenset(f"{name}:{port}".lower().encode() for name in names)
+
     def handle(self, request: Request, responder: Responder) -> None:
         """Serve a request, or say why not."""
         headers = request.headers
@@ -40,7 +44,7 @@ class Routes:
             host = headers.get(b"host", b"").decode("latin-1")
             reply_refusal(
                 responder,
-                Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}; list the name under allowed_hosts"),
+                Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"),
             )
             return
         origin = headers.get(b"origin")
