@@ -39,6 +39,7 @@ class ApiKey:
     id: str
     secret: Secret = field(repr=False)
     limits: Limits | None = None  # of this key alone, beside the provider's
+    source: str = ""  # where it comes from, for people: a variable's or a file's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,14 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     adaptive_concurrency: bool = False
     fall_back_on_errors: bool = False  # 5xx and broken connections move on to the next provider, too
+    secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # sent too, but only with our keys
+    fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models whose route says nothing else
+    missing_keys: tuple[str, ...] = ()  # variables that are named for a key, and not set
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where a model goes: `targets` are (provider, model) in the order of preference; no model: the caller's name."""
+    """Where a model goes: `targets` are (provider, model), best first, the whole chain; no model: the caller's name."""
 
     targets: tuple[tuple[str, str | None], ...]
 
@@ -76,7 +80,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who may use the gateway. `key_hash` is a salted scrypt hash of the key; the key itself is nowhere."""
+    """Somebody who may use the gateway. `key_hash` is the hash of a random key (see `caller_keys`), itself nowhere."""
 
     name: str
     key_hash: str
@@ -166,7 +170,9 @@ class GatewayConfig:
     host: str = "127.0.0.1"
     port: int = 8766
     callers: tuple[Caller, ...] = ()
+    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside those of this machine
     allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name
+    private_base_urls: tuple[str, ...] = ()  # the same, for origins inside the operator's own network
     queue: QueueConfig = QueueConfig()
     sharing: SharingConfig = SharingConfig()
     circuit: CircuitConfig = CircuitConfig()
@@ -174,3 +180,4 @@ class GatewayConfig:
     wire: WireConfig = WireConfig()
     cache: CacheConfig = CacheConfig()
     redis_url: Secret = field(default_factory=lambda: Secret(""), repr=False)
+    key_id_secret: Secret = field(default_factory=lambda: Secret(""), repr=False)  # empty: new for each router

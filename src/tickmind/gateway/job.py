@@ -10,6 +10,7 @@ from tickmind.gateway.refusal import Refusal
 
 if TYPE_CHECKING:
     from tickmind.gateway.lane import Lane
+    from tickmind.gateway.origins import Pin
     from tickmind.gateway.sessions import Session
 
 
@@ -29,6 +30,7 @@ class Target:
     key: ApiKey
     model: str  # the name that this provider knows
     custom: bool = False
+    pin: "Pin | None" = None  # the only addresses to connect to; only where the caller named the endpoint
 
 
 @dataclass(frozen=True, slots=True)
