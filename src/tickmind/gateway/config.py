@@ -156,6 +156,7 @@ class CacheConfig:
     keep_s: float = 0.0  # 0: replies are not kept
     max_entries: int = 10_000
     max_bytes: int = 64 * 1024 * 1024
+    across_callers: bool = False  # callers with different keys share, too
 
 
 @dataclass(frozen=True, slots=True)

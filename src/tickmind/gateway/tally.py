@@ -14,6 +14,7 @@ from tickmind.llm.prices import PRICES, Price, find_price
 MAX_TARGETS = Limit("providers and models told apart in statistics", 256)
 MAX_SESSIONS = Limit("sessions told apart in statistics", 1024)
 OTHER = "(other)"  # whatever comes beyond that
+_OK = Result.OK
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,15 @@ class _Sums:
 
 
 class _TargetRow(_Sums):
-    __slots__ = ("latencies", "model", "price", "provider", "results", "waits")
+    __slots__ = ("latencies", "model", "price", "provider", "results", "served", "waits")
 
     def __init__(self, provider: str, model: str, price: Price | None) -> None:
         super().__init__()
         self.provider = provider
         self.model = model
         self.price = price
-        self.results: dict[Result, int] = dict.fromkeys(Result, 0)
+        self.served = 0
+        self.results: dict[Result, int] = {}  # the others; looking up by an enum's member is slow
         self.waits = Histogram()
         self.latencies = Histogram()
 
@@ -172,7 +174,10 @@ class Tally:
             self._fallbacks += 1
         row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
         row.requests += 1
-        row.results[result] += 1
+        if result is _OK:
+            row.served += 1
+        else:
+            row.results[result] = row.results.get(result, 0) + 1
         row.waits.add(waited_s)
         row.latencies.add(took_s)
 
@@ -239,7 +244,7 @@ class Tally:
                     row.provider,
                     row.model,
                     row.snapshot(),
-                    {result: number for result, number in row.results.items() if number},
+                    {_OK: row.served, **row.results} if row.served else dict(row.results),
                     row.waits.snapshot(),
                     row.latencies.snapshot(),
                 )
