@@ -167,9 +167,13 @@ def compile_pattern(pattern: str) -> Callable[[str], object]:
 
 
 def _first_model(config: GatewayConfig) -> str:
-    """The default model of the first provider that has a key."""
-    able = (f"{one.name}/{one.default_model}" for one in config.providers.values() if one.keys and one.default_model)
-    return next(able, "")
+    """The default model of the first provider that has a key, by its bare name if that leads there."""
+    for provider in config.providers.values():
+        model = provider.default_model
+        if provider.keys and model:
+            leads_there = model in config.exact and config.exact[model].targets[0][0] == provider.name
+            return model if leads_there else f"{provider.name}/{model}"
+    return ""
 
 
 def _check_model(model: str) -> None:
