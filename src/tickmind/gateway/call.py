@@ -103,13 +103,20 @@ class Call:
         self.begun = False
         self._ticket: Ticket | None = None
         self._slot = 0
-        self._clear()
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+        self._pieces: list[bytes] = []  # of a reply that is collected
+        self._room = 0  # bytes that may still come
+        self._inflater: Inflater | None = None
+        self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
+        self._tail = b""
 
     # The queue's side
 
     def send(self, job: Job, target: Target) -> None:
         """Put it on the wire."""
-        self._clear()
+        if job.attempts:
+            self._clear()
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
         self._ticket = self.gateway.upstreams.send(target, job.plan.surface, self.form.request(self, target), self)
 
@@ -237,11 +244,11 @@ class Call:
 
     def _clear(self) -> None:
         self._status = 0
-        self._headers: Mapping[str, str] = {}
-        self._pieces: list[bytes] = []
+        self._headers = {}
+        self._pieces = []
         self._room = 0
-        self._inflater: Inflater | None = None
-        self._mask: StreamMask | None = None
+        self._inflater = None
+        self._mask = None
         self._tail = b""
 
     def _drop_ticket(self) -> None:

@@ -10,6 +10,7 @@ It does no I/O: the clock and the timers come in, carriers do the sending. Every
 import math
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.backlog import FairQueue
@@ -26,6 +27,9 @@ from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.retry_budget import RetryBudget
 from tickmind.gateway.waiting import Waiting
 from tickmind.gateway.wakeups import Wakeups
+
+if TYPE_CHECKING:
+    from tickmind.gateway.sessions import Session
 
 HUNG_S = 30.0  # an attempt that ran so long into its deadline speaks against the provider
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
@@ -133,6 +137,18 @@ class Dispatcher:
             job.state = State.DONE
             self._go_on(lane.key, now)
         job.state = State.DONE
+
+    def forecast(self, session: "Session", plan: Plan, now: float) -> float:
+        """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
+        queue = self._lanes.queue_of(plan, now)
+        lanes = queue.lanes
+        at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
+        if not queue.live:
+            return at_s
+        backlog = queue.backlogs.get(session)
+        turns = (backlog.live if backlog is not None else 0) + 1
+        ahead = min(queue.live, turns * len(queue.backlogs))
+        return at_s + ahead / sum(lane.per_second(now) for lane in lanes)
 
     def learn(self, job: Job, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""

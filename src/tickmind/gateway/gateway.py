@@ -74,7 +74,7 @@ class Gateway:
         """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
         wishes = read_wishes(request.headers)
         if self.config.callers:
-            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization"))
+            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization", b"").decode("latin-1"))
             if wishes.caller is None:
                 raise RefusedError(
                     Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")

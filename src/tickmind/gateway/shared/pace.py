@@ -49,17 +49,15 @@ class SharedPace(Pace):
         at = super().earliest_s(now, tokens)
         if self._company.alone:
             own = self._own_part(now).earliest_s(now, tokens)
-            return own if own > at else at
+            return max(at, own)
         if at > now + SOON_S:
             return at
         if self._request_pool is not None:
             own = self._request_pool.earliest_s(now, 1)
-            if own > at:
-                at = own
+            at = max(at, own)
         if tokens and self._token_pool is not None:
             own = self._token_pool.earliest_s(now, tokens)
-            if own > at:
-                at = own
+            at = max(at, own)
         return at
 
     def take(self, now: float, tokens: int) -> None:

@@ -56,7 +56,7 @@ class Pool:
         for lot in self._stock:
             missing -= lot.amount
             if missing <= 1e-9:
-                return lot.valid_s if lot.valid_s > now else now
+                return max(now, lot.valid_s)
         self._amount = amount
         if not self.asking:
             if now < self._not_before_s:
@@ -70,7 +70,7 @@ class Pool:
         self._expire(now)
         while amount > 1e-9 and self._stock and self._stock[0].valid_s <= now:
             lot = self._stock[0]
-            part = amount if amount < lot.amount else lot.amount
+            part = min(lot.amount, amount)
             lot.amount -= part
             self._total -= part
             amount -= part

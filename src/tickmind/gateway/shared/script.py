@@ -181,9 +181,7 @@ def token_spec(limits: Limits) -> PoolSpec | None:
     return PoolSpec(unit_us, 0.0, LEASE_S, windows, min(limit for limit in (minute, day) if limit))
 
 
-def _windows(
-    minute: float | None, day: float | None, lease_s: float
-) -> tuple[tuple[float, float, float], ...]:
+def _windows(minute: float | None, day: float | None, lease_s: float) -> tuple[tuple[float, float, float], ...]:
     windows = []
     if minute:
         windows.append(((60 + lease_s) * 1e6, 60e6 / _BUCKETS_OF_A_MINUTE, minute))

@@ -68,7 +68,9 @@ class SharedState:
         try:
             import redis.asyncio  # noqa: F401 - only whether it is there
         except ImportError as exc:
-            raise ConfigError("redis_url needs the redis package; install it with: pip install tickmind[redis]") from exc
+            raise ConfigError(
+                "redis_url needs the redis package; install it with: pip install tickmind[redis]"
+            ) from exc
         self._url = url
         self._clock = clock
         self._random = random or Random()
@@ -215,7 +217,9 @@ class SharedState:
             now_s = self._clock.monotonic()
             for pool, answer in zip(pools, answers, strict=True):
                 server_us, again_us, *valid_us = (int(number) for number in answer)
-                late_s = now_s - server_us / 1e6  # to be added to the server's times; at worst it is late by the way back
+                late_s = (
+                    now_s - server_us / 1e6
+                )  # to be added to the server's times; at worst it is late by the way back
                 pool.granted(now_s, [at_us / 1e6 + late_s for at_us in valid_us], again_us / 1e6 + late_s)
                 self._leases += 1
 
