@@ -7,6 +7,7 @@ from typing import Any
 from tickmind.base import Clock, SystemClock
 from tickmind.gateway.admission import Wishes, read_wishes
 from tickmind.gateway.budgets import FREE, Budgets
+from tickmind.gateway.cache import ReplyCache, Role
 from tickmind.gateway.call import Call
 from tickmind.gateway.caller_keys import CallerKeys
 from tickmind.gateway.config import GatewayConfig
@@ -41,6 +42,7 @@ class Gateway:
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
+        self.cache = ReplyCache(config.cache, self.clock)
         self.upstreams = Upstreams(config.wire, loop)
         self.deadlines = Deadlines(self.clock.monotonic, self.call_at)
         self._loop = loop
@@ -112,6 +114,8 @@ class Gateway:
             self.refused(call, refusal)
             return
         call.responder.pending = call
+        if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
+            return
         held_until_s = self.defers.held_until(session, wishes.agent) if wishes.agent else None
         if held_until_s is None:
             self.dispatcher.submit(job)
@@ -133,6 +137,21 @@ class Gateway:
         call.hold_of_budget = hold
         call.admitted = True
         return None
+
+    def _must_ask(self, call: Call, job: Job) -> bool:
+        """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
+        key = self.cache.key(job.session, job.plan, call.body)
+        found = self.cache.lookup(key, call)
+        if found is Role.LEADER:
+            call.cache_key = key
+            return True
+        if found is Role.JOINED:
+            call.cache_key = key
+            call.follow(job.deadline_s)
+        else:
+            assert not isinstance(found, Role), "what is neither of the roles is a reply"
+            call.shared(found)
+        return False
 
     def _hold(self, call: Call, job: Job, until_s: float) -> None:
         """Keep the request of an agent that has deferred."""
@@ -177,6 +196,10 @@ class Gateway:
                 tokens = job.tokens
         self._let_out(call, served=outcome.result is Result.OK, tokens=tokens, usd=usd)
 
+    def served_by_another(self, call: Call) -> None:
+        """A call got the reply to an identical one; it counts as a request that cost nothing."""
+        self._let_out(call, served=True, usd=0.0)
+
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A call is turned down: count it, and tell the caller."""
         job = call.job
@@ -185,6 +208,8 @@ class Gateway:
         if job is not None:
             cooldown = self.cooldowns.of(job.session, job.plan).as_json()
             self._let_out(call, served=False)
+            if call.cache_key:
+                self.cache.finish(call.cache_key, call, None)
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 

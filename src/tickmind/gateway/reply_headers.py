@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+from tickmind.gateway.cache import Kept
 from tickmind.gateway.job import Attempt, Job
 from tickmind.gateway.refusal import Refusal
 
@@ -49,6 +50,11 @@ def stream_headers(job: Job, cooldown: bytes) -> bytes:
     assert job.target is not None, "who answers is known"
     waited_ms = int(1000 * (job.sent_s - job.arrived_s))
     return _STREAM % (job.target.provider.name.encode(), waited_ms, attempts_json(job.attempts), cooldown)
+
+
+def shared_headers(reply: Kept, cooldown: bytes) -> bytes:
+    """Those of a reply that was given to another before, or at the same time."""
+    return b"x-tickmind-shared: 1\r\n" + _REPLY % (reply.provider.encode(), 0, b"[]", cooldown)
 
 
 def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: bytes) -> bytes:

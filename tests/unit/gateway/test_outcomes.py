@@ -61,7 +61,8 @@ def test_tokens_are_read_in_both_forms_and_odd_ones_are_nothing() -> None:
 
 
 def test_tokens_of_a_stream_are_in_its_last_events() -> None:
-    chat = b'data: {"choices":[]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\ndata: [DONE]\n\n'
+    counts = b'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n'
+    chat = b'data: {"choices":[]}\n\n' + counts + b"data: [DONE]\n\n"
     assert tokens_of_stream(chat) == (5, 6)
     responses = b'event: x\ndata: {"response":{"usage":{"input_tokens":1,"output_tokens":2}}}\n\n'
     assert tokens_of_stream(responses) == (1, 2)

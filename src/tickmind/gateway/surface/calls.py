@@ -76,7 +76,13 @@ class CallEndpoints:
             self._refuse(request, responder, exc)
             return
         call = Call(
-            gateway, responder, _GENERATE, document=asked.body, body=request.body, model=asked.model, streamed=False
+            gateway,
+            responder,
+            _GENERATE,
+            document=asked.body,
+            body=orjson.dumps(asked.body),
+            model=asked.model,
+            streamed=False,
         )
         call.extra_headers = cors(request)
         if asked.custom is None:
