@@ -151,9 +151,7 @@ def openapi(version: str, *, keys: bool) -> dict[str, Any]:
             "description": "One fair door to every model: queues, limits, fallback and shares.",
         },
         "paths": {
-            "/api/llm/generate": {
-                "post": _post("generate", "Ask a model.", "GenerateRequest", "GenerateReply", calls=True)
-            },
+            "/api/llm/generate": {"post": _post("generate", "Ask a model.", "GenerateRequest", "GenerateReply")},
             "/api/llm/heartbeat": {"post": _post("heartbeat", "Keep a session alive.", "Heartbeat")},
             "/api/llm/defer": {"post": _post("defer", "Hold an agent's requests for a while.", "Defer")},
             "/api/llm/stats": {"get": _get("stats", "Queues and limits by provider.")},
