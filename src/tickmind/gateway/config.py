@@ -156,6 +156,7 @@ class CacheConfig:
     keep_s: float = 0.0  # 0: replies are not kept
     max_entries: int = 10_000
     max_bytes: int = 64 * 1024 * 1024
+    across_callers: bool = False  # callers with different keys share, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,7 @@ class GatewayConfig:
     host: str = "127.0.0.1"
     port: int = 8766
     callers: tuple[Caller, ...] = ()
+    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside those of this machine
     allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name
     private_base_urls: tuple[str, ...] = ()  # the same, for origins inside the operator's own network
     queue: QueueConfig = QueueConfig()

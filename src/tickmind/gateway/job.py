@@ -9,6 +9,8 @@ from tickmind.gateway.config import ApiKey, Provider, Surface
 from tickmind.gateway.refusal import Refusal
 
 if TYPE_CHECKING:
+    from tickmind.gateway.backlog import Backlog, FairQueue
+    from tickmind.gateway.fair import SessionAccount
     from tickmind.gateway.lane import Lane
     from tickmind.gateway.origins import Pin
     from tickmind.gateway.sessions import Session
@@ -129,6 +131,12 @@ class Job:
     target: Target | None = None
     rounds: int = 0
     attempts: list[Attempt] = field(default_factory=list)
+    number: int = 0  # in the order of arrival
+    expires_s: float = 0.0  # monotonic: when it stops waiting
+    queue: "FairQueue | None" = None
+    backlog: "Backlog | None" = None  # while it is queued
+    account: "SessionAccount | None" = None  # what its way to the provider was charged to
+    charged: float = 0.0
 
 
 class Handle(Protocol):

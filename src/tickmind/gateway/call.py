@@ -1,0 +1,357 @@
+"""One call on its way: from its caller to the queue, from there to a provider, and the reply back.
+
+A call is the queue's carrier, the provider connection's listener and what the caller's connection tells when the
+caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from tickmind.gateway.budgets import FREE
+from tickmind.gateway.cache import Kept
+from tickmind.gateway.inbound import Responder
+from tickmind.gateway.job import Handle, Job, Outcome, Result, Target
+from tickmind.gateway.masking import StreamMask, masked
+from tickmind.gateway.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
+from tickmind.gateway.upstream import Ticket
+from tickmind.llm.errors import LLMResponseError
+from tickmind.llm.inflating import Inflater
+
+if TYPE_CHECKING:
+    from tickmind.gateway.gateway import Gateway
+
+MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
+_TAIL_BYTES = 4096  # of a stream, where the token counts are
+
+
+class Form(Protocol):
+    """How a surface speaks: the two of them differ in bodies only."""
+
+    def request(self, call: "Call", target: Target) -> bytes:
+        """The body for a provider."""
+        ...
+
+    def reply(self, call: "Call", target: Target, body: bytes) -> tuple[bytes, Outcome]:
+        """A provider's successful reply as the caller gets it, and what it means for the queue."""
+        ...
+
+    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:
+        """The caller's reply with what is only known at its end."""
+        ...
+
+    def failure(self, call: "Call", target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:
+        """A provider's own error as the caller gets it."""
+        ...
+
+    def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
+        """A refusal of ours."""
+        ...
+
+
+class Call:
+    """See the module. `document` is the parsed request, `body` its bytes."""
+
+    __slots__ = (
+        "_headers",
+        "_inflater",
+        "_mask",
+        "_pieces",
+        "_room",
+        "_slot",
+        "_status",
+        "_tail",
+        "_ticket",
+        "admitted",
+        "begun",
+        "body",
+        "cache_key",
+        "document",
+        "extra_headers",
+        "form",
+        "gateway",
+        "held",
+        "hold_of_budget",
+        "job",
+        "model",
+        "responder",
+        "streamed",
+    )
+
+    def __init__(
+        self,
+        gateway: "Gateway",
+        responder: Responder,
+        form: Form,
+        *,
+        document: dict[str, object],
+        body: bytes,
+        model: str,
+        streamed: bool,
+    ) -> None:
+        self.gateway = gateway
+        self.responder = responder
+        self.form = form
+        self.document = document
+        self.body = body
+        self.model = model
+        self.streamed = streamed
+        self.job: Job | None = None
+        self.extra_headers = b""  # for the caller
+        self.hold_of_budget = FREE
+        self.admitted = False  # and not let out yet
+        self.held: Handle | None = None  # until its agent's time
+        self.begun = False
+        self.cache_key = b""  # where replies are shared
+        self._ticket: Ticket | None = None
+        self._slot = 0
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+        self._pieces: list[bytes] = []  # of a reply that is collected
+        self._room = 0  # bytes that may still come
+        self._inflater: Inflater | None = None
+        self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
+        self._tail = b""
+
+    # The queue's side
+
+    def send(self, job: Job, target: Target) -> None:
+        """Put it on the wire."""
+        if job.attempts:
+            self._clear()
+        self._slot = self.gateway.deadlines.add(self, job.deadline_s)
+        self._ticket = self.gateway.upstreams.send(target, job.plan.surface, self.form.request(self, target), self)
+
+    def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
+        """Tell the caller, and be done."""
+        self.gateway.refused(self, refusal)
+
+    # The provider's side
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Begin to pass a stream on, or prepare to collect."""
+        self._status = status
+        self._headers = headers
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        if job.lane is not None:
+            self.gateway.dispatcher.learn(job, headers)
+        coding = headers.get("content-encoding", "identity").lower()
+        if coding != "identity":
+            try:
+                self._inflater = Inflater(coding)
+            except LLMResponseError as exc:
+                self._give_up(Result.BROKEN, str(exc))
+                return
+        if status != 200:
+            self._room = MAX_ERROR_BYTES
+            return
+        self._room = self.gateway.config.wire.max_reply_bytes
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > self._room:
+            self._give_up(Result.BROKEN, "the reply is larger than max_reply_bytes")
+            return
+        if self.streamed and headers.get("content-type", "").startswith("text/event-stream"):
+            assert job.target is not None, "a job that was sent has a target"
+            self._mask = StreamMask(job.target.key.secret.reveal().encode())
+            self.begun = True
+            self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
+
+    def data(self, pieces: list[bytes]) -> None:
+        """Pass on, or collect, as much as there is room for."""
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        if self._inflater is not None:
+            try:
+                data = self._inflater.decode(data, room=self._room)
+            except LLMResponseError as exc:
+                self._give_up(Result.BROKEN, str(exc))
+                return
+        self._room -= len(data)
+        if self._room < 0:
+            if self._status != 200:  # what there is of the error says enough
+                self._pieces.append(data)
+                self._drop_ticket()
+                self.done()
+                return
+            self._give_up(Result.BROKEN, "the reply is larger than max_reply_bytes")
+            return
+        if self._mask is None:
+            self._pieces.append(data)
+            return
+        tail = self._tail
+        self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
+        self.responder.piece(self._mask.feed(data))
+
+    def done(self) -> None:
+        """The reply is whole."""
+        self._ticket = None
+        self.gateway.deadlines.remove(self, self._slot)
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
+        if self._mask is not None:
+            prompt, completion = tokens_of_stream(self._tail)
+            last = self._mask.end()
+            self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
+            self.responder.end(last)
+            return
+        body = masked(b"".join(self._pieces), target.key.secret.reveal().encode())
+        self._pieces = []
+        if self._status == 200:
+            reply, outcome = self.form.reply(self, target, body)
+        else:
+            outcome = outcome_of_error(self._status, self._headers, body, now_wall_s=self.gateway.clock.wall())
+            reply = b""
+        if not self._end(outcome):
+            return  # it goes on, elsewhere or later
+        if outcome.result is Result.OK:
+            self._answer(200, reply, outcome)
+        elif outcome.result is Result.BROKEN:
+            self.gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
+        else:
+            status, failure = self.form.failure(self, target, outcome, body)
+            self._answer(status, failure, outcome)
+
+    def broken(self, reason: str) -> None:
+        """The connection is gone, or what came over it can't be read."""
+        self._ticket = None
+        self._give_up(Result.BROKEN, reason)
+
+    def overdue(self) -> None:
+        """The total deadline has passed."""
+        if self._ticket is None:  # it waited for another's reply
+            self.gateway.cache.leave(self.cache_key, self)
+            words = "the identical request that this one waited for was not answered in time"
+            self.gateway.refused(self, Refusal(Code.DEADLINE, words))
+            return
+        self._give_up(Result.DEADLINE, "the provider did not answer within the request's deadline")
+
+    # The caller's side
+
+    def gone(self) -> None:
+        """The caller has left: whatever is done for it stops, unless others wait for the same reply."""
+        if self.cache_key and self.gateway.cache.leave(self.cache_key, self):
+            return
+        self.abandon()
+
+    def hold(self) -> None:
+        """The caller reads too slowly: stop reading for it."""
+        if self._ticket is not None and self._ticket.connection is not None and self.begun:
+            self._ticket.connection.pause()
+
+    def go_on(self) -> None:
+        """The caller has caught up."""
+        if self._ticket is not None and self._ticket.connection is not None:
+            self._ticket.connection.resume()
+
+    # Sharing of replies
+
+    def shared(self, reply: Kept) -> None:
+        """The reply to an identical request is here."""
+        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.served_by_another(self)
+        job = self.job
+        assert job is not None, "a call that waits for another has a job"
+        cooldown = self._cooldown(job)
+        headers = shared_headers(reply, cooldown) + self.extra_headers
+        body = self.form.dress(reply.body, cooldown, b"[]", 0) if reply.status == 200 else reply.body
+        self.responder.reply(reply.status, headers, body)
+
+    def lead(self) -> None:
+        """The call that this one waited for came to nothing."""
+        self.gateway.deadlines.remove(self, self._slot)
+        job = self.job
+        assert job is not None, "a call that waits for another has a job"
+        self.gateway.dispatcher.submit(job)
+
+    def abandon(self) -> None:
+        """Nobody waits for the reply any more."""
+        self._drop_ticket()
+        job = self.job
+        if job is not None:
+            self.gateway.dispatcher.cancel(job)
+        self.gateway.left(self)
+
+    def follow(self, deadline_s: float) -> None:
+        """Wait for the reply to an identical request."""
+        self._slot = self.gateway.deadlines.add(self, deadline_s)
+
+    # Inside
+
+    def _clear(self) -> None:
+        self._status = 0
+        self._headers = {}
+        self._pieces = []
+        self._room = 0
+        self._inflater = None
+        self._mask = None
+        self._tail = b""
+
+    def _drop_ticket(self) -> None:
+        ticket, self._ticket = self._ticket, None
+        if ticket is not None:
+            ticket.cancel()
+        self.gateway.deadlines.remove(self, self._slot)
+
+    def _end(self, outcome: Outcome) -> bool:
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
+        over = self.gateway.dispatcher.ended(job, outcome)
+        attempts = job.attempts
+        self.gateway.attempted(target, attempts[-1], fallback=len(attempts) > 1)
+        if over:
+            self.gateway.settled(self, outcome)
+        return over
+
+    def _answer(self, status: int, body: bytes, outcome: Outcome) -> None:
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        cooldown = self._cooldown(job)
+        attempts = attempts_json(job.attempts)
+        waited_ms = int(1000 * (job.sent_s - job.arrived_s))
+        headers = reply_headers(job, attempts, cooldown, waited_ms)
+        if self.cache_key:
+            self._share(job, status, body, outcome)
+        if status == 200:
+            body = self.form.dress(body, cooldown, attempts, waited_ms)
+        self.responder.reply(status, headers + self.extra_headers, body)
+
+    def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
+        """Give the reply to those who asked for the same."""
+        target = job.target
+        assert target is not None, "who answered is known"
+        final = outcome.result in {Result.OK, Result.REJECTED}  # the others would fare the same
+        reply = Kept(
+            status,
+            b"application/json",
+            body,
+            target.provider.name,
+            target.model,
+            outcome.prompt_tokens,
+            outcome.completion_tokens,
+        )
+        self.gateway.cache.finish(self.cache_key, self, reply, final=final)
+
+    def _cooldown(self, job: Job) -> bytes:
+        return self.gateway.cooldowns.of(job.session, job.plan).as_json()
+
+    def _give_up(self, result: Result, reason: str) -> None:
+        """End an attempt that gave nothing whole."""
+        self._drop_ticket()
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        name = job.target.provider.name if job.target is not None else "the provider"
+        if not self._end(Outcome(result, self._status, begun=self.begun, message=reason)):
+            return
+        code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
+        if result is Result.BROKEN and not self._status:
+            code = Code.PROVIDER_DOWN
+        refusal = Refusal(code, f"{name}: {reason}")
+        if not self.begun:
+            self.gateway.refused(self, refusal)
+            return
+        self.responder.end(b"data: " + self.form.refusal(refusal, b"") + b"\n\n")

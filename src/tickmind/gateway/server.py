@@ -1,0 +1,125 @@
+"""The gateway as a process: listens, answers, and stops without cutting replies off."""
+
+import asyncio
+import signal
+import ssl
+from collections.abc import Callable
+
+from tickmind.base import Clock, ConfigError, SystemClock, get_logger
+from tickmind.gateway.caller_keys import check_exposure
+from tickmind.gateway.config import GatewayConfig
+from tickmind.gateway.gateway import Gateway
+from tickmind.gateway.inbound import InboundConnection
+
+CHECK_EVERY_S = 1.0
+DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
+_log = get_logger("tickmind.gateway")
+
+
+class GatewayServer:
+    """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one."""
+
+    def __init__(self, config: GatewayConfig, *, clock: Clock | None = None, tls: ssl.SSLContext | None = None) -> None:
+        check_exposure(config)
+        self.config = config
+        self._clock = clock or SystemClock()
+        self._tls = tls
+        self._connections: set[InboundConnection] = set()
+        self._server: asyncio.Server | None = None
+        self._check: asyncio.TimerHandle | None = None
+        self._gateway: Gateway | None = None
+
+    async def __aenter__(self) -> "GatewayServer":
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop(drain_s=0.0)
+
+    @property
+    def gateway(self) -> Gateway:
+        """What answers; there once the server has started."""
+        assert self._gateway is not None, "start() makes it"
+        return self._gateway
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        assert self._server is not None, "start() opens it"
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        host = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
+        return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
+
+    async def start(self) -> None:
+        """Begin to listen; a taken port is a `ConfigError` that says so."""
+        loop = asyncio.get_running_loop()
+        gateway = Gateway(self.config, loop=loop, clock=self._clock)
+        self._gateway = gateway
+        try:
+            self._server = await loop.create_server(
+                self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024
+            )
+        except OSError as exc:
+            await gateway.stop()
+            raise ConfigError(
+                f"can't listen on {self.config.host}:{self.config.port} ({exc.strerror or exc}); "
+                "is a gateway running there already? Choose another port with --port"
+            ) from exc
+        gateway.listening(self.port)
+        self._check = loop.call_later(CHECK_EVERY_S, self._check_connections)
+
+    async def stop(self, *, drain_s: float = DRAIN_S) -> None:
+        """Take nothing new, let what is under way end, then close."""
+        loop = asyncio.get_running_loop()
+        if self._server is not None:
+            self._server.close()
+        if self._check is not None:
+            self._check.cancel()
+        if self._gateway is not None:
+            self._gateway.refuse_new()
+            until_s = loop.time() + drain_s
+            while loop.time() < until_s and any(connection.serving for connection in self._connections):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # each of many connections may be the last
+        for connection in list(self._connections):
+            connection.abort()
+        if self._gateway is not None:
+            await self._gateway.stop()
+        await asyncio.sleep(0)  # lets the loop drop the sockets
+
+    def _accept(self) -> InboundConnection:
+        connection = InboundConnection(self.gateway.handle, self.config.wire, self._clock, self._connections.discard)
+        if len(self._connections) >= self.config.wire.max_connections:
+            _log.warning("too many connections; the newest is closed", limit=self.config.wire.max_connections)
+            asyncio.get_running_loop().call_soon(connection.abort)
+        self._connections.add(connection)
+        return connection
+
+    def _check_connections(self) -> None:
+        now_s = self._clock.monotonic()
+        for connection in list(self._connections):
+            connection.check(now_s)
+        self._check = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check_connections)
+
+
+def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _url: None) -> None:
+    """Serve until Ctrl-C or SIGTERM; `on_ready` hears the address."""
+
+    async def run() -> None:
+        stopped = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopped.set)
+        server = GatewayServer(config)
+        await server.start()
+        on_ready(server.url)
+        await stopped.wait()
+        await server.stop()
+
+    import uvloop
+
+    uvloop.run(run())

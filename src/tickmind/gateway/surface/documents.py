@@ -1,0 +1,72 @@
+"""Reads the fields of a caller's JSON, each with its type and bounds; what does not fit is a refusal that says so."""
+
+import math
+from typing import Any
+
+import orjson
+
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
+
+MAX_NAME_CHARS = 200  # of models, agents, sessions
+
+
+def refuse(message: str, code: Code = Code.BAD_REQUEST) -> RefusedError:
+    """The error that becomes a refusal."""
+    return RefusedError(Refusal(code, message))
+
+
+def parse_object(body: bytes) -> dict[str, Any]:
+    """The request's body, which is a JSON object."""
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as exc:
+        raise refuse(f"the body is not valid JSON: {exc}") from None
+    if type(document) is not dict:
+        raise refuse("the body must be a JSON object")
+    return document
+
+
+def text(document: dict[str, Any], name: str, *, needed: bool = False, most: int = 0) -> str:
+    """A text field; empty if it is not there and not needed."""
+    value = document.get(name)
+    if value is None:
+        if needed:
+            raise refuse(f"{name} is missing; it must be a text")
+        return ""
+    if type(value) is not str:
+        raise refuse(f"{name} must be a text")
+    if needed and not value:
+        raise refuse(f"{name} must not be empty")
+    if most and len(value) > most:
+        raise refuse(f"{name} is longer than {most} characters")
+    return value
+
+
+def name_of(document: dict[str, Any], name: str, *, needed: bool = False) -> str:
+    """A short name that is shown in statistics: no control characters."""
+    value = text(document, name, needed=needed, most=MAX_NAME_CHARS)
+    if not value.isprintable():
+        raise refuse(f"{name} must be printable")
+    return value
+
+
+def number(
+    document: dict[str, Any], name: str, *, least: float = 0.0, most: float = math.inf, whole: bool = False
+) -> float | None:
+    """A number within bounds, or None if it is not there."""
+    value: float | None = document.get(name)
+    if value is None:
+        return None
+    if type(value) not in {int, float} or not math.isfinite(value) or not least <= value <= most:
+        raise refuse(f"{name} must be a number from {least:g} to {most:g}")
+    if whole and value != int(value):
+        raise refuse(f"{name} must be a whole number")
+    return value
+
+
+def flag(document: dict[str, Any], name: str) -> bool | None:
+    """True, false, or None if it is not there."""
+    value = document.get(name)
+    if value is not None and type(value) is not bool:
+        raise refuse(f"{name} must be true or false")
+    return value

@@ -1,0 +1,136 @@
+"""The gateway's own surface: one prompt in, one text out, with the cooldown in the body."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tickmind.gateway.call import Call
+from tickmind.gateway.job import Outcome, Priority, Result, Target
+from tickmind.gateway.outcomes import tokens_of
+from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.surface.documents import flag, name_of, number, parse_object, refuse, text
+from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
+from tickmind.llm.thinking import split_thinking
+
+PRIORITIES = {"high": Priority.HIGH, "normal": Priority.NORMAL, "low": Priority.LOW}
+
+
+@dataclass(frozen=True, slots=True)
+class CustomConfig:
+    """An endpoint of the caller's own; its key is used there and nowhere else."""
+
+    base_url: str
+    api_key: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """A checked request. What is None comes from headers or defaults."""
+
+    agent_id: str
+    session_id: str
+    model: str
+    body: dict[str, Any]  # for the provider, without the model
+    tokens: int
+    custom: CustomConfig | None
+    priority: Priority | None
+    timeout_s: float | None
+    drop_after_s: float | None
+    replace_older: bool | None
+
+
+def read_generate(raw: bytes) -> Generate:
+    """Check a request."""
+    document = parse_object(raw)
+    prompt = text(document, "prompt", needed=True)
+    system = text(document, "systemPrompt")
+    messages = [{"role": "system", "content": system}] if system else []
+    body: dict[str, Any] = {"messages": [*messages, {"role": "user", "content": prompt}]}
+    max_tokens = number(document, "maxTokens", least=1, most=1_000_000, whole=True)
+    temperature = number(document, "temperature", least=0.0, most=10.0)
+    if max_tokens is not None:
+        body["max_tokens"] = int(max_tokens)
+    if temperature is not None:
+        body["temperature"] = temperature
+    timeout_ms = number(document, "timeoutMs", least=1, most=3_600_000)
+    drop_after_ms = number(document, "dropAfterMs", least=0, most=3_600_000)
+    return Generate(
+        agent_id=name_of(document, "agentId", needed=True),
+        session_id=name_of(document, "sessionId"),
+        model=name_of(document, "model"),
+        body=body,
+        tokens=len(raw) // 4 + int(max_tokens or DEFAULT_REPLY_TOKENS),
+        custom=_read_custom(document.get("customConfig")),
+        priority=_read_priority(document),
+        timeout_s=None if timeout_ms is None else timeout_ms / 1000,
+        drop_after_s=None if drop_after_ms is None else drop_after_ms / 1000,
+        replace_older=flag(document, "replaceOlder"),
+    )
+
+
+def _read_custom(value: object) -> CustomConfig | None:
+    if value is None:
+        return None
+    if type(value) is not dict:
+        raise refuse("customConfig must be an object with baseUrl, apiKey and model")
+    return CustomConfig(
+        text(value, "baseUrl", needed=True, most=2048),
+        text(value, "apiKey", most=4096),
+        name_of(value, "model", needed=True),
+    )
+
+
+def _read_priority(document: dict[str, Any]) -> Priority | None:
+    word = text(document, "priority")
+    if not word:
+        return None
+    if word not in PRIORITIES:
+        raise refuse("priority must be high, normal or low")
+    return PRIORITIES[word]
+
+
+class GenerateForm:
+    """Prompt in, text out."""
+
+    def request(self, call: Call, target: Target) -> bytes:
+        """The prompt as a chat."""
+        return orjson.dumps({"model": target.model, **call.document})
+
+    def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
+        """The text, who gave it, what it took, and when the session may ask again."""
+        try:
+            document = orjson.loads(body)
+            choice = document["choices"][0]
+            content = choice["message"].get("content") or ""
+        except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
+            return b"", Outcome(Result.BROKEN, 200, message="the reply is not a chat completion")
+        if type(content) is not str:
+            return b"", Outcome(Result.BROKEN, 200, message="the reply's content is not a text")
+        prompt, completion = tokens_of(document)
+        split = split_thinking(content)
+        own = choice["message"].get("reasoning_content") or choice["message"].get("reasoning")
+        reply = {
+            "text": split.content,
+            "thinking": own if type(own) is str else split.thinking,
+            "model": target.model,
+            "tokensUsed": (prompt or 0) + (completion or 0),
+            "provider": target.provider.name,
+            "finishReason": choice.get("finish_reason"),
+        }
+        return orjson.dumps(reply), Outcome(Result.OK, 200, None, prompt, completion)
+
+    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:
+        """The reply with what only its end tells."""
+        return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, attempts, cooldown)
+
+    def failure(self, call: Call, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
+        """The provider's error in our form."""
+        message = f"{target.provider.name} answered {outcome.status}: {outcome.message}"
+        return outcome.status, orjson.dumps({"error": "PROVIDER_ERROR", "message": message})
+
+    def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
+        """The code, what to do, and when to come back."""
+        words = orjson.dumps({"error": refusal.code.value, "message": refusal.message})
+        return b'%b,"cooldown":%b}' % (words[:-1], cooldown) if cooldown else words
