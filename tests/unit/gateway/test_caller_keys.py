@@ -68,6 +68,16 @@ def test_a_hash_does_not_hold_the_key():
     assert KEY not in repr(ARENA)
 
 
+def test_only_right_headers_are_remembered_and_not_without_bound(monkeypatch):
+    monkeypatch.setattr("tickmind.gateway.caller_keys._MOST_SEEN", 8)
+    keys = CallerKeys([ARENA])
+    for number in range(100):
+        assert keys.check(f"Bearer {new_key()}") is None
+        assert keys.check(f"Bearer{' ' * (number + 1)}{KEY}") is ARENA
+        assert keys.check(f"Bearer {KEY}") is ARENA
+    assert 0 < len(keys._seen) <= 8
+
+
 def test_without_callers_nobody_needs_a_key():
     assert not CallerKeys([]).required
     assert KEYS.required
