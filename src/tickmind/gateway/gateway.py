@@ -1,10 +1,11 @@
 """All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from tickmind.base import Clock, SystemClock
+from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.admission import Wishes, read_wishes
 from tickmind.gateway.budgets import FREE, Budgets
 from tickmind.gateway.cache import ReplyCache, Role
@@ -17,15 +18,19 @@ from tickmind.gateway.defer import Defers
 from tickmind.gateway.dispatcher import Dispatcher
 from tickmind.gateway.inbound import Request, Responder
 from tickmind.gateway.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue_statistics import QueueEvent
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.reply_headers import refusal_headers
 from tickmind.gateway.router import Router
 from tickmind.gateway.sessions import Session, Sessions
 from tickmind.gateway.surface.calls import CallEndpoints
+from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
 from tickmind.gateway.tally import Tally
 from tickmind.gateway.upstreams import Upstreams
 from tickmind.llm.safety import is_loopback
+
+MOST_EVENTS = 100
 
 
 class Gateway:
@@ -37,7 +42,8 @@ class Gateway:
         self.router = Router(config)
         self.caller_keys = CallerKeys(config.callers)
         self.sessions = Sessions(config.sharing, self.clock)
-        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at)
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)  # the last ones, for the dashboard
+        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
@@ -50,6 +56,7 @@ class Gateway:
         self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
         self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
         CallEndpoints(self).add_to(self._routes)
+        Pages(self).add_to(self._routes)
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Serve a request of any kind."""
@@ -235,6 +242,29 @@ class Gateway:
                 self.budgets.release(hold)
 
     # Life
+
+    @property
+    def closing(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._closing
+
+    def shared_state(self) -> dict[str, Any]:
+        """Whether limits are shared with other gateways, and what is wrong with that."""
+        return {"used": False, "problem": ""}
+
+    def _note(self, event: QueueEvent) -> None:
+        wait_ms = max(0, int(1000 * (event.until_s - self.clock.monotonic()))) if event.until_s else 0
+        self.events.append(
+            {
+                "at": int(1000 * self.clock.wall()),
+                "kind": event.kind.value,
+                "provider": event.provider,
+                "model": event.model,
+                "session": event.session,
+                "forMs": wait_ms,
+                "detail": redact(event.detail),
+            }
+        )
 
     def refuse_new(self) -> None:
         """Take no more calls; those under way go on."""
