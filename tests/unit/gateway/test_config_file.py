@@ -146,6 +146,9 @@ def test_the_schema_tells_the_defaults_that_hold():
         for setting, part in parts.items():
             if "default" in part:
                 assert part["default"] == getattr(section, setting), (name, setting)
+    elsewhere = {"listen": {"host", "port"}, "models": {"exact"}, "llm_variables": set()}
+    told = {name for setting in config_schema()["properties"] for name in elsewhere.get(setting, {setting})}
+    assert told == set(GatewayConfig.__dataclass_fields__)
     limits = config_schema()["$defs"]["limits"]["properties"]
     assert {name: part["default"] for name, part in limits.items()} == {
         name: getattr(Limits(), name) for name in Limits.__dataclass_fields__
@@ -237,6 +240,13 @@ def test_a_route_without_fallback_takes_the_providers(load):
 def test_patterns_of_a_file_replace_the_built_in_ones(load):
     assert [pattern for pattern, _ in load("patterns: [{match: 'x*', provider: groq}]").patterns] == ["x*"]
     assert load("patterns: []").patterns == ()
+
+
+def test_pages_are_allowed_by_origins_as_browsers_write_them(load, complaint):
+    config = load("allowed_origins: ['https://Game.Example:443', 'http://game.example:8080/']")
+    assert config.allowed_origins == ("https://game.example", "http://game.example:8080")
+    for wrong in ("*", "null", "game.example", "https://game.example/page", "https://*.example"):
+        assert "gateway.yaml:1:19: allowed_origins[0]: expected scheme" in complaint(f"allowed_origins: ['{wrong}']")
 
 
 def test_an_alias_repeats_what_it_stands_for(load):
@@ -368,6 +378,9 @@ LITERAL_SECRETS = [
     f"providers: {{groq: {{headers: {{x-goog: [{CANARY}]}}}}}}",
     f"providers: {{groq: {{base_url: 'https://user:{CANARY}@api.groq.com/v1'}}}}",
     f"redis_url: redis://:{CANARY}@localhost",
+    f"redis_url: redis://:{CANARY}@${{GROQ_API_KEY}}/0",
+    f"redis_url: redis://${{GROQ_API_KEY}}:{CANARY}@localhost/0",
+    f"redis_url: redis://:{CANARY}/x@localhost/0",
     f"redis_url: {CANARY}",
     f"key_id_secret: {CANARY}",
     f"callers: [{{name: a, key_hash: {CANARY}}}]",
@@ -453,8 +466,8 @@ MISTAKES = [
     (
         "queue:\n  capacty: 5\n",
         (
-            "gateway.yaml:2:3: queue.capacty: there is no such setting (did you mean 'capacity'?); there are: capacity, "
-            "max_wait_s, priority_age_s, max_rounds, replace_older"
+            "gateway.yaml:2:3: queue.capacty: there is no such setting (did you mean 'capacity'?); there are: "
+            "capacity, max_wait_s, priority_age_s, max_rounds, replace_older"
         ),
     ),
     (
