@@ -30,8 +30,8 @@ def show_config(config: GatewayConfig, source: str, console: Console | None = No
 
     say(f"The settings of {source} are in order.\n")
     rows = map(_provider, config.providers.values())
-    console.print(_table(("provider", "keys", "requests of each key", "address"), rows))
-    console.print()
+    console.print(_table(("provider", "address", "takes of each key", "key"), rows))
+    say(_key_sources(config))
     routes = [(name, _chain(config, route)) for name, route in (*config.exact.items(), *config.patterns)]
     console.print(_table(("model", "goes to"), routes))
     router = Router(config)
@@ -56,11 +56,18 @@ def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
 
 
 def _provider(provider: Provider) -> tuple[str, ...]:
-    keys = [f"{key.source} is set" if key.secret else "needs none" for key in provider.keys]
-    keys += [f"{name} is not set" for name in provider.missing_keys]
     limits = [_limits(provider.limits), *(f"{model}: {_limits(one)}" for model, one in provider.model_limits.items())]
     limits += [f"{key.source}: {_limits(key.limits)}" for key in provider.keys if key.limits is not None]
-    return provider.name, "\n".join(keys), "\n".join(limits), provider.base_url
+    count = len(provider.keys)
+    key = "not set" if not count else "none" if not provider.keys[0].secret else "set" if count == 1 else f"{count} set"
+    return provider.name, provider.base_url, "\n".join(limits), key
+
+
+def _key_sources(config: GatewayConfig) -> str:
+    found = [key.source for provider in config.providers.values() for key in provider.keys if key.secret]
+    missing = [name for provider in config.providers.values() for name in provider.missing_keys]
+    lines = [f"{word}: {', '.join(names)}." for word, names in (("Keys from", found), ("Not set", missing)) if names]
+    return "\n".join(("", *lines, ""))
 
 
 def _limits(limits: Limits) -> str:

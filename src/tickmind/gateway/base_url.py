@@ -15,7 +15,6 @@ _SHAPE: Final = re.compile(
 )
 _LABEL: Final = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9._~-]+", re.ASCII)
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)  # a last label like this makes a host an IPv4 address
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -79,7 +78,7 @@ def _read_host(host: str) -> Address | None:
         except ValueError:
             raise BaseUrlError("the base URL's host is no IPv6 address") from None
     labels = host.split(".")
-    if _NUMBER.fullmatch(labels[-1]):
+    if labels[-1][:1].isdigit():  # so ends no name, but many a notation of an IPv4 address
         try:
             return ipaddress.IPv4Address(host)
         except ValueError:

@@ -149,6 +149,7 @@ class _Reader:
             host=host,
             port=port,
             callers=self._callers(),
+            allowed_origins=self._origins(),
             allowed_base_urls=self._base_urls("allowed_base_urls", private=False),
             private_base_urls=self._base_urls("private_base_urls", private=True),
             queue=section(QueueConfig(), self._said.get("queue", {})),
@@ -209,6 +210,19 @@ class _Reader:
             callers.append(caller)
         return tuple(callers)
 
+    def _origins(self) -> tuple[str, ...]:
+        found = []
+        for index, said in enumerate(self._said.get("allowed_origins", [])):
+            try:
+                url = parse_base_url(said)
+            except BaseUrlError:
+                url = None
+            if url is None or url.path:
+                self._wrong(("allowed_origins", index), "expected scheme://host[:port], such as https://game.example")
+            else:
+                found.append(str(url))  # as browsers write it
+        return tuple(found)
+
     def _base_urls(self, setting: str, *, private: bool) -> tuple[str, ...]:
         found = []
         for index, said in enumerate(self._said.get(setting, [])):
@@ -226,8 +240,8 @@ class _Reader:
 
     def _redis_url(self) -> Secret:
         said = self._said.get("redis_url", "")
-        parts = said.partition("://")[2].partition("/")[0]
-        if "@" in parts and not has_reference(parts):
+        login = said.partition("://")[2].rpartition("@")[0]
+        if login and not has_reference(login.partition(":")[2]):
             self._wrong(
                 ("redis_url",), "a password is not written into the file; write redis://:${REDIS_PASSWORD}@host"
             )

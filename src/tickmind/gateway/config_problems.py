@@ -118,9 +118,9 @@ def _explain(error: Any, document: Document) -> Iterator[Problem]:
             part = error.schema["properties"][name]
             yield Problem(path, f"{name!r} is missing{_write(name, part)}", document.place(path))
         return
-    if error.validator == "pattern" and error.parent is not None and error.parent.validator == "propertyNames":
-        expected = error.schema["x-expected"]
-        yield Problem(path, f"{error.instance!r} is no good name: expected {expected}", document.place(path))
+    if "propertyNames" in error.absolute_schema_path:
+        place = document.place((*path, error.instance), of_key=True)
+        yield Problem(path, f"expected {_expected(error)}{_given(error, path)}", place)
         return
     if path and path[-1] in ("key", "key_id_secret") and error.validator == "pattern":
         yield Problem(path, HOW_TO_GIVE_KEYS, document.place(path))

@@ -52,13 +52,15 @@ class SecretSources:
             descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe must not hang it
         except OSError as error:
             raise SourceError(f"the key file {path} can't be read: {error.strerror}") from None
-        with os.fdopen(descriptor, "rb") as opened:
-            facts = os.fstat(opened.fileno())
+        try:
+            facts = os.fstat(descriptor)
             if not stat.S_ISREG(facts.st_mode):
                 raise SourceError(f"the key file {path} is no regular file")
             if facts.st_mode & 0o077:
                 raise SourceError(f"the key file {path} can be read by others; run: chmod 600 {path}")
-            data = opened.read(int(MAX_KEY_FILE_BYTES.maximum) + 1)
+            data = os.read(descriptor, int(MAX_KEY_FILE_BYTES.maximum) + 1)
+        finally:
+            os.close(descriptor)
         MAX_KEY_FILE_BYTES.check(len(data))
         return _checked(data.decode("utf-8", errors="replace"), f"the content of {path}")
 

@@ -29,7 +29,7 @@ class Upstreams:
 
     def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Ticket:
         """Send a body to a target's endpoint."""
-        name = (target.provider.name, target.key.id, target.provider.base_url, target.pin is not None)
+        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
         way = self._ways.get(name) or self._open(name, target)
         return way.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (way.heads[surface], len(body), body), listener)
 
