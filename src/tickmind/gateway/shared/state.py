@@ -14,7 +14,7 @@ from tickmind.gateway.sessions import Sessions
 from tickmind.gateway.shared.merge import Merger
 from tickmind.gateway.shared.news import decode, encode
 from tickmind.gateway.shared.pace import SharedPace
-from tickmind.gateway.shared.pool import OWED, Pool
+from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
 from tickmind.gateway.shared.script import BEAT, RESERVE
 
@@ -68,7 +68,9 @@ class SharedState:
         try:
             import redis.asyncio  # noqa: F401 - only whether it is there
         except ImportError as exc:
-            raise ConfigError("redis_url needs the redis package; install it with: pip install tickmind[redis]") from exc
+            raise ConfigError(
+                "redis_url needs the redis package; install it with: pip install tickmind[redis]"
+            ) from exc
         self._url = url
         self._clock = clock
         self._random = random or Random()
@@ -194,6 +196,7 @@ class SharedState:
         now_us, self._gateways = int(answer[0]), max(1, int(answer[1]))
         if self._merger is not None:
             self._merger.offset_s = now_us / 1e6 - self._clock.monotonic()
+            self._merger.lanes.resize(self._gateways)
         return now_us
 
     async def _lease(self, client: "Redis", script: str) -> None:
@@ -202,20 +205,22 @@ class SharedState:
             await self._work.wait()
             self._work.clear()
             pools, self._poked = list(self._poked), {}
-            questions = [(pool, pool.question()) for pool in pools]
+            questions = [(pool, pool.question(self._clock.monotonic())) for pool in pools]
             try:
                 async with client.pipeline(transaction=False) as pipeline:
                     for pool, question in questions:
                         pipeline.evalsha(script, 1, pool.name, *question)
                     answers: list[Any] = await pipeline.execute()
             except BaseException:
-                for pool, question in questions:
-                    pool.failed(owed=question[OWED])
+                for pool in pools:
+                    pool.failed()
                 raise
             now_s = self._clock.monotonic()
             for pool, answer in zip(pools, answers, strict=True):
                 server_us, again_us, *valid_us = (int(number) for number in answer)
-                late_s = now_s - server_us / 1e6  # to be added to the server's times; at worst it is late by the way back
+                late_s = (
+                    now_s - server_us / 1e6
+                )  # to be added to the server's times; at worst it is late by the way back
                 pool.granted(now_s, [at_us / 1e6 + late_s for at_us in valid_us], again_us / 1e6 + late_s)
                 self._leases += 1
 
