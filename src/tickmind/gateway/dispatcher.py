@@ -67,12 +67,13 @@ class Dispatcher:
         timers: Timers,
         random: Random | None = None,
         on_event: Callable[[QueueEvent], None] | None = None,
+        lanes: Lanes | None = None,
     ) -> None:
         self._config = config
         self._monotonic = clock.monotonic
         self._wall = clock.wall
         self._on_event = on_event
-        self._lanes = Lanes(config, random or Random())
+        self._lanes = lanes or Lanes(config, random or Random())
         self._wakeups = Wakeups(timers, self._rang)
         self._budget = RetryBudget(config.retry)
         self._waiting = Waiting(self._wakeups)

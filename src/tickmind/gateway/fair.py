@@ -124,9 +124,9 @@ class Ledger(Share):
         owner.tag += change
         account.tag += change
         if change < 0:  # a higher tag is noticed when its turn comes; a lower one would be noticed too late
-            for place in owner.places:
+            for place in tuple(owner.places):  # moving one up may drop others
                 place.turns.move_up(place)
-            for inner in account.places:
+            for inner in tuple(account.places):
                 inner.turns.move_up(inner)
 
     def _sweep(self, now: float) -> None:
@@ -188,24 +188,25 @@ class Turns:
 
     def place(self, account: Account, *, nested: bool) -> Place:
         """The account's place, made if it has none."""
+        if len(self._heap) >= self._sweep_at:
+            self._sweep()  # before the place is looked up: nobody waits there yet, so it would be swept away
         place = self._places.get(account)
         if place is None:
             place = Place(account, self, Turns() if nested else None)
             self._places[account] = place
             account.places.append(place)
-            if len(self._heap) >= self._sweep_at:
-                self._sweep()
             heappush(self._heap, place.entry)
         elif place.entry[0] > account.tag:
-            self.move_up(place)
+            place.entry = (account.tag, self.next_number(), place)
+            heappush(self._heap, place.entry)
         return place
 
     def move_up(self, place: Place) -> None:
         """Its account's tag became smaller."""
-        if len(self._heap) >= self._sweep_at:
-            self._sweep()
         place.entry = (place.account.tag, self.next_number(), place)
         heappush(self._heap, place.entry)
+        if len(self._heap) >= self._sweep_at:
+            self._sweep()
 
     def first(self) -> "Backlog | None":
         """The jobs whose turn it is, or None if nobody waits."""

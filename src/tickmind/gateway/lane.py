@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tickmind.gateway.circuit import Circuit, CircuitState
 from tickmind.gateway.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
 from tickmind.gateway.fair import LaneTurns, Ledger
-from tickmind.gateway.pace import Pace, PaceStatistics, tightest
+from tickmind.gateway.pace import PaceMaker, PaceStatistics, local_pace, tightest
 from tickmind.gateway.ratelimit_headers import RateLimits
 from tickmind.gateway.restraint import Restraint
 
@@ -69,11 +69,11 @@ class KeyState:
         "wake_s",
     )
 
-    def __init__(self, provider: Provider, key: ApiKey, *, window_s: float) -> None:
+    def __init__(self, provider: Provider, key: ApiKey, *, window_s: float, make_pace: PaceMaker = local_pace) -> None:
         limits = tightest(provider.limits, key.limits)
         self.provider = provider
         self.key = key
-        self.pace = Pace(limits)
+        self.pace = make_pace(f"{provider.name}/{key.id}", limits)
         self.burst = limits.burst
         self.concurrency = math.inf if limits.concurrency is None else limits.concurrency
         self.in_flight = 0
@@ -123,10 +123,11 @@ class Lane:
         retry: RetryConfig,
         circuit: CircuitConfig,
         chance: random.Random,
+        make_pace: PaceMaker = local_pace,
     ) -> None:
         self.key = key
         self.model = model
-        self.pace = None if limits is None else Pace(limits)
+        self.pace = None if limits is None else make_pace(f"{key.provider.name}/{key.key.id}/{model}", limits)
         self.concurrency = math.inf if limits is None or limits.concurrency is None else float(limits.concurrency)
         self.adaptive = key.provider.adaptive_concurrency
         if self.adaptive and self.concurrency == math.inf:

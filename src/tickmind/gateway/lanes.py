@@ -6,6 +6,7 @@ from tickmind.gateway.backlog import FairQueue
 from tickmind.gateway.config import GatewayConfig
 from tickmind.gateway.job import Plan, Target
 from tickmind.gateway.lane import KeyState, Lane
+from tickmind.gateway.pace import PaceMaker, local_pace
 
 _PLANS = 4096  # plan objects that are found without comparing them
 _SWEEP = 256  # lanes that may be idle
@@ -17,11 +18,12 @@ LaneName = tuple[str, str, str, str]  # and the model, if it has limits of its o
 class Lanes:
     """All queues, lanes and keys of a gateway."""
 
-    __slots__ = ("_by_plan", "_chance", "_config", "_sweep_at", "keys", "lanes", "queues")
+    __slots__ = ("_by_plan", "_chance", "_config", "_make_pace", "_sweep_at", "keys", "lanes", "queues")
 
-    def __init__(self, config: GatewayConfig, chance: random.Random) -> None:
+    def __init__(self, config: GatewayConfig, chance: random.Random, *, make_pace: PaceMaker = local_pace) -> None:
         self._config = config
         self._chance = chance
+        self._make_pace = make_pace
         self.keys: dict[KeyName, KeyState] = {}
         self.lanes: dict[LaneName, Lane] = {}
         self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue] = {}  # lanes and models of a chain -> queue
@@ -61,7 +63,9 @@ class Lanes:
             key = self.keys.get(name[:3])
             if key is None:
                 window_s = self._config.sharing.window_s
-                key = self.keys[name[:3]] = KeyState(target.provider, target.key, window_s=window_s)
+                key = self.keys[name[:3]] = KeyState(
+                    target.provider, target.key, window_s=window_s, make_pace=self._make_pace
+                )
             lane = self.lanes[name] = Lane(
                 key,
                 name[3],
@@ -69,6 +73,7 @@ class Lanes:
                 retry=self._config.retry,
                 circuit=self._config.circuit,
                 chance=self._chance,
+                make_pace=self._make_pace,
             )
         return lane
 

@@ -11,6 +11,7 @@ at the window's end. Limits per day are only counted, not spaced: a day's allowa
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tickmind.gateway.config import Limits
@@ -224,6 +225,14 @@ class Pace:
             )
 
         return PaceStatistics(figures(self._requests), figures(self._tokens))
+
+
+PaceMaker = Callable[[str, Limits], Pace]  # (name, limits) -> the pace; paces of one name may be shared elsewhere
+
+
+def local_pace(_name: str, limits: Limits) -> Pace:
+    """A pace that this gateway keeps by itself."""
+    return Pace(limits)
 
 
 def tightest(limits: Limits, other: Limits | None) -> Limits:

@@ -26,7 +26,7 @@ class Merger:
     ) -> None:
         self.offset_s = 0.0
         self._sessions = sessions
-        self._lanes = lanes
+        self.lanes = lanes
         self._clock = clock
         self.timeout_s = timeout_s
         self._fresh: dict[Use, Activity] = {}  # admitted, and not told of yet
@@ -38,7 +38,7 @@ class Merger:
         """What the others should hear now: limits, who was let through, and from time to time who is active."""
         now_s = self._clock.monotonic()
         news: list[News] = []
-        for limit in self._lanes.limits():
+        for limit in self.lanes.limits():
             if limit.until_s > max(now_s, self._limits.get(limit.lane, NEVER)) + 0.001:
                 self._limits[limit.lane] = limit.until_s
                 news.append(LimitNews(limit.lane, self._server_ms(limit.until_s), limit.reason))
@@ -62,7 +62,7 @@ class Merger:
             until_s = self._local_s(news.until_ms)
             if until_s > now_s:
                 self._limits[news.lane] = max(until_s, self._limits.get(news.lane, NEVER))
-                self._lanes.limit(LaneLimit(news.lane, until_s, news.reason))
+                self.lanes.limit(LaneLimit(news.lane, until_s, news.reason))
             return
         used_s = min(now_s, self._local_s(news.used_ms))
         if used_s <= now_s - self.timeout_s:

@@ -9,8 +9,6 @@ from tickmind.gateway.pace import Pace
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.script import request_spec, token_spec
 
-SOON_S = 0.1  # permits are asked for when the gateway's own pace lets a request go within this time
-
 
 class Company(Protocol):
     """What a shared pace must know of the others: whether they can be reached, and how many they are."""
@@ -22,7 +20,7 @@ class Company(Protocol):
 
 
 class SharedPace(Pace):
-    """Holds a limit together with other gateways: besides its own pace, every request needs a leased permit.
+    """Holds a limit together with other gateways: every request needs a leased permit.
 
     While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst.
     """
@@ -45,19 +43,15 @@ class SharedPace(Pace):
         return tuple(pool for pool in (self._request_pool, self._token_pool) if pool is not None)
 
     def earliest_s(self, now: float, tokens: int) -> float:
-        """When a request may go out, as far as is known; it asks for permits where there are none."""
-        at = super().earliest_s(now, tokens)
+        """When a request may go out, as far as is known; it asks for permits where there are none.
+
+        The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
+        """
         if self._company.alone:
-            own = self._own_part(now).earliest_s(now, tokens)
-            return max(at, own)
-        if at > now + SOON_S:
-            return at
-        if self._request_pool is not None:
-            own = self._request_pool.earliest_s(now, 1)
-            at = max(at, own)
+            return max(super().earliest_s(now, tokens), self._own_part(now).earliest_s(now, tokens))
+        at = now if self._request_pool is None else self._request_pool.earliest_s(now, 1)
         if tokens and self._token_pool is not None:
-            own = self._token_pool.earliest_s(now, tokens)
-            at = max(at, own)
+            at = max(at, self._token_pool.earliest_s(now, tokens))
         return at
 
     def take(self, now: float, tokens: int) -> None:
@@ -78,7 +72,7 @@ class SharedPace(Pace):
             if self._part is not None:
                 self._part.settle(taken_s, estimated, actual)
             else:
-                self._token_pool.correct(actual - estimated)
+                self._token_pool.correct(taken_s, actual - estimated)
 
     def rejoined(self) -> None:
         """The shared state is back."""

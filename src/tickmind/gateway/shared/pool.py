@@ -6,9 +6,10 @@ from collections.abc import Callable
 from tickmind.gateway.shared.script import PoolSpec
 
 MAX_BATCH = 64  # permits, or requests' worth of tokens, that are asked for at once
+BATCH_S = 0.1  # a batch lasts no longer than this at the limit's rate, so that none takes all
 AHEAD_S = 1.0  # how far ahead permits are reserved, or two permits' distance if that is more
 LOOK_AGAIN_S = 0.002  # while an answer is on its way
-OWED = 4  # the place of the debt in a question
+MAX_REFUNDS = 128  # times at which something is to be given back; what comes beyond is lost, and safe
 _MIN_ASK_AGAIN_S = 0.005
 
 
@@ -31,17 +32,30 @@ class Pool:
     """
 
     __slots__ = (
-        "_amount", "_asked", "_batch", "_not_before_s", "_poke", "_stock", "_total", "asking", "lost", "name", "owed", "spec",
-    )  # fmt: skip
+        "_amount",
+        "_asked",
+        "_batch",
+        "_not_before_s",
+        "_poke",
+        "_refunds",
+        "_stock",
+        "_total",
+        "asking",
+        "lost",
+        "name",
+        "owed",
+        "spec",
+    )
 
     def __init__(self, name: str, spec: PoolSpec, poke: Callable[["Pool"], None]) -> None:
         self.name = name
         self.spec = spec
         self.asking = False  # an answer is on its way
-        self.owed = 0.0  # used beyond what was leased (or given back, if negative); told with the next question
+        self.owed = 0.0  # used beyond what was leased; told with the next question
         self.lost = 0.0  # leased and not used in time
         self._poke = poke
         self._stock: deque[Lot] = deque()  # in the order of their times
+        self._refunds: dict[int, float] = {}  # number of the lease's length since the start -> leased and not needed
         self._total = 0.0
         self._batch = 1
         self._amount = 1.0  # what one request takes, as it was asked for last
@@ -65,7 +79,8 @@ class Pool:
         return now + LOOK_AGAIN_S
 
     def take(self, now: float, amount: float) -> None:
-        """It is used now."""
+        """It is used now; what goes beyond the limit itself is a debt."""
+        self.owed += max(0.0, amount - self.spec.most)
         amount = min(amount, self.spec.most)
         self._expire(now)
         while amount > 1e-9 and self._stock and self._stock[0].valid_s <= now:
@@ -78,22 +93,34 @@ class Pool:
                 self._stock.popleft()
         if amount > 1e-9:
             self.owed += amount
-        if not self.asking and self._batch > 1 and now >= self._not_before_s:
-            if self._total < self._batch * self._amount / 2:
-                self._poke(self)
+        low = self._batch > 1 and self._total < self._batch * self._amount / 2
+        if low and not self.asking and now >= self._not_before_s:
+            self._poke(self)
 
-    def correct(self, change: float) -> None:
-        """What was used was more by this, or less."""
-        self.owed += change
+    def correct(self, taken_s: float, change: float) -> None:
+        """What was used at a time was more by this, or less."""
+        if change > 0:
+            self.owed += change
+            return
+        at = int(taken_s / self.spec.lease_s)
+        self._refunds[at] = self._refunds.get(at, 0.0) - change
+        if len(self._refunds) > MAX_REFUNDS:
+            del self._refunds[min(self._refunds)]
 
-    def question(self) -> list[float]:
-        """What to ask the script for; the debt is told with it."""
+    def question(self, now: float) -> list[float]:
+        """What to ask the script for; debts and what is given back are told with it."""
         spec = self.spec
         ahead_us = max(AHEAD_S * 1e6, 2 * self._amount * spec.unit_us)
         owed, self.owed = self.owed, 0.0
+        refunds, self._refunds = self._refunds, {}
         self.asking = True
         self._asked = self._amount
-        return [self._amount, self._batch, spec.unit_us, spec.tolerance_us, owed, ahead_us, *spec.arguments()]
+        question = [self._amount, self._batch, spec.unit_us, spec.tolerance_us, owed, ahead_us]
+        question += [spec.back_us, *spec.arguments()]
+        for at, amount in refunds.items():
+            counted_s = (at - 1) * spec.lease_s  # a permit is counted at its time and used up to a lease later
+            question += [(now - counted_s) * 1e6, amount]
+        return question
 
     def granted(self, now: float, valid_s: list[float], again_s: float) -> None:
         """The answer: when each permit is valid, or when to ask again."""
@@ -105,14 +132,15 @@ class Pool:
         if not valid_s:
             self._not_before_s = max(again_s - AHEAD_S / 2, now + _MIN_ASK_AGAIN_S)
         elif len(valid_s) < self._batch:
-            self._batch = max(1, len(valid_s))
-        elif dry and valid_s[-1] - now < AHEAD_S / 4:
-            self._batch = min(MAX_BATCH, self._batch * 2)
+            self._batch = len(valid_s)
+        elif dry:
+            each_us = self._asked * self.spec.unit_us
+            most = min(MAX_BATCH, int(BATCH_S * 1e6 / each_us)) if each_us else MAX_BATCH
+            self._batch = max(1, min(most, self._batch * 2))
 
-    def failed(self, owed: float) -> None:
-        """No answer came; the debt stays."""
+    def failed(self) -> None:
+        """No answer came. What it would have told is lost with the state that it would have told it to."""
         self.asking = False
-        self.owed += owed
 
     def clear(self) -> None:
         """Forget the stock: it is not known any more whether it holds."""
@@ -128,3 +156,4 @@ class Pool:
             self._total -= lot.amount
             self.lost += lot.amount
             self._batch = max(1, self._batch // 2)
+            self.correct(lot.valid_s + self.spec.lease_s, -lot.amount)

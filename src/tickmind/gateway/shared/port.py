@@ -1,19 +1,11 @@
-"""Where shared state touches the queue: how paces are made, and how lanes tell of their limits and hear of others'."""
+"""Where shared state touches the queue: how lanes tell of their limits and hear of others'.
+
+The other place is how paces are made: `SharedState.pace` is a `PaceMaker`, which `Lanes` takes.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
-
-from tickmind.gateway.config import Limits
-from tickmind.gateway.pace import Pace
-
-
-class PaceMaker(Protocol):
-    """Makes the pace of a key, or of a model at a key; `Pace` itself where nothing is shared."""
-
-    def __call__(self, name: str, limits: Limits) -> Pace:
-        """The pace of that name; gateways that use the same name share it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +28,10 @@ class LimitedLanes(Protocol):
         """Another gateway has met a limit: hold the lane until then, if there is such a lane; never shorten it."""
         ...
 
+    def resize(self, gateways: int) -> None:
+        """So many gateways share what may be in flight at once."""
+        ...
+
 
 class NoLanes:
     """For a gateway whose lanes keep their limits to themselves."""
@@ -45,4 +41,7 @@ class NoLanes:
         return ()
 
     def limit(self, limit: LaneLimit) -> None:
+        """Nothing."""
+
+    def resize(self, gateways: int) -> None:
         """Nothing."""

@@ -1,6 +1,7 @@
 """The one script that runs inside Redis: it hands out permits of a limit, each with the time from which it is valid."""
 
 import hashlib
+import math
 from dataclasses import dataclass
 
 from tickmind.gateway.config import Limits
@@ -12,8 +13,10 @@ _BUCKETS_OF_A_MINUTE = 120
 _BUCKETS_OF_A_DAY = 288
 
 # KEYS[1]: a hash with `tat` (the theoretical time of the next arrival) and buckets `window:number` -> what they hold.
-# ARGV: units for each permit, permits wanted, microseconds per unit, tolerated earliness, units to charge (negative:
-# to give back), how far ahead permits may lie; then for each window its length, its buckets' width and its limit.
+# ARGV: units for each permit, permits wanted, microseconds per unit, tolerated earliness, units to charge beyond what
+# was leased, how far ahead permits may lie, microseconds that a unit brings when it is given back; the number of
+# windows, and for each its length, its buckets' width and its limit; then pairs of how long ago and how much was leased
+# and not used, which is given back to where it was counted.
 # Returns the server's time, when to ask again if nothing was given (0 otherwise), and the permits' times, which only
 # ever grow, so that whoever asks first goes first. Every time is in microseconds of the server's clock.
 RESERVE = """
@@ -22,7 +25,8 @@ local now = clock[1] * 1000000 + clock[2]
 local cost, wanted, unit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local tolerance, charge, ahead = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local windows, longest = {}, 60000000
-for i = 7, #ARGV, 3 do
+local refunds = 9 + 3 * ARGV[8]
+for i = 9, refunds - 1, 3 do
   local length = tonumber(ARGV[i])
   windows[#windows + 1] = {
     length = length, width = tonumber(ARGV[i + 1]), limit = tonumber(ARGV[i + 2]), held = {}, order = {}
@@ -63,9 +67,10 @@ local function add(number, window, time, amount)
   changed[number .. ':' .. string.format('%.0f', bucket)] = window.held[bucket]
 end
 
-local function give_back(number, window, amount)
-  for _, bucket in ipairs(window.order) do
-    local part = math.min(amount, window.held[bucket])
+local function give_back(number, window, time, amount)
+  for i = #window.order, 1, -1 do  -- from its own bucket to older ones: what leaves the window too early is safe
+    local bucket = window.order[i]
+    local part = bucket * window.width <= time and math.min(amount, window.held[bucket]) or 0
     if part > 0 then
       window.held[bucket] = window.held[bucket] - part
       changed[number .. ':' .. string.format('%.0f', bucket)] = window.held[bucket]
@@ -74,11 +79,14 @@ local function give_back(number, window, amount)
   end
 end
 
-if charge ~= 0 then
+if charge > 0 then
   tat = math.max(tat, now) + charge * unit
-  for number, window in ipairs(windows) do
-    if charge > 0 then add(number, window, now, charge) else give_back(number, window, -charge) end
-  end
+  for number, window in ipairs(windows) do add(number, window, now, charge) end
+end
+for i = refunds, #ARGV, 2 do
+  local time, amount = now - ARGV[i], tonumber(ARGV[i + 1])
+  tat = tat - amount * ARGV[7]
+  for number, window in ipairs(windows) do give_back(number, window, time, amount) end
 end
 
 local function fits_from(window, time)
@@ -140,6 +148,7 @@ class PoolSpec:
     """What the script must know of one kind of limit: requests, or tokens."""
 
     unit_us: float  # the even distance of two units
+    back_us: float  # by how much the next one comes earlier for a unit that is given back
     tolerance_us: float  # how much may be saved up
     lease_s: float
     windows: tuple[tuple[float, float, float], ...]  # (length, bucket's width, limit), times in microseconds
@@ -152,23 +161,25 @@ class PoolSpec:
 
     def arguments(self) -> list[float]:
         """The windows as the script takes them."""
-        return [number for window in self.windows for number in window]
+        return [len(self.windows), *(number for window in self.windows for number in window)]
 
 
 def request_spec(limits: Limits) -> PoolSpec | None:
     """The spec for a limit's requests; None if there is no such limit.
 
-    Even spacing alone keeps every window within its limit; with a burst, a counter of the last minute does besides.
+    Even spacing alone keeps every window within its limit, so a place that passes unused is not given again; with a
+    burst, a counter of the last minute holds the limit besides.
     """
     second, minute, day = limits.requests_per_second, limits.requests_per_minute, limits.requests_per_day
     units = [1e6 / second * (1 + SHORT_LEASE_S)] if second else []
     units += [60e6 / minute * (1 + MARGIN)] if minute else []
     lease_s = SHORT_LEASE_S if second else LEASE_S
-    windows = _windows(minute if limits.burst > 1 else None, day, lease_s)
+    burst = min(float(limits.burst), *(limit for limit in (second, minute) if limit), math.inf)
+    windows = _windows(minute if burst > 1 else None, day, lease_s)
     if not units and not windows:
         return None
     unit_us = max(units, default=0.0)
-    return PoolSpec(unit_us, unit_us * max(0, limits.burst - 1), lease_s, windows, 1.0)
+    return PoolSpec(unit_us, 0.0, unit_us * max(0.0, burst - 1), lease_s, windows, 1.0)
 
 
 def token_spec(limits: Limits) -> PoolSpec | None:
@@ -178,7 +189,7 @@ def token_spec(limits: Limits) -> PoolSpec | None:
     if not windows:
         return None
     unit_us = 60e6 / minute * (1 + MARGIN) if minute else 0.0
-    return PoolSpec(unit_us, 0.0, LEASE_S, windows, min(limit for limit in (minute, day) if limit))
+    return PoolSpec(unit_us, unit_us, 0.0, LEASE_S, windows, min(limit for limit in (minute, day) if limit))
 
 
 def _windows(minute: float | None, day: float | None, lease_s: float) -> tuple[tuple[float, float, float], ...]:
@@ -186,5 +197,5 @@ def _windows(minute: float | None, day: float | None, lease_s: float) -> tuple[t
     if minute:
         windows.append(((60 + lease_s) * 1e6, 60e6 / _BUCKETS_OF_A_MINUTE, minute))
     if day:
-        windows.append(((86_400 + lease_s) * 1e6, 86_400e6 / _BUCKETS_OF_A_DAY, day))
+        windows.append(((86_400 + lease_s) * 1e6, 86_400e6 / _BUCKETS_OF_A_DAY, max(1.0, day)))
     return tuple(windows)

@@ -14,7 +14,7 @@ from tickmind.gateway.sessions import Sessions
 from tickmind.gateway.shared.merge import Merger
 from tickmind.gateway.shared.news import decode, encode
 from tickmind.gateway.shared.pace import SharedPace
-from tickmind.gateway.shared.pool import OWED, Pool
+from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
 from tickmind.gateway.shared.script import BEAT, RESERVE
 
@@ -196,6 +196,7 @@ class SharedState:
         now_us, self._gateways = int(answer[0]), max(1, int(answer[1]))
         if self._merger is not None:
             self._merger.offset_s = now_us / 1e6 - self._clock.monotonic()
+            self._merger.lanes.resize(self._gateways)
         return now_us
 
     async def _lease(self, client: "Redis", script: str) -> None:
@@ -204,15 +205,15 @@ class SharedState:
             await self._work.wait()
             self._work.clear()
             pools, self._poked = list(self._poked), {}
-            questions = [(pool, pool.question()) for pool in pools]
+            questions = [(pool, pool.question(self._clock.monotonic())) for pool in pools]
             try:
                 async with client.pipeline(transaction=False) as pipeline:
                     for pool, question in questions:
                         pipeline.evalsha(script, 1, pool.name, *question)
                     answers: list[Any] = await pipeline.execute()
             except BaseException:
-                for pool, question in questions:
-                    pool.failed(owed=question[OWED])
+                for pool in pools:
+                    pool.failed()
                 raise
             now_s = self._clock.monotonic()
             for pool, answer in zip(pools, answers, strict=True):
