@@ -254,6 +254,7 @@ class ModelClient:
             stop=call.stop,
             seed=call.seed,
             extra=call.extra,
+            headers=call.headers,
         )
 
     def _cost(self, model: str, usage: Usage) -> float | None:
@@ -287,4 +288,5 @@ class ModelClient:
             cost_usd=self._cost(model, reply.usage),
             attempts=reply.attempts,
             model=model,
+            served=reply.served,
         )

@@ -93,7 +93,10 @@ class SyncModelClient:
         prices: Mapping[str, Price] = PRICES,
         meter: UsageMeter | None = None,
     ) -> None:
-        self._client = ModelClient(config, transport, clock=clock, prices=prices, meter=meter)
+        self._adopt(ModelClient(config, transport, clock=clock, prices=prices, meter=meter))
+
+    def _adopt(self, client: ModelClient) -> None:
+        self._client = client
         self._background = BackgroundLoop()
         self._closing = threading.Lock()
         self._closed = False
