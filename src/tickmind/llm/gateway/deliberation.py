@@ -41,6 +41,12 @@ def notify_deferral(
     return _where_it_lives(client, _defer(inner, agent_id, duration_s))
 
 
+async def close_in_turn(client: GatewayClient | SyncGatewayClient) -> None:
+    """Close a client that belongs to the loop at hand; one with a loop of its own is its owner's to close."""
+    if isinstance(client, GatewayClient):
+        await client.aclose()
+
+
 async def _ask(
     client: GatewayClient,
     messages: Sequence[Message],
