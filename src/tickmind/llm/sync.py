@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, Unpack, overload
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock
 from tickmind.llm.client import ModelClient
@@ -101,7 +101,7 @@ class SyncModelClient:
         self._closing = threading.Lock()
         self._closed = False
 
-    def __enter__(self) -> "SyncModelClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

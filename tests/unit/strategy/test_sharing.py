@@ -14,6 +14,9 @@ from tickmind.llm import (
     LLMCooldownError,
     LLMDroppedError,
     LLMRateLimitError,
+    ModelClient,
+    ModelConfig,
+    ToolAgent,
     load_gateway_config,
 )
 from tickmind.llm.deliberation import Deliberation
@@ -183,14 +186,33 @@ def test_a_failure_cooldown_is_not_cut_short_by_a_shorter_wait(stage):
     assert s.agent(eid).cooldown_until == 52
 
 
+def test_a_tool_agents_refusal_asks_to_wait_as_well(stage):
+    refusal = LLMCooldownError("wait", retry_after_s=0.5, code="QUEUE_FULL")
+    plain = LLMRateLimitError("slow down", retry_after_s=0.5)
+    double = ScriptedTransport([refusal, plain, GOAL])
+    client = ModelClient(ModelConfig(base_url="http://127.0.0.1:9/v1", model="double"), double)
+    s = stage(ToolAgent(client, []))
+    heard = deferrals(s)
+    eid = s.spawn()
+    s.step(24)
+    assert [(one, reason) for one, reason, _, _ in heard] == [(eid, "QUEUE_FULL")]
+    assert s.errors == [(eid, "api_error", 13)]
+    assert [tick for _, tick in s.queries[:3]] == [1, 12, 23]
+
+
 # Known beforehand
 
 
 def test_no_prompt_is_made_while_the_client_has_to_wait(stage):
     client = Shared()
     s = stage(client)
-    made = []
-    s.manager.define_context("plain", lambda _world, eid: made.append(eid) or "now")
+    made: list[int] = []
+
+    def context(_world, eid):
+        made.append(eid)
+        return "now"
+
+    s.manager.define_context("plain", context)
     client.wait_s = 10.0
     eids = [s.spawn() for _ in range(3)]
     s.tick(20)
@@ -398,7 +420,8 @@ def test_a_client_that_can_not_be_closed_holds_up_no_other(stage):
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20), st.integers(1, 20)), max_size=60))
 def test_a_held_turn_comes_up_when_its_hold_is_over_and_not_before(steps):
-    schedule, until = Schedule(), {}
+    schedule = Schedule()
+    until: dict[int, int] = {}  # entity -> until when it is held
     for tick, (entity, due, length) in enumerate(steps, start=1):
         if entity not in until:
             schedule.put(entity, due, 0)

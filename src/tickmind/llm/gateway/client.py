@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from tickmind.base import Clock, IdMaker, SystemClock
 from tickmind.llm.client import ModelClient
@@ -75,7 +75,7 @@ class GatewayClient(ModelClient):
         )
         super().__init__(config, self._way, clock=clock, prices=prices, meter=meter)
 
-    async def __aenter__(self) -> "GatewayClient":
+    async def __aenter__(self) -> Self:
         self._begin()
         return self
 
@@ -83,8 +83,9 @@ class GatewayClient(ModelClient):
         return f"GatewayClient(model={self.config.model!r}, url={self._endpoint.origin!r}, session={self.session!r})"
 
     async def aclose(self) -> None:
-        """End the heartbeats and give back the connections."""
+        """End the heartbeats and give back the connections; calls that wait for their turn are cancelled."""
         self._shut = True
+        self._gates.send_away()
         heart, self._heart = self._heart, None
         if heart is not None and not heart.done():
             heart.cancel()

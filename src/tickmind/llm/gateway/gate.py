@@ -5,10 +5,10 @@ at a time, at the pace that it named; nobody polls, for one timer wakes the firs
 """
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import OrderedDict
 
 from tickmind.base import Clock, Limit
-from tickmind.llm.errors import LLMCooldownError, LLMRateLimitError
+from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError
 from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
 from tickmind.llm.transport import ModelRequest
 
@@ -31,13 +31,13 @@ class Gate:
         self._clock = clock
         self._open_s = 0.0  # monotonic
         self._spacing_s = 0.0
-        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._waiters: OrderedDict[asyncio.Future[None], None] = OrderedDict()  # the first to come first
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
         """How many wait for their turn."""
-        return sum(not waiter.done() for waiter in self._waiters)
+        return len(self._waiters)
 
     def ready_in_s(self) -> float:
         """How long it is closed; 0 if a request may go out now."""
@@ -67,13 +67,15 @@ class Gate:
         if wait_s >= patience_s or not MAX_WAITERS.allows(ahead + 1):
             raise self._closed(wait_s)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
+        self._waiters[waiter] = None
         self._arm()
         try:
             async with asyncio.timeout(patience_s):
                 await waiter
         except TimeoutError:
             raise self._closed(self.ready_in_s()) from None
+        finally:
+            self._waiters.pop(waiter, None)
 
     def note(self, cooldown: Cooldown) -> None:
         """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
@@ -94,6 +96,16 @@ class Gate:
         wait_s = DEFAULT_REFUSED_S if error.retry_after_s is None else error.retry_after_s
         self._close_for(min(wait_s, MAX_COOLDOWN_S.maximum))
 
+    def send_away(self) -> None:
+        """Let nobody wait any longer, because the client is closed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiters:
+            waiter, _ = self._waiters.popitem(last=False)
+            if not waiter.done():
+                waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
+
     def _close_for(self, wait_s: float) -> None:
         if wait_s > 0:
             self._open_s = max(self._open_s, self._clock.monotonic() + wait_s)
@@ -106,8 +118,8 @@ class Gate:
         self._timer = None
         waiters = self._waiters
         while waiters and self._open_s <= self._clock.monotonic():
-            waiter = waiters.popleft()
-            if not waiter.done():  # else it was cancelled, and its turn is the next one's
+            waiter, _ = waiters.popitem(last=False)
+            if not waiter.done():  # else it was cancelled just now, and its turn is the next one's
                 waiter.set_result(None)
                 if self._spacing_s:
                     self._open_s = self._clock.monotonic() + self._spacing_s
@@ -149,6 +161,11 @@ class Gates:
         """Take in what the gateway says with a reply."""
         if served.cooldown is not None:
             self.of(request.model).note(served.cooldown)
+
+    def send_away(self) -> None:
+        """Let nobody wait any longer, because the client is closed."""
+        for gate in self._gates.values():
+            gate.send_away()
 
     @property
     def waiting(self) -> int:

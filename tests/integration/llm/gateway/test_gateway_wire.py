@@ -11,6 +11,7 @@ from tickmind.llm import (
     CallConfig,
     CustomModel,
     GatewayClient,
+    LLMCancelledError,
     LLMConfigError,
     LLMConnectionError,
     LLMCooldownError,
@@ -165,6 +166,20 @@ async def test_who_gives_up_waiting_costs_the_others_no_turn(gateway):
         assert (await calls[5]).content == "Hello."
         assert client.waiting == 0
     assert len(fake.of("/v1/chat/completions")) == 2
+
+
+@pytest.mark.asyncio
+async def test_closing_cancels_those_who_wait_for_their_turn(gateway):
+    fake = gateway(strict=True, rpm=1)
+    async with GatewayClient(config(fake.url)) as client:
+        await client.complete("first")
+        calls = [asyncio.create_task(client.complete(f"call {n}")) for n in range(3)]
+        await asyncio.sleep(0)
+        assert client.waiting == 1  # the pace is one a minute: the others would have come too late
+        await client.aclose()
+        results = await asyncio.gather(*calls, return_exceptions=True)
+    assert [type(result) for result in results] == [LLMCancelledError, LLMCooldownError, LLMCooldownError]
+    assert client.waiting == 0
 
 
 @pytest.mark.asyncio

@@ -24,7 +24,10 @@ class Game:
         self.manager.define_context("den", self.context)
         self.manager.define_parser("strategy", make_directive_parser(["goal"]))
         self.manager.register_client(client)
-        self.prompts, self.answered, self.errors, self.deferred = [], [], [], []
+        self.prompts: list[int] = []
+        self.answered: list[int] = []
+        self.errors: list[tuple[object, ...]] = []
+        self.deferred: list[tuple[object, ...]] = []
         self.manager.on_response(lambda eid, _latency, _size, _tick: self.answered.append(eid))
         self.manager.on_error(lambda *error: self.errors.append(error))
         self.manager.on_deferred(lambda *deferral: self.deferred.append(deferral))
