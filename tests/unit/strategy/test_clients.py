@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tickmind.base import ConfigError
 from tickmind.llm import LLMError, ModelClient, ModelConfig, SyncModelClient, ToolAgent, ToolCall
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
@@ -53,6 +54,25 @@ def test_a_mock_fails_by_its_seed():
     assert 30 < len(failures(MockClient(error_rate=0.3))) < 90
     assert failures(MockClient(error_rate=0.0)) == []
     assert len(failures(MockClient(error_rate=1.0))) == 200
+
+
+def test_a_mock_takes_a_random_time_within_a_range_by_its_seed():
+    def slept(latency, seed=1):
+        times: list[float] = []
+        client = MockClient(latency=latency, seed=seed, sleep=times.append)
+        for _ in range(50):
+            client.query("s", "u")
+        return times
+
+    assert slept((0.1, 0.5)) == slept((0.1, 0.5))
+    assert slept((0.1, 0.5)) != slept((0.1, 0.5), seed=2)
+    assert all(0.1 <= time <= 0.5 for time in slept((0.1, 0.5)))
+    assert max(slept((0.1, 0.5))) > 0.4
+    assert slept(0.2) == [0.2] * 50
+    assert slept((0.0, 0.0)) == []
+    for wrong in (-1.0, (0.5, 0.1)):
+        with pytest.raises(ConfigError, match="latency"):
+            MockClient(latency=wrong)
 
 
 @pytest.mark.parametrize("error", [ValueError, ValueError("mine")])

@@ -48,7 +48,7 @@ class Bench:
     def statistics(self):
         return WorkerStatistics(0, 0, 0)
 
-    def close(self):
+    def close(self, farewells=()):
         pass
 
 
