@@ -111,11 +111,13 @@ class FairQueue:
         "lanes",
         "live",
         "plan",
+        "targets",
     )
 
     def __init__(self, plan: Plan, lanes: tuple["Lane", ...], *, capacity: int, age_s: float) -> None:
         self.plan = plan
         self.lanes = lanes
+        self.targets = dict(zip(lanes, plan.targets, strict=True))  # lane -> where a job goes that goes by it
         self.capacity = capacity
         self.live = 0
         self.backlogs: dict[Session, Backlog] = {}
@@ -124,9 +126,9 @@ class FairQueue:
         self._counts: dict[str, int] = {}  # owner -> how many of its jobs wait
         self._by_count: list[dict[str, None]] = [{}]  # how many wait -> owners with so many; the last is not empty
 
-    def target_of(self, lane: "Lane") -> Target:
-        """Where a job of this queue goes if it goes by a lane."""
-        return self.plan.targets[self.lanes.index(lane)]
+    def rest_after(self, lane: "Lane") -> tuple[Target, ...]:
+        """The targets that come after a lane's in the chain."""
+        return self.plan.targets[self.lanes.index(lane) + 1 :]
 
     def outlook(self, now: float, tokens: int) -> tuple[float, bool]:
         """When a lane could take a request at the earliest, and whether all of them are down until then."""

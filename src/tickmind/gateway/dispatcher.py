@@ -86,7 +86,7 @@ class Dispatcher:
 
     def submit(self, job: Job) -> None:
         """Take a job in: it is sent now, or waits, or is refused, and its carrier hears which."""
-        assert job.state in {State.NEW, State.HELD}, "a job is submitted once"
+        assert job.state is State.NEW or job.state is State.HELD, "a job is submitted once"
         now = self._monotonic()
         self._submitted = job.number = self._submitted + 1
         self._budget.earn()
@@ -100,6 +100,7 @@ class Dispatcher:
             return
         for lane in queue.lanes:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
+                lane.key.ledger.idle()
                 self._send(job, lane, now)
                 return
         self._admit(job, queue, now)
@@ -302,15 +303,13 @@ class Dispatcher:
         session = job.session
         ledger = lane.key.ledger
         account = ledger.account(session)
-        weight = session.weight
-        step = lane.cost_s(job.tokens) / (weight if weight > MIN_WEIGHT else MIN_WEIGHT)  # noqa: FURB136 - hot path
-        ledger.charge(account, step, now)
+        cost = job.charged = lane.cost_s(job.tokens)
+        ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
         job.account = account
-        job.charged = step
         job.state = State.SENT
         job.sent_s = now
         job.lane = lane
-        target = job.target = queue.target_of(lane)
+        target = job.target = queue.targets[lane]
         self._sent += 1
         self._in_flight += 1
         self._waits.add(now - job.queued_s)
@@ -345,9 +344,9 @@ class Dispatcher:
         if actual == job.tokens:
             return
         lane.settle(job.sent_s, job.tokens, actual)
-        estimated_s = lane.cost_s(job.tokens)
-        if job.account is not None and estimated_s > 0:
-            lane.key.ledger.correct(job.account, job.charged * (lane.cost_s(actual) / estimated_s - 1))
+        change = lane.cost_s(actual) - job.charged
+        if job.account is not None and change:
+            lane.key.ledger.correct(job.account, change)
 
     def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Whether the job is over; if not, it waits, was sent or was refused."""
@@ -403,7 +402,7 @@ class Dispatcher:
         """On to the rest of the chain, if the provider's errors are to be passed over."""
         queue = job.queue
         assert queue is not None, "a job that was sent has a queue"
-        rest = queue.plan.targets[queue.lanes.index(lane) + 1 :]
+        rest = queue.rest_after(lane)
         if not lane.key.provider.fall_back_on_errors or not rest or outcome.begun or self._closed:
             return True
         tail = self._lanes.queue_of(Plan(rest, queue.plan.model, queue.plan.surface), now)

@@ -1,15 +1,17 @@
 """Whose turn it is: accounts of what owners and their sessions have used of a key, and turns by those accounts.
 
 This is start-time fair queueing with credit. Each account has a tag, which moves on by cost over weight with every
-request; the smallest tag goes next. A ledger's virtual time is the tag at which it serves. Who comes back from a pause
-finds its old tag, but at most one `window_s` behind the virtual time: who used less than its share within the window
-goes first, and nobody saves up for longer. Who is new starts at the virtual time, so new names gain nothing.
+request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
+a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
+that was served within `window_s`. So who used less than its share within the window goes first, and nobody saves up
+for longer. Who is new starts at the virtual time, so new names gain nothing.
 
 Owners share a key, and the sessions of an owner share what the owner gets, by the same rule.
 """
 
-# ruff: noqa: PLR1730 - on the hot path a comparison is several times quicker than a call of max()
+# ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
@@ -23,37 +25,40 @@ _SWEEP = 64  # entries that need not be swept
 
 
 class Share:
-    """The virtual time of those who share something, now and a window ago."""
+    """The virtual time of those who share something, and how far behind it a tag may be."""
 
-    __slots__ = ("_marks", "_next_s", "_part_s", "floor", "virtual")
+    __slots__ = ("_marks", "_part_s", "credit", "next_s", "top", "total", "virtual")
 
     def __init__(self, window_s: float) -> None:
         self.virtual = 0.0
-        self.floor = 0.0  # the virtual time a window ago: nobody's tag counts as less
+        self.top = 0.0  # the highest tag
+        self.total = 0.0  # cost of all that was served, ever
+        self.credit = 0.0
+        self.next_s = 0.0  # when to call `move` again
         self._part_s = max(window_s, 1e-3) / _PARTS
-        self._next_s = 0.0
-        self._marks = (0.0,) * _PARTS  # oldest first
+        self._marks = (0.0,) * (_PARTS + 1)  # the total at the last ends of parts of the window, oldest first
 
-    def move(self, now: float) -> None:
-        """Note the virtual time if it is time to."""
-        if now < self._next_s:
-            return
-        parts = min(_PARTS, 1 + int((now - self._next_s) / self._part_s))
-        self._marks = (*self._marks[parts:], *((self.virtual,) * parts))
-        self.floor = self._marks[0]
-        self._next_s = now + self._part_s
+    def move(self, now: float, accounts: "Iterable[OwnerAccount | SessionAccount]") -> None:
+        """Reckon the credit anew, if it is time to."""
+        parts = min(_PARTS + 1, 1 + int((now - self.next_s) / self._part_s))
+        self._marks = (*self._marks[parts:], *((self.total,) * parts))
+        self.next_s = now + self._part_s
+        since_s = now - _PARTS * self._part_s
+        weights = sum(account.weight for account in accounts if account.used_s >= since_s or account.places)
+        self.credit = (self.total - self._marks[0]) / weights if weights else 0.0
 
 
 class OwnerAccount(Share):
     """What an owner used of a key, and the share that its sessions have in it."""
 
-    __slots__ = ("name", "places", "sessions", "tag", "used_s")
+    __slots__ = ("name", "places", "sessions", "tag", "used_s", "weight")
 
     def __init__(self, name: str, tag: float, window_s: float) -> None:
         super().__init__(window_s)
         self.name = name
         self.tag = tag
         self.used_s = 0.0  # when it last took something
+        self.weight = 1.0
         self.sessions: dict[str, SessionAccount] = {}  # session id -> account
         self.places: list[Place] = []  # where it waits for its turn
 
@@ -61,13 +66,14 @@ class OwnerAccount(Share):
 class SessionAccount:
     """What a session used of its owner's share."""
 
-    __slots__ = ("id", "owner", "places", "tag", "used_s")
+    __slots__ = ("id", "owner", "places", "tag", "used_s", "weight")
 
     def __init__(self, session_id: str, owner: OwnerAccount, tag: float) -> None:
         self.id = session_id
         self.owner = owner
         self.tag = tag
         self.used_s = 0.0
+        self.weight = 1.0
         self.places: list[Place] = []
 
 
@@ -95,32 +101,49 @@ class Ledger(Share):
             account = owner.sessions[session.id] = SessionAccount(session.id, owner, owner.virtual)
         return account
 
-    def charge(self, account: SessionAccount, step: float, now: float) -> None:
-        """The session's request goes out; `step` is its cost over the weight."""
-        if now >= self._next_s:
-            self.move(now)
+    def charge(self, account: SessionAccount, cost: float, weight: float, now: float) -> None:
+        """The session's request goes out. The weight is the owner's and, among its sessions, the session's."""
+        owner = account.owner
+        if now >= self.next_s:
             if len(self._owners) >= self._sweep_at:
                 self._sweep(now)
-        owner = account.owner
-        if now >= owner._next_s:  # noqa: SLF001 - the base class's own field, on the hot path
-            owner.move(now)
+            self.move(now, self._owners.values())
+        if now >= owner.next_s:
+            owner.move(now, owner.sessions.values())
+        step = cost / weight
+        owner.weight = account.weight = weight
+        owner.used_s = account.used_s = now
+        self.total += cost
+        owner.total += cost
         tag = owner.tag
-        if tag < self.floor:
-            tag = self.floor
+        least = self.virtual - self.credit
+        if tag < least:
+            tag = least
         if tag > self.virtual:
             self.virtual = tag
-        owner.tag = tag + step
-        owner.used_s = account.used_s = now
+        tag += step
+        owner.tag = tag
+        if tag > self.top:
+            self.top = tag
         tag = account.tag
-        if tag < owner.floor:
-            tag = owner.floor
+        least = owner.virtual - owner.credit
+        if tag < least:
+            tag = least
         if tag > owner.virtual:
             owner.virtual = tag
-        account.tag = tag + step
+        tag += step
+        account.tag = tag
+        if tag > owner.top:
+            owner.top = tag
 
-    def correct(self, account: SessionAccount, change: float) -> None:
-        """What was charged was too little or, below zero, too much."""
+    def idle(self) -> None:
+        """Nobody waits and there is room: whoever has used how much, nobody was kept from its share by it."""
+        self.virtual = self.top
+
+    def correct(self, account: SessionAccount, cost: float) -> None:
+        """What was charged was too little by this or, below zero, too much."""
         owner = account.owner
+        change = cost / account.weight
         owner.tag += change
         account.tag += change
         if change < 0:  # a higher tag is noticed when its turn comes; a lower one would be noticed too late
@@ -142,6 +165,7 @@ class Ledger(Share):
 
 
 Account = OwnerAccount | SessionAccount
+Entry = tuple[float, int, "Place"]  # tag, order of arrival, who
 
 
 class Place:
@@ -154,7 +178,7 @@ class Place:
         self.turns = turns
         self.inner = inner
         self.backlogs: list[Backlog] = []  # of a session: one for each chain
-        self.entry: tuple[float, int, Place] = (account.tag, turns.next_number(), self)
+        self.entry = turns.entry(self)
 
     def first(self) -> "Backlog | None":
         """Who is next here, None if nobody waits any more."""
@@ -168,12 +192,17 @@ class Place:
 
 
 class Turns:
-    """A heap of places by their accounts' tags. Tags that grew are put right when they come up."""
+    """A heap of places by their accounts' tags. Tags that grew are put right when they come up.
 
-    __slots__ = ("_heap", "_number", "_places", "_sweep_at")
+    All who are behind the virtual time count as being at it when they come, so among them it is first come, first
+    served.
+    """
 
-    def __init__(self) -> None:
-        self._heap: list[tuple[float, int, Place]] = []
+    __slots__ = ("_heap", "_number", "_places", "_share", "_sweep_at")
+
+    def __init__(self, share: Share) -> None:
+        self._share = share
+        self._heap: list[Entry] = []
         self._places: dict[Account, Place] = {}
         self._number = 0
         self._sweep_at = _SWEEP
@@ -181,29 +210,27 @@ class Turns:
     def __len__(self) -> int:
         return len(self._heap)
 
-    def next_number(self) -> int:
-        """Ties go to who came first."""
-        self._number += 1
-        return self._number
+    def entry(self, place: Place) -> "Entry":
+        """Where a place belongs now."""
+        self._number += 1  # ties go to who came first
+        tag, virtual = place.account.tag, self._share.virtual
+        return (tag if tag > virtual else virtual, self._number, place)
 
-    def place(self, account: Account, *, nested: bool) -> Place:
+    def place(self, account: Account) -> Place:
         """The account's place, made if it has none."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()  # before the place is looked up: nobody waits there yet, so it would be swept away
         place = self._places.get(account)
         if place is None:
-            place = Place(account, self, Turns() if nested else None)
+            place = Place(account, self, Turns(account) if isinstance(account, OwnerAccount) else None)
             self._places[account] = place
             account.places.append(place)
-            heappush(self._heap, place.entry)
-        elif place.entry[0] > account.tag:
-            place.entry = (account.tag, self.next_number(), place)
             heappush(self._heap, place.entry)
         return place
 
     def move_up(self, place: Place) -> None:
         """Its account's tag became smaller."""
-        place.entry = (place.account.tag, self.next_number(), place)
+        place.entry = self.entry(place)
         heappush(self._heap, place.entry)
         if len(self._heap) >= self._sweep_at:
             self._sweep()
@@ -218,7 +245,7 @@ class Turns:
                 heappop(heap)
                 continue
             if place.account.tag > entry[0]:
-                place.entry = (place.account.tag, self.next_number(), place)
+                place.entry = self.entry(place)
                 heapreplace(heap, place.entry)
                 continue
             backlog = place.first()
@@ -253,7 +280,7 @@ class LaneTurns:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._owners = Turns()
+        self._owners = Turns(ledger)
 
     def __len__(self) -> int:
         return len(self._owners)
@@ -261,9 +288,9 @@ class LaneTurns:
     def add(self, backlog: "Backlog") -> None:
         """These jobs wait here, too."""
         account = self._ledger.account(backlog.session)
-        inner = self._owners.place(account.owner, nested=True).inner
+        inner = self._owners.place(account.owner).inner
         assert inner is not None, "an owner's place has its sessions inside"
-        place = inner.place(account, nested=False)
+        place = inner.place(account)
         if backlog not in place.backlogs:
             place.backlogs = [*(other for other in place.backlogs if other.live), backlog]
 

@@ -211,8 +211,8 @@ class Lane:
         if self.pace is not None:
             self.pace.take(now, tokens)
         restraint = self.restraint
-        if restraint.guess is not None:
-            restraint.guess.sent(now)
+        if restraint.guess is not None and now >= restraint.guess.next_mark_s:
+            restraint.guess.mark(now, self.sent - 1)
         if restraint.active:
             restraint.take(now, tokens)
         if self.troubles:
@@ -253,9 +253,9 @@ class Lane:
         if sent_s >= self.limited_until_s:  # else it was on its way when the limit became known
             self.streak += 1
             if guess is not None:
-                guess.refused(now, sent_s, retry_after_s if asked else None)
+                guess.refused(now, self.sent, retry_after_s if asked else None)
         elif guess is not None:
-            guess.not_taken(sent_s)
+            guess.not_taken()
         if asked:
             assert retry_after_s is not None, "it was asked for"
             wait_s = min(max(retry_after_s, MIN_WAIT_S), self._retry.max_wait_s)

@@ -35,29 +35,24 @@ class Lanes:
         found = self._by_plan.get(id(plan))
         if found is not None:
             return found[1]
-        name = tuple((self._lane_name(target), target.model) for target in plan.targets)
+        names = _lane_names(plan)
+        name = tuple(zip(names, (target.model for target in plan.targets), strict=True))
         queue = self.queues.get(name)
         if queue is None:
             if len(self.lanes) >= self._sweep_at or len(self.queues) >= self._sweep_at:
                 self._forget_idle(now)
-            lanes = tuple(self._lane(target) for target in plan.targets)
+            lanes = tuple(map(self._lane, names, plan.targets))
             queue_config = self._config.queue
             queue = FairQueue(plan, lanes, capacity=queue_config.capacity, age_s=queue_config.priority_age_s)
             self.queues[name] = queue
-            for lane in dict.fromkeys(lanes):
+            for lane in lanes:
                 lane.queues.append(queue)
         if len(self._by_plan) >= _PLANS:
             self._by_plan.clear()
         self._by_plan[id(plan)] = (plan, queue)
         return queue
 
-    def _lane_name(self, target: Target) -> LaneName:
-        provider = target.provider
-        model = target.model if target.model in provider.model_limits else ""
-        return provider.name, provider.base_url, target.key.id, model
-
-    def _lane(self, target: Target) -> Lane:
-        name = self._lane_name(target)
+    def _lane(self, name: LaneName, target: Target) -> Lane:
         lane = self.lanes.get(name)
         if lane is None:
             key = self.keys.get(name[:3])
@@ -82,7 +77,7 @@ class Lanes:
         for name, queue in list(self.queues.items()):
             if not queue.live and all(lane.is_idle(now) for lane in queue.lanes):
                 del self.queues[name]
-                for lane in dict.fromkeys(queue.lanes):
+                for lane in queue.lanes:
                     lane.queues.remove(queue)
         for lane_name, lane in list(self.lanes.items()):
             if not lane.queues:
@@ -92,3 +87,12 @@ class Lanes:
                     del self.keys[lane_name[:3]]
         self._by_plan.clear()
         self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
+
+
+def _lane_names(plan: Plan) -> list[LaneName]:
+    """A model has a lane of its own where it has limits of its own, or where the chain goes to another of the key."""
+    keys = [(target.provider.name, target.provider.base_url, target.key.id) for target in plan.targets]
+    return [
+        (*key, target.model if target.model in target.provider.model_limits or keys.count(key) > 1 else "")
+        for key, target in zip(keys, plan.targets, strict=True)
+    ]

@@ -30,7 +30,7 @@ def unavailable(queue: FairQueue, wait_s: float, *, down: bool) -> Refusal:
 
 def full(queue: FairQueue, now: float) -> Refusal:
     """There is no place in the queue; the wait is how long those who are in it will take."""
-    rate = sum(lane.per_second(now) for lane in dict.fromkeys(queue.lanes))
+    rate = sum(lane.per_second(now) for lane in queue.lanes)
     back_s, _ = queue.outlook(now, 0)
     wait_s = min(max(back_s - now + queue.live / rate, MIN_RETRY_AFTER_S), MAX_RETRY_AFTER_S)
     return Refusal(Code.QUEUE_FULL, f"{queue.live} requests wait already; try again in {wait_s:.3g} s", wait_s)

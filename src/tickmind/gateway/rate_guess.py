@@ -1,13 +1,15 @@
 """What a provider takes that never said so: guessed from when it refuses, and tried out again later."""
 
 import math
+from collections import deque
 
-from tickmind.gateway.pace import MINUTE_S, Window
+from tickmind.gateway.pace import MINUTE_S
 
 CAUTION = 0.95  # of what went through is tried next
-SETBACK = 0.8  # of the last guess is the most that is tried after it was refused, too
+SETBACK = 0.8  # of the last guess is tried if what went through says nothing new
 SHORT_WAIT_S = 2.0  # who asks to wait no longer counts in seconds, not in minutes
 SHORT_S = 5.0
+MARK_S = 0.5  # between two notes of how many went out
 MIN_RATE = 1.0  # requests per second
 _GROWTH = 0.001  # of the rate, per second in the first minute without a refusal; doubled with each further minute
 _DOUBLING_S = 60.0
@@ -20,30 +22,35 @@ class RateGuess:
     Without further refusals it grows, slowly at first, then quicker, so a guess that was too low does not stay.
     """
 
-    __slots__ = ("_base", "_since_s", "_went")
+    __slots__ = ("_base", "_marks", "_refused", "_since_s", "next_mark_s")
 
     def __init__(self) -> None:
-        self._went = Window(math.inf, MINUTE_S)
+        self.next_mark_s = -math.inf  # when to call `mark` again
+        self._marks: deque[tuple[float, int]] = deque(maxlen=math.ceil(MINUTE_S / MARK_S) + 1)  # (time, taken before)
+        self._refused = 0
         self._base = 0.0
         self._since_s = 0.0
 
-    def sent(self, now: float) -> None:
-        """A request goes out."""
-        self._went.add(now, 1)
+    def mark(self, now: float, sent: int) -> None:
+        """Note how many requests were sent before; called before a request is, from `next_mark_s` on."""
+        self._marks.append((now, sent - self._refused))
+        self.next_mark_s = now + MARK_S
 
-    def refused(self, now: float, sent_s: float, wait_s: float | None) -> None:
-        """A request was refused for a limit that is not known."""
-        self.not_taken(sent_s)
+    def refused(self, now: float, sent: int, wait_s: float | None) -> None:
+        """A request was refused for a limit that is not known; `sent` counts all that were, ever."""
+        self.not_taken()
         span_s = SHORT_S if wait_s is not None and wait_s <= SHORT_WAIT_S else MINUTE_S
-        rate = CAUTION * self._went.used(now, span_s) / span_s
-        if self._base:
-            rate = min(rate, SETBACK * self.rate(now)) if rate else SETBACK * self.rate(now)
+        before = next((taken for at_s, taken in self._marks if at_s >= now - span_s), sent)
+        rate = CAUTION * max(0, sent - self._refused - before) / span_s
+        last = self.rate(now)
+        if last and not 0 < rate < last:
+            rate = SETBACK * last
         self._base = max(rate, MIN_RATE)
         self._since_s = now
 
-    def not_taken(self, sent_s: float) -> None:
-        """A request that was sent did not count."""
-        self._went.correct(sent_s, -1)
+    def not_taken(self) -> None:
+        """A request was refused that was on its way when a refusal had come already."""
+        self._refused += 1
 
     def rate(self, now: float) -> float:
         """Requests per second, 0 if there is no guess."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from tickmind.base import ManualClock
-from tickmind.gateway.job import Job, Outcome, Result, Target
+from tickmind.gateway.job import Job, Outcome, Result
 
 
 class _Timer:
@@ -23,7 +23,7 @@ class _Timer:
 
 
 class SimulatedTime(ManualClock):
-    """A clock with timers, which fire in order as `run_until` moves it: ten minutes pass in a moment, each time alike."""
+    """A clock with timers, which fire in order as `run_until` moves it: ten minutes pass at once, each time alike."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class ScriptedProvider:
         """Calls that were not refused for the limit."""
         return len(self.calls) - self.limited
 
-    def call(self, job: Job, target: Target) -> Outcome:
+    def call(self, job: Job) -> Outcome:
         """What comes of a call now."""
         now = self._time.monotonic()
         self.calls.append(now)
