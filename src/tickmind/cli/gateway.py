@@ -8,7 +8,7 @@ import typer
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
-    from tickmind.gateway.config import GatewayConfig
+    from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
 
@@ -44,13 +44,13 @@ def gateway(
     """Serve models to any client: fair queues, limits, fallback, keys. Ctrl-C stops it."""
     if context.invoked_subcommand is not None:
         return
-    from tickmind.gateway.config_file import default_config_text, load_config
-    from tickmind.gateway.config_problems import schema_text
+    from tickmind.gateway.settings.file import default_config_text, load_config
+    from tickmind.gateway.settings.problems import schema_text
 
     if schema or print_default_config:
         typer.echo(schema_text() if schema else default_config_text(), nl=False)
         return
-    from tickmind.gateway.caller_keys import check_exposure
+    from tickmind.gateway.sharing.caller_keys import check_exposure
 
     settings = load_config(config, host=host, port=port)
     check_exposure(settings)
@@ -69,8 +69,8 @@ def key(
     """Make a key for a caller: it is shown once, and only its hash goes into the settings."""
     import re
 
-    from tickmind.gateway.caller_keys import hash_key, new_key
-    from tickmind.gateway.config_problems import config_schema
+    from tickmind.gateway.settings.problems import config_schema
+    from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 
     rule = config_schema()["properties"]["callers"]["items"]["properties"]["name"]
     if not re.fullmatch(rule["pattern"], name):

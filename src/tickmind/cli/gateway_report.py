@@ -7,9 +7,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tickmind.gateway.base_url import parse_base_url
-from tickmind.gateway.config import GatewayConfig, Limits, Provider, Route
-from tickmind.gateway.router import Router
+from tickmind.gateway.routing.base_url import parse_base_url
+from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.config import GatewayConfig, Limits, Provider, Route
 from tickmind.llm.safety import is_loopback
 
 _RATES: Final = (

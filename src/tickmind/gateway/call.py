@@ -7,15 +7,15 @@ caller is gone. It ends exactly once, by a reply, a refusal or the caller's leav
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from tickmind.gateway.budgets import FREE
-from tickmind.gateway.cache import Kept
-from tickmind.gateway.inbound import Responder
-from tickmind.gateway.job import Handle, Job, Outcome, Result, Target
-from tickmind.gateway.masking import StreamMask, masked
-from tickmind.gateway.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.inbound import Responder
+from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
+from tickmind.gateway.http.upstream import Ticket
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
-from tickmind.gateway.upstream import Ticket
+from tickmind.gateway.sharing.budgets import FREE
+from tickmind.gateway.sharing.cache import Kept
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.inflating import Inflater
 

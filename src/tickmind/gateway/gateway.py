@@ -7,27 +7,27 @@ from typing import Any
 
 from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.admission import Wishes, read_wishes
-from tickmind.gateway.budgets import FREE, Budgets
-from tickmind.gateway.cache import ReplyCache, Role
 from tickmind.gateway.call import Call
-from tickmind.gateway.caller_keys import CallerKeys
-from tickmind.gateway.config import GatewayConfig
-from tickmind.gateway.cooldown import Cooldowns
-from tickmind.gateway.deadlines import Deadlines
-from tickmind.gateway.defer import Defers
-from tickmind.gateway.dispatcher import Dispatcher
-from tickmind.gateway.inbound import Request, Responder
-from tickmind.gateway.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
-from tickmind.gateway.queue_statistics import QueueEvent
+from tickmind.gateway.http.deadlines import Deadlines
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.reply_headers import refusal_headers
+from tickmind.gateway.http.upstreams import Upstreams
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
-from tickmind.gateway.reply_headers import refusal_headers
-from tickmind.gateway.router import Router
-from tickmind.gateway.sessions import Session, Sessions
+from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.sharing.budgets import FREE, Budgets
+from tickmind.gateway.sharing.cache import ReplyCache, Role
+from tickmind.gateway.sharing.caller_keys import CallerKeys
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
+from tickmind.gateway.sharing.sessions import Session, Sessions
+from tickmind.gateway.sharing.tally import Tally
 from tickmind.gateway.surface.calls import CallEndpoints
 from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
-from tickmind.gateway.tally import Tally
-from tickmind.gateway.upstreams import Upstreams
 from tickmind.llm.safety import is_loopback
 
 MOST_EVENTS = 100

@@ -6,10 +6,10 @@ import ssl
 from collections.abc import Callable
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
-from tickmind.gateway.caller_keys import check_exposure
-from tickmind.gateway.config import GatewayConfig
 from tickmind.gateway.gateway import Gateway
-from tickmind.gateway.inbound import InboundConnection
+from tickmind.gateway.http.inbound import InboundConnection
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops

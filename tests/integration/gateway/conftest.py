@@ -19,8 +19,8 @@ import pytest
 import redis
 
 from tickmind.base import Secret
-from tickmind.gateway.config import ApiKey, GatewayConfig, Limits, Provider, Route
 from tickmind.gateway.server import GatewayServer
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, Route
 from tickmind.llm.testing import FakeProvider, Step
 
 CANARY = "sk-canary-0123456789abcdef"

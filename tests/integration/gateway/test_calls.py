@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tickmind.gateway.caller_keys import hash_key
-from tickmind.gateway.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
+from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
+from tickmind.gateway.sharing.caller_keys import hash_key
 from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Late, Redirect, Refuse, Say
 
 pytestmark = pytest.mark.asyncio

@@ -4,9 +4,9 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from tickmind.gateway.histogram import HistogramSnapshot
-from tickmind.gateway.lane import LaneStatistics
-from tickmind.gateway.tally import Sums
+from tickmind.gateway.queue.lane import LaneStatistics
+from tickmind.gateway.sharing.histogram import HistogramSnapshot
+from tickmind.gateway.sharing.tally import Sums
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
