@@ -277,7 +277,7 @@ async def test_a_failed_stream_raises_the_same_error_from_its_result():
         await stream.result
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 80), st.booleans())
 def test_any_cut_gives_the_same_object_and_the_same_order_of_fields(cut, fenced):
     text = f"Here:\n```json\n{GOOD}\n```" if fenced else GOOD

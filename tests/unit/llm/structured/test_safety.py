@@ -36,7 +36,7 @@ REPEATED = [
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_gives_an_object_or_the_one_error(text: str) -> None:
     with contextlib.suppress(StructuredOutputError):
         assert isinstance(parse(text, FIELDS), dict)
@@ -85,7 +85,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=60).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_mix_of_marks_gives_an_object_or_the_one_error(text: str) -> None:
     for form in FORMS:
         with contextlib.suppress(StructuredOutputError):
