@@ -183,7 +183,7 @@ class PacketServer:
             writer.close()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(300)
 @settings(max_examples=12)
 @given(apis, replies(), styles, cuts, cuts)
 def test_any_packets_over_a_real_socket_give_the_same(
@@ -196,7 +196,7 @@ def test_any_packets_over_a_real_socket_give_the_same(
         server.packets = packets(chunked(events, chunks), sizes)
         listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
         port = listener.sockets[0].getsockname()[1]
-        async with listener, ModelClient(ModelConfig(f"http://127.0.0.1:{port}/v1", api=api, timeout_s=20)) as client:
+        async with listener, ModelClient(ModelConfig(f"http://127.0.0.1:{port}/v1", api=api, timeout_s=60)) as client:
             first, second = await read(client), await read(client)
         assert facts(first) == facts(second)
         return facts(first)
