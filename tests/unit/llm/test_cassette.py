@@ -39,7 +39,7 @@ from tickmind.llm.transport import (
 )
 from tickmind.llm.transports.retrying import RetryingTransport
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(180)
 RICH = ModelReply(
     'Größe 🍞 {"a": 1}',
     "tool_calls",
