@@ -379,9 +379,9 @@ async def test_a_stream_that_runs_out_of_time_keeps_what_came(api: Api, loop_clo
     silent = Break(Say("word " * 20, cut=5), events=10, ending="hang")
     async with talking(api, silent) as (client, _):
         stream = client.stream("A dragon!")
-        with pytest.raises(LLMDeadlineError):
+        with pytest.raises(LLMDeadlineError):  # noqa: PT012 - the block is what fails
             async with stream:
-                async for chunk in stream:  # noqa: PT012 - the block is what fails
+                async for chunk in stream:
                     if chunk.content:
                         loop_clock.skip(60)
         with pytest.raises(LLMDeadlineError):

@@ -209,8 +209,8 @@ async def test_a_cancelled_call_frees_its_slot(model: LocalModel) -> None:
         long = CallConfig(temperature=0.0, max_tokens=STORY_TOKENS, extra=pinned)
         short = replace(SHORT, extra=pinned)
         started_s = time.monotonic()
-        words = (await client.complete(QUESTION, short)).completion_tokens
-        word_s = (time.monotonic() - started_s) / words
+        await client.complete(QUESTION, short)
+        word_s = (time.monotonic() - started_s) / 12
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(client.complete(STORY, long), 20 * word_s)
         async with asyncio.timeout(STORY_TOKENS / 2 * word_s):  # the story would have taken longer
