@@ -170,7 +170,7 @@ async def test_headers_that_drip_end_at_the_total_deadline(loop_clock: "LoopCloc
         await asyncio.sleep(0.1)  # the dripping goes on meanwhile
         assert not failing.done()
         loop_clock.skip(200)
-        await failing
+        await asyncio.wait_for(failing, 30)
 
 
 @pytest.mark.asyncio
