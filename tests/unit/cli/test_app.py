@@ -150,6 +150,6 @@ finally:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.stdout.splitlines()[-1] == "[]"

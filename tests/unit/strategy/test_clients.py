@@ -93,7 +93,7 @@ def test_threads_may_share_a_mock():
     together = threading.Barrier(8)
 
     def ask(_):
-        together.wait(10)
+        together.wait(60)
         return len(failures(client, 100))
 
     with ThreadPoolExecutor(8) as pool:
