@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
+from random import Random
 from typing import Any
 
 from tickmind.base import Clock, SystemClock, redact
@@ -14,10 +15,14 @@ from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import local_pace
 from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.shared.lanes import SharedLanes
+from tickmind.gateway.shared.state import SharedState
 from tickmind.gateway.sharing.budgets import FREE, Budgets
 from tickmind.gateway.sharing.cache import ReplyCache, Role
 from tickmind.gateway.sharing.caller_keys import CallerKeys
@@ -43,8 +48,12 @@ class Gateway:
         self.caller_keys = CallerKeys(config.callers)
         self.sessions = Sessions(config.sharing, self.clock)
         self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)  # the last ones, for the dashboard
-        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note)
+        self._shared = SharedState(config.redis_url, clock=self.clock) if config.redis_url else None
+        lanes = Lanes(config, Random(), make_pace=self._shared.pace if self._shared is not None else local_pace)
+        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
+        if self._shared is not None:
+            self._shared.share(config.sharing, self.sessions, self.cooldowns, SharedLanes(lanes, self.clock))
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
@@ -250,7 +259,11 @@ class Gateway:
 
     def shared_state(self) -> dict[str, Any]:
         """Whether limits are shared with other gateways, and what is wrong with that."""
-        return {"used": False, "problem": ""}
+        if self._shared is None:
+            return {"used": False, "gateways": 1, "problem": ""}
+        state = self._shared.statistics()
+        problem = f"limits are local, divided by {state.gateways}: {state.reason}" if state.degraded else ""
+        return {"used": True, "gateways": state.gateways, "problem": redact(problem)}
 
     def _note(self, event: QueueEvent) -> None:
         wait_ms = max(0, int(1000 * (event.until_s - self.clock.monotonic()))) if event.until_s else 0
@@ -266,6 +279,11 @@ class Gateway:
             }
         )
 
+    async def start(self) -> None:
+        """Join the other gateways, if there are any; losing them later is no error."""
+        if self._shared is not None:
+            await self._shared.start()
+
     def refuse_new(self) -> None:
         """Take no more calls; those under way go on."""
         self._closing = True
@@ -275,6 +293,8 @@ class Gateway:
         self._closing = True
         for task in list(self._tasks):
             task.cancel()
+        if self._shared is not None:
+            await self._shared.stop()
         self.dispatcher.shutdown()
         self.deadlines.close()
         self.upstreams.close()

@@ -60,6 +60,7 @@ class GatewayServer:
         loop = asyncio.get_running_loop()
         gateway = Gateway(self.config, loop=loop, clock=self._clock)
         self._gateway = gateway
+        await gateway.start()
         try:
             self._server = await loop.create_server(
                 self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024
