@@ -14,6 +14,7 @@ _DEEPEST_FIELD = 8
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}  # secret value -> None, oldest first
+_lasting: dict[str, None] = {}  # the same, for those that are never forgotten
 
 _SECRET_NAME = re.compile(
     r"(?:^|[_\-.])(?:api[_\-]?key|authorization|cookie|credential|passw(?:or)?d|private[_\-]?key|secret|token)s?$",
@@ -39,14 +40,15 @@ _ODD_LETTERS = ("\u0130", "\u0131", "\u017f", "\u212a")  # match i, s or k where
 class Secret:
     """A password or key: it prints as `***`, and `redact` knows its value from then on.
 
-    Only `reveal()` gives the value; call it where it is put on the wire, nowhere else.
+    Only `reveal()` gives the value; call it where it is put on the wire, nowhere else. A `lasting` one is remembered
+    for good, however many others come after it: for a server's own keys beside those that strangers bring.
     """
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: str) -> None:
+    def __init__(self, value: str, *, lasting: bool = False) -> None:
         self._value = value
-        _remember(value)
+        _remember(value, lasting=lasting)
 
     def reveal(self) -> str:
         """The value itself."""
@@ -74,10 +76,14 @@ class Secret:
         raise TypeError("a Secret is not pickled or copied into other processes; hand it over by file descriptor")
 
 
-def _remember(value: str) -> None:
+def _remember(value: str, *, lasting: bool) -> None:
     if len(value) < _SHORTEST_MASKED:
         return
     with _lock:
+        if lasting:
+            _lasting[value] = None
+        if value in _lasting:
+            return
         _known.pop(value, None)
         _known[value] = None
         if not MAX_KNOWN_SECRETS.allows(len(_known)):
@@ -86,7 +92,7 @@ def _remember(value: str) -> None:
 
 def mask_known(text: str) -> str:
     """Mask every known secret and nothing else: for what models and people say, where a password may be a story's."""
-    for value in list(_known):
+    for value in (*_lasting, *_known):
         if value in text:
             text = text.replace(value, MASK)
     return text

@@ -6,10 +6,10 @@ import ssl
 from collections.abc import Callable
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
-from tickmind.gateway.config import GatewayConfig
 from tickmind.gateway.gateway import Gateway
-from tickmind.gateway.inbound import InboundConnection
-from tickmind.llm.safety import is_loopback
+from tickmind.gateway.http.inbound import InboundConnection
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
@@ -20,11 +20,7 @@ class GatewayServer:
     """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one."""
 
     def __init__(self, config: GatewayConfig, *, clock: Clock | None = None, tls: ssl.SSLContext | None = None) -> None:
-        if not is_loopback(config.host) and not config.callers:
-            raise ConfigError(
-                f"the gateway would listen on {config.host} for anybody; give callers keys with "
-                "`tickmind gateway key NAME`, or listen on 127.0.0.1"
-            )
+        check_exposure(config)
         self.config = config
         self._clock = clock or SystemClock()
         self._tls = tls
@@ -88,8 +84,8 @@ class GatewayServer:
         if self._gateway is not None:
             self._gateway.refuse_new()
             until_s = loop.time() + drain_s
-            while loop.time() < until_s and any(connection.serving for connection in self._connections):
-                await asyncio.sleep(0.02)
+            while loop.time() < until_s and any(connection.serving for connection in self._connections):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # each of many connections may be the last
         for connection in list(self._connections):
             connection.abort()
         if self._gateway is not None:

@@ -23,6 +23,13 @@ class Price:
     output_usd: float
     cached_usd: float | None = None
 
+    def cost_usd(self, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+        """What so many tokens cost; the cached ones are among the prompt's."""
+        cached = min(cached_tokens, prompt_tokens)
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        fresh = prompt_tokens - cached
+        return (fresh * self.input_usd + cached * cached_usd + completion_tokens * self.output_usd) / 1_000_000
+
 
 # model -> price; a dated or "-latest" form of a name costs the same
 PRICES: Mapping[str, Price] = {
@@ -60,10 +67,7 @@ def cost_usd(model: str, usage: Usage, prices: Mapping[str, Price] = PRICES) -> 
     price = find_price(model, prices)
     if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
-    cached = min(usage.cached_tokens or 0, usage.prompt_tokens)
-    cached_usd = price.input_usd if price.cached_usd is None else price.cached_usd
-    fresh = usage.prompt_tokens - cached
-    return (fresh * price.input_usd + cached * cached_usd + usage.completion_tokens * price.output_usd) / 1_000_000
+    return price.cost_usd(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens or 0)
 
 
 @dataclass(frozen=True, slots=True)

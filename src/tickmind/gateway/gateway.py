@@ -1,0 +1,300 @@
+"""All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from random import Random
+from typing import Any
+
+from tickmind.base import Clock, SystemClock, redact
+from tickmind.gateway.admission import Wishes, read_wishes
+from tickmind.gateway.call import Call
+from tickmind.gateway.http.deadlines import Deadlines
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.reply_headers import refusal_headers
+from tickmind.gateway.http.upstreams import Upstreams
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import local_pace
+from tickmind.gateway.queue.statistics import QueueEvent
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.shared.lanes import SharedLanes
+from tickmind.gateway.shared.state import SharedState
+from tickmind.gateway.sharing.budgets import FREE, Budgets
+from tickmind.gateway.sharing.cache import ReplyCache, Role
+from tickmind.gateway.sharing.caller_keys import CallerKeys
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
+from tickmind.gateway.sharing.sessions import Session, Sessions
+from tickmind.gateway.sharing.tally import Tally
+from tickmind.gateway.surface.calls import CallEndpoints
+from tickmind.gateway.surface.pages import Pages
+from tickmind.gateway.surface.routes import Routes
+from tickmind.llm.safety import is_loopback
+
+MOST_EVENTS = 100
+
+
+class Gateway:
+    """The service without its sockets. Surfaces read requests and hand them to `submit`; calls report back here."""
+
+    def __init__(self, config: GatewayConfig, *, loop: asyncio.AbstractEventLoop, clock: Clock | None = None) -> None:
+        self.config = config
+        self.clock: Clock = clock or SystemClock()
+        self.router = Router(config)
+        self.caller_keys = CallerKeys(config.callers)
+        self.sessions = Sessions(config.sharing, self.clock)
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)  # the last ones, for the dashboard
+        self._shared = SharedState(config.redis_url, clock=self.clock) if config.redis_url else None
+        lanes = Lanes(config, Random(), make_pace=self._shared.pace if self._shared is not None else local_pace)
+        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note, lanes=lanes)
+        self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
+        if self._shared is not None:
+            self._shared.share(config.sharing, self.sessions, self.cooldowns, SharedLanes(lanes, self.clock))
+        self.defers = Defers(self.clock)
+        self.tally = Tally(self.clock)
+        self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
+        self.cache = ReplyCache(config.cache, self.clock)
+        self.upstreams = Upstreams(config.wire, loop)
+        self.deadlines = Deadlines(self.clock.monotonic, self.call_at)
+        self._loop = loop
+        self._closing = False
+        self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
+        self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
+        CallEndpoints(self).add_to(self._routes)
+        Pages(self).add_to(self._routes)
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Serve a request of any kind."""
+        self._routes.handle(request, responder)
+
+    def listening(self, port: int) -> None:
+        """Note by which names callers may call a gateway on this machine, so that no other site's name leads here."""
+        if is_loopback(self.config.host):
+            self._routes.answer_to({"127.0.0.1", "localhost", "[::1]", self.config.host}, port)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that must wait, until the gateway stops."""
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def call_at(self, when_s: float, work: Callable[[], None]) -> Handle:
+        """A timer of the loop, by the gateway's clock."""
+        return self._loop.call_later(max(0.0, when_s - self.clock.monotonic()), work)
+
+    # Requests in
+
+    def wishes(self, request: Request) -> Wishes:
+        """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
+        wishes = read_wishes(request.headers)
+        if self.config.callers:
+            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization", b"").decode("latin-1"))
+            if wishes.caller is None:
+                raise RefusedError(
+                    Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")
+                )
+        return wishes
+
+    def session(self, wishes: Wishes, peer: str) -> Session:
+        """The session of a request."""
+        caller = wishes.caller
+        if caller is None:
+            return self.sessions.get(wishes.session, peer=peer)
+        return self.sessions.get(wishes.session, caller.name, caller.weight)
+
+    def submit(self, call: Call, plan: Plan, wishes: Wishes, *, peer: str, tokens: int) -> None:
+        """Queue a call that was read; whatever speaks against it is its refusal."""
+        try:
+            session = self.session(wishes, peer)
+        except RefusedError as exc:
+            self.refused(call, exc.refusal)
+            return
+        self.tally.arrived(session)
+        now_s = self.clock.monotonic()
+        wire = self.config.wire
+        timeout_s = wire.default_timeout_s if wishes.timeout_s is None else min(wishes.timeout_s, wire.max_timeout_s)
+        job = Job(plan, session, call, now_s + timeout_s, wishes.agent, wishes.priority, tokens)
+        if wishes.replace_older is None:
+            job.replace_older = self.config.queue.replace_older
+        else:
+            job.replace_older = wishes.replace_older
+        if wishes.drop_after_s is not None:
+            job.drop_after_s = now_s + wishes.drop_after_s
+        call.job = job
+        refusal = self._admit(call, job)
+        if refusal is not None:
+            self.refused(call, refusal)
+            return
+        call.responder.pending = call
+        if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
+            return
+        held_until_s = self.defers.held_until(session, wishes.agent) if wishes.agent else None
+        if held_until_s is None:
+            self.dispatcher.submit(job)
+        else:
+            self._hold(call, job, held_until_s)
+
+    def _admit(self, call: Call, job: Job) -> Refusal | None:
+        if self._closing:
+            return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
+        session, plan = job.session, job.plan
+        prompt_tokens = min(job.tokens, len(call.body) // 4)
+        hold = self.budgets.reserve(session, plan.targets[0].model, prompt_tokens, job.tokens - prompt_tokens)
+        if isinstance(hold, Refusal):
+            return hold
+        refusal = self.cooldowns.admit(session, plan)
+        if refusal is not None:
+            self.budgets.release(hold)
+            return refusal
+        call.hold_of_budget = hold
+        call.admitted = True
+        return None
+
+    def _must_ask(self, call: Call, job: Job) -> bool:
+        """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
+        key = self.cache.key(job.session, job.plan, call.body)
+        found = self.cache.lookup(key, call)
+        if found is Role.LEADER:
+            call.cache_key = key
+            return True
+        if found is Role.JOINED:
+            call.cache_key = key
+            call.follow(job.deadline_s)
+        else:
+            assert not isinstance(found, Role), "what is neither of the roles is a reply"
+            call.shared(found)
+        return False
+
+    def _hold(self, call: Call, job: Job, until_s: float) -> None:
+        """Keep the request of an agent that has deferred."""
+        if until_s >= min(job.deadline_s, job.drop_after_s or job.deadline_s):
+            wait_s = until_s - self.clock.monotonic()
+            words = f"this agent has deferred for {wait_s:.1f} s more, longer than the request may take"
+            self.refused(call, Refusal(Code.DEFERRED, words, retry_after_s=wait_s))
+            return
+        job.state = State.HELD
+        call.held = self.call_at(until_s, lambda: self._release(call, job))
+
+    def _release(self, call: Call, job: Job) -> None:
+        call.held = None
+        if job.state is State.HELD:
+            job.state = State.NEW
+            self.dispatcher.submit(job)
+
+    # Calls out
+
+    def attempted(self, target: Target, attempt: Attempt, *, fallback: bool) -> None:
+        """An attempt is over; count it."""
+        self.tally.attempted(target, attempt.result, attempt.waited_s, attempt.took_s, fallback=fallback)
+
+    def settled(self, call: Call, outcome: Outcome) -> None:
+        """A call is over, well or badly; count it."""
+        job = call.job
+        assert job is not None, "only calls with a job settle"
+        usd: float | None = None
+        tokens = 0
+        if outcome.result is Result.OK:
+            assert job.target is not None, "who answered is known"
+            tokens = (outcome.prompt_tokens or 0) + (outcome.completion_tokens or 0)
+            usd = self.tally.answered(
+                job.session,
+                job.target,
+                waited_s=job.sent_s - job.arrived_s,
+                took_s=self.clock.monotonic() - job.arrived_s,
+                prompt_tokens=outcome.prompt_tokens,
+                completion_tokens=outcome.completion_tokens,
+            )
+            if outcome.prompt_tokens is None:
+                tokens = job.tokens
+        self._let_out(call, served=outcome.result is Result.OK, tokens=tokens, usd=usd)
+
+    def served_by_another(self, call: Call) -> None:
+        """A call got the reply to an identical one; it counts as a request that cost nothing."""
+        self._let_out(call, served=True, usd=0.0)
+
+    def refused(self, call: Call, refusal: Refusal) -> None:
+        """A call is turned down: count it, and tell the caller."""
+        job = call.job
+        self.tally.refused(refusal.code, job.session if job is not None else None)
+        cooldown = b""
+        if job is not None:
+            cooldown = self.cooldowns.of(job.session, job.plan).as_json()
+            self._let_out(call, served=False)
+            if call.cache_key:
+                self.cache.finish(call.cache_key, call, None)
+        headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
+        call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
+
+    def left(self, call: Call) -> None:
+        """The caller of a call is gone."""
+        if call.held is not None:
+            call.held.cancel()
+            call.held = None
+        self._let_out(call, served=False)
+
+    def _let_out(self, call: Call, *, served: bool, tokens: int = 0, usd: float | None = None) -> None:
+        if not call.admitted:
+            return
+        call.admitted = False
+        job = call.job
+        assert job is not None, "an admitted call has a job"
+        self.cooldowns.leave(job.session, job.plan, job.target if served else None)
+        hold = call.hold_of_budget
+        if hold is not FREE:
+            if served:
+                self.budgets.settle(hold, tokens, usd)
+            else:
+                self.budgets.release(hold)
+
+    # Life
+
+    @property
+    def closing(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._closing
+
+    def shared_state(self) -> dict[str, Any]:
+        """Whether limits are shared with other gateways, and what is wrong with that."""
+        if self._shared is None:
+            return {"used": False, "gateways": 1, "problem": ""}
+        state = self._shared.statistics()
+        problem = f"limits are local, divided by {state.gateways}: {state.reason}" if state.degraded else ""
+        return {"used": True, "gateways": state.gateways, "problem": redact(problem)}
+
+    def _note(self, event: QueueEvent) -> None:
+        wait_ms = max(0, int(1000 * (event.until_s - self.clock.monotonic()))) if event.until_s else 0
+        self.events.append(
+            {
+                "at": int(1000 * self.clock.wall()),
+                "kind": event.kind.value,
+                "provider": event.provider,
+                "model": event.model,
+                "session": event.session,
+                "forMs": wait_ms,
+                "detail": redact(event.detail),
+            }
+        )
+
+    async def start(self) -> None:
+        """Join the other gateways, if there are any; losing them later is no error."""
+        if self._shared is not None:
+            await self._shared.start()
+
+    def refuse_new(self) -> None:
+        """Take no more calls; those under way go on."""
+        self._closing = True
+
+    async def stop(self) -> None:
+        """Drop everything."""
+        self._closing = True
+        for task in list(self._tasks):
+            task.cancel()
+        if self._shared is not None:
+            await self._shared.stop()
+        self.dispatcher.shutdown()
+        self.deadlines.close()
+        self.upstreams.close()

@@ -1,0 +1,183 @@
+"""What an operator decides: providers, their limits, which model goes where, and how sessions share.
+
+These are the checked, frozen forms; `config_file` reads them from YAML.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tickmind.base import Secret
+
+Surface = Literal["chat", "responses"]
+Sharing = Literal["fair", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one provider, key or model takes; None is no limit of that kind. All of them hold together.
+
+    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds.
+    """
+
+    requests_per_second: float | None = None
+    requests_per_minute: float | None = None
+    requests_per_day: float | None = None
+    tokens_per_minute: float | None = None
+    tokens_per_day: float | None = None
+    burst: int = 1
+    concurrency: int | None = None
+
+
+UNKNOWN_LIMITS = Limits(requests_per_minute=12, burst=1, concurrency=1)  # for an endpoint of which nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of ours, or one that a caller brought. `id` is its keyed hash, shortened: all that is ever shown."""
+
+    id: str
+    secret: Secret = field(repr=False)
+    limits: Limits | None = None  # of this key alone, beside the provider's
+    source: str = ""  # where it comes from, for people: a variable's or a file's name
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An OpenAI-compatible endpoint. `limits` hold for each of its keys, `model_limits` for each key and model."""
+
+    name: str
+    base_url: str  # http(s)://host[:port]/path, checked
+    keys: tuple[ApiKey, ...] = ()
+    limits: Limits = UNKNOWN_LIMITS
+    model_limits: Mapping[str, Limits] = field(default_factory=dict)  # exact model name -> limits
+    default_model: str = ""
+    surfaces: tuple[Surface, ...] = ("chat",)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    adaptive_concurrency: bool = False
+    fall_back_on_errors: bool = False  # 5xx and broken connections move on to the next provider, too
+    secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # sent too, but only with our keys
+    fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models whose route says nothing else
+    missing_keys: tuple[str, ...] = ()  # variables that are named for a key, and not set
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a model goes: `targets` are (provider, model), best first, the whole chain; no model: the caller's name."""
+
+    targets: tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a session may use in all, or per day; None is no limit."""
+
+    requests: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+    per_day: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who may use the gateway. `key_hash` is the hash of a random key (see `caller_keys`), itself nowhere."""
+
+    name: str
+    key_hash: str
+    weight: float = 1.0
+    budget: Budget = Budget()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueConfig:
+    """How long and how many may wait."""
+
+    capacity: int = 100  # per chain and key
+    max_wait_s: float = 60.0
+    priority_age_s: float = 10.0  # waiting this long counts as one priority step
+    max_rounds: int = 3  # of waiting for the earliest provider when all are limited
+    replace_older: bool = False  # a newer request of the same agent replaces its queued one, unless the request says
+
+
+@dataclass(frozen=True, slots=True)
+class SharingConfig:
+    """How sessions share a key. `window_s`: who used less than its share within it goes first."""
+
+    mode: Sharing = "fair"
+    session_timeout_s: float = 60.0
+    max_sessions: int = 10_000
+    window_s: float = 10.0
+    default_weight: float = 1.0
+    weights: Mapping[str, float] = field(default_factory=dict)  # session -> weight
+    budget: Budget = Budget()  # of each session, where its caller has none
+
+
+@dataclass(frozen=True, slots=True)
+class CircuitConfig:
+    """When a provider that fails is left alone, and for how long."""
+
+    failures: int = 5  # one after the other
+    open_s: float = 15.0  # doubled with each failed probe, up to max_open_s
+    max_open_s: float = 300.0
+    account_pause_s: float = 300.0  # after a refused or banned account
+
+
+@dataclass(frozen=True, slots=True)
+class RetryConfig:
+    """The one budget for tries beyond the first of a request, whatever the reason."""
+
+    ratio: float = 0.1  # tries earned by each request
+    reserve: float = 10.0  # tries that are there from the start, and at most
+    default_wait_s: float = 1.0  # after a 429 that does not say how long
+    max_wait_s: float = 3600.0  # what a provider may ask for at most
+    ramp_s: float = 10.0  # how long the rate takes to come back after a limit
+
+
+@dataclass(frozen=True, slots=True)
+class WireConfig:
+    """Sizes and times of requests and replies."""
+
+    max_request_bytes: int = 4 * 1024 * 1024
+    max_reply_bytes: int = 16 * 1024 * 1024
+    max_header_bytes: int = 32 * 1024
+    header_timeout_s: float = 10.0
+    idle_timeout_s: float = 75.0
+    default_timeout_s: float = 120.0
+    max_timeout_s: float = 600.0
+    max_connections: int = 4096
+    max_upstream_connections: int = 1024  # per provider
+
+
+@dataclass(frozen=True, slots=True)
+class CacheConfig:
+    """Sharing of identical requests; both are off by default because they change what a model would say."""
+
+    deduplicate: bool = False
+    keep_s: float = 0.0  # 0: replies are not kept
+    max_entries: int = 10_000
+    max_bytes: int = 64 * 1024 * 1024
+    across_callers: bool = False  # callers with different keys share, too
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayConfig:
+    """Everything the gateway is told."""
+
+    providers: Mapping[str, Provider] = field(default_factory=dict)
+    exact: Mapping[str, Route] = field(default_factory=dict)  # model -> route
+    patterns: tuple[tuple[str, Route], ...] = ()  # glob pattern -> route, the first match wins
+    default_model: str = ""
+    host: str = "127.0.0.1"
+    port: int = 8766
+    callers: tuple[Caller, ...] = ()
+    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside those of this machine
+    allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name
+    private_base_urls: tuple[str, ...] = ()  # the same, for origins inside the operator's own network
+    queue: QueueConfig = QueueConfig()
+    sharing: SharingConfig = SharingConfig()
+    circuit: CircuitConfig = CircuitConfig()
+    retry: RetryConfig = RetryConfig()
+    wire: WireConfig = WireConfig()
+    cache: CacheConfig = CacheConfig()
+    redis_url: Secret = field(default_factory=lambda: Secret(""), repr=False)
+    key_id_secret: Secret = field(default_factory=lambda: Secret(""), repr=False)  # empty: new for each router

@@ -1,0 +1,52 @@
+"""The lanes of a dispatcher, as shared state sees them."""
+
+from collections.abc import Iterable
+
+from tickmind.base import Clock
+from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import tightest
+from tickmind.gateway.shared.port import LaneLimit
+
+
+class SharedLanes:
+    """Tells of limits that lanes have met, and holds lanes for limits that others have met.
+
+    What may be in flight at once is divided by the number of gateways, at least one for each.
+    """
+
+    def __init__(self, lanes: Lanes, clock: Clock) -> None:
+        self._lanes = lanes
+        self._clock = clock
+
+    def limits(self) -> Iterable[LaneLimit]:
+        """The lanes that are limited now."""
+        now_s = self._clock.monotonic()
+        return [
+            LaneLimit(name_of(lane), lane.limited_until_s, lane.reason)
+            for lane in self._lanes.lanes.values()
+            if lane.limited_until_s > now_s
+        ]
+
+    def limit(self, limit: LaneLimit) -> None:
+        """Hold the lane of that name; one that is not there yet will meet the limit itself."""
+        for lane in self._lanes.lanes.values():
+            if name_of(lane) == limit.lane and limit.until_s > lane.limited_until_s:
+                lane.limit_until(limit.until_s, limit.reason)
+
+    def resize(self, gateways: int) -> None:
+        """Divide what may be in flight."""
+        for key in self._lanes.keys.values():
+            whole = tightest(key.provider.limits, key.key.limits).concurrency
+            if whole is not None:
+                key.concurrency = max(1, whole // gateways)
+            for lane in key.lanes:
+                limits = key.provider.model_limits.get(lane.model)
+                if limits is not None and limits.concurrency is not None and not lane.adaptive:
+                    lane.concurrency = float(max(1, limits.concurrency // gateways))
+
+
+def name_of(lane: Lane) -> str:
+    """The name under which gateways speak of a lane; its pace has the same."""
+    key = f"{lane.key.provider.name}/{lane.key.key.id}"
+    return f"{key}/{lane.model}" if lane.model else key

@@ -1,0 +1,72 @@
+"""What gateways tell each other: which sessions use which key, who was let through, and which lanes are limited."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tickmind.base import Limit
+
+MAX_NEWS_BYTES = Limit("size of one message between gateways", 1_000_000, "bytes")
+_MAX_TEXT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class UseNews:
+    """A session used a key; times are the server's, in milliseconds, and 0 is never."""
+
+    group: str
+    label: str
+    owner: str
+    weight: float
+    used_ms: int
+    admitted_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LimitNews:
+    """A lane is limited until a time of the server's, in milliseconds."""
+
+    lane: str
+    until_ms: int
+    reason: str
+
+
+News = UseNews | LimitNews
+
+
+def encode(news: list[News]) -> bytes:
+    """As one message."""
+    return orjson.dumps(
+        [
+            ["use", one.group, one.label, one.owner, one.weight, one.used_ms, one.admitted_ms]
+            if isinstance(one, UseNews)
+            else ["limit", one.lane, one.until_ms, one.reason[:_MAX_TEXT]]
+            for one in news
+        ]
+    )
+
+
+def decode(message: bytes) -> Iterator[News]:
+    """What a message says; what can't be understood is left out, because a newer gateway may have written it."""
+    if not MAX_NEWS_BYTES.allows(len(message)):
+        return
+    try:
+        items = orjson.loads(message)
+    except orjson.JSONDecodeError:
+        return
+    for item in items if isinstance(items, list) else ():
+        match item:
+            case ["use", str(group), str(label), str(owner), float(weight) | int(weight), int(used), int(admitted)]:
+                if _are_names(group, label, owner) and 0 < weight < 1e9:
+                    yield UseNews(group, label, owner, float(weight), used, admitted)
+            case ["limit", str(lane), int(until), str(reason)]:
+                if _are_names(lane) and len(reason) <= _MAX_TEXT:
+                    yield LimitNews(lane, until, reason)
+            case _:
+                continue
+
+
+def _are_names(*texts: Any) -> bool:
+    return all(0 < len(text) <= _MAX_TEXT and text.isprintable() for text in texts)

@@ -1,0 +1,107 @@
+"""A pace that several gateways keep together."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from tickmind.gateway.queue.pace import Pace
+from tickmind.gateway.settings.config import Limits
+from tickmind.gateway.shared.pool import Pool
+from tickmind.gateway.shared.script import request_spec, token_spec
+
+
+class Company(Protocol):
+    """What a shared pace must know of the others: whether they can be reached, and how many they are."""
+
+    @property
+    def alone(self) -> int:
+        """0 while the shared state is there; else by how many gateways the limits are divided."""
+        ...
+
+
+class SharedPace(Pace):
+    """Holds a limit together with other gateways: every request needs a leased permit.
+
+    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst.
+    """
+
+    __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_token_pool")
+
+    def __init__(self, name: str, limits: Limits, company: Company, poke: Callable[[Pool], None]) -> None:
+        super().__init__(limits)
+        self._limits = limits
+        self._company = company
+        requests, tokens = request_spec(limits), token_spec(limits)
+        self._request_pool = None if requests is None else Pool(f"{name}:requests:{requests.digest}", requests, poke)
+        self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
+        self._part: Pace | None = None  # while alone
+        self._parts = 0
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Its leases, of requests and of tokens, as far as there are limits."""
+        return tuple(pool for pool in (self._request_pool, self._token_pool) if pool is not None)
+
+    def earliest_s(self, now: float, tokens: int) -> float:
+        """When a request may go out, as far as is known; it asks for permits where there are none.
+
+        The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
+        """
+        if self._company.alone:
+            return max(super().earliest_s(now, tokens), self._own_part(now).earliest_s(now, tokens))
+        at = now if self._request_pool is None else self._request_pool.earliest_s(now, 1)
+        if tokens and self._token_pool is not None:
+            at = max(at, self._token_pool.earliest_s(now, tokens))
+        return at
+
+    def take(self, now: float, tokens: int) -> None:
+        """It goes out now."""
+        super().take(now, tokens)
+        if self._company.alone:
+            self._own_part(now).take(now, tokens)
+            return
+        if self._request_pool is not None:
+            self._request_pool.take(now, 1)
+        if tokens and self._token_pool is not None:
+            self._token_pool.take(now, tokens)
+
+    def settle(self, taken_s: float, estimated: int, actual: int) -> None:
+        """A request used other than the estimated tokens."""
+        super().settle(taken_s, estimated, actual)
+        if self._token_pool is not None and estimated != actual:
+            if self._part is not None:
+                self._part.settle(taken_s, estimated, actual)
+            else:
+                self._token_pool.correct(taken_s, actual - estimated)
+
+    def rejoined(self) -> None:
+        """The shared state is back."""
+        self._part = None
+        for pool in self.pools:
+            pool.clear()
+
+    def _own_part(self, now: float) -> Pace:
+        if self._part is None or self._parts != self._company.alone:
+            self._parts = self._company.alone
+            self._part = Pace(part_of(self._limits, self._parts))
+            self._part.spend_burst(now)
+            for pool in self.pools:
+                pool.clear()
+        return self._part
+
+
+def part_of(limits: Limits, parts: int) -> Limits:
+    """What one of several gateways may use on its own."""
+
+    def part(limit: float | None) -> float | None:
+        return None if limit is None else limit / parts
+
+    return replace(
+        limits,
+        requests_per_second=part(limits.requests_per_second),
+        requests_per_minute=part(limits.requests_per_minute),
+        requests_per_day=part(limits.requests_per_day),
+        tokens_per_minute=part(limits.tokens_per_minute),
+        tokens_per_day=part(limits.tokens_per_day),
+        burst=1,
+    )

@@ -1,0 +1,172 @@
+"""The endpoints that carry calls to models, and those with which sessions keep alive and agents defer."""
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tickmind.gateway.call import Call
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.settings.config import Surface
+from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
+from tickmind.gateway.surface.documents import name_of, number, parse_object
+from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
+from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
+from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
+
+if TYPE_CHECKING:
+    from tickmind.gateway.admission import Wishes
+    from tickmind.gateway.gateway import Gateway
+    from tickmind.gateway.queue.job import Plan
+
+_OPENAI = OpenAIForm()
+_GENERATE = GenerateForm()
+_Read = Callable[[bytes], tuple[dict[str, Any], str, bool, int]]
+
+
+class CallEndpoints:
+    """Reads requests into calls."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+
+    def add_to(self, routes: Routes) -> None:
+        """Serve all of them."""
+        routes.add("POST", "/v1/chat/completions", self.chat)
+        routes.add("POST", "/v1/responses", self.responses)
+        routes.add("GET", "/v1/models", self.models)
+        routes.add("POST", "/api/llm/generate", self.generate)
+        routes.add("POST", "/api/llm/heartbeat", self.heartbeat)
+        routes.add("POST", "/api/llm/defer", self.defer)
+
+    def chat(self, request: Request, responder: Responder) -> None:
+        """`POST /v1/chat/completions`."""
+        self._openai(request, responder, read_chat, "chat")
+
+    def responses(self, request: Request, responder: Responder) -> None:
+        """`POST /v1/responses`."""
+        self._openai(request, responder, read_responses, "responses")
+
+    def _openai(self, request: Request, responder: Responder, read: _Read, surface: Surface) -> None:
+        gateway = self._gateway
+        try:
+            wishes = gateway.wishes(request)
+            document, model, streamed, tokens = read(request.body)
+            plan = gateway.router.plan(model, surface)
+        except RefusedError as exc:
+            gateway.tally.refused(exc.refusal.code)
+            reply_refusal(responder, exc.refusal, cors(request))
+            return
+        call = Call(gateway, responder, _OPENAI, document=document, body=request.body, model=model, streamed=streamed)
+        call.extra_headers = cors(request)
+        gateway.submit(call, plan, wishes, peer=request.peer, tokens=tokens)
+
+    def generate(self, request: Request, responder: Responder) -> None:
+        """`POST /api/llm/generate`."""
+        gateway = self._gateway
+        try:
+            wishes = gateway.wishes(request)
+            asked = read_generate(request.body)
+            _prefer(wishes, asked)
+            if asked.custom is None:
+                plan = gateway.router.plan(asked.model, "chat")
+        except RefusedError as exc:
+            gateway.tally.refused(exc.refusal.code)
+            self._refuse(request, responder, exc)
+            return
+        call = Call(
+            gateway,
+            responder,
+            _GENERATE,
+            document=asked.body,
+            body=orjson.dumps(asked.body),
+            model=asked.model,
+            streamed=False,
+        )
+        call.extra_headers = cors(request)
+        if asked.custom is None:
+            gateway.submit(call, plan, wishes, peer=request.peer, tokens=asked.tokens)
+            return
+        custom = asked.custom
+        planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat")
+        gateway.spawn(self._submit_custom(call, planning, wishes, request, asked.tokens))
+
+    async def _submit_custom(
+        self,
+        call: Call,
+        planning: "Coroutine[Any, Any, Plan]",
+        wishes: "Wishes",
+        request: Request,
+        tokens: int,
+    ) -> None:
+        try:
+            plan = await planning
+        except RefusedError as exc:
+            self._gateway.tally.refused(exc.refusal.code)
+            self._refuse(request, call.responder, exc)
+            return
+        if call.responder.open:
+            self._gateway.submit(call, plan, wishes, peer=request.peer, tokens=tokens)
+
+    def models(self, request: Request, responder: Responder) -> None:
+        """`GET /v1/models`."""
+        try:
+            self._gateway.wishes(request)
+        except RefusedError as exc:
+            reply_refusal(responder, exc.refusal, cors(request))
+            return
+        models = [
+            {"id": entry.id, "object": "model", "created": 0, "owned_by": entry.provider}
+            for entry in self._gateway.router.models()
+        ]
+        responder.reply(200, JSON + cors(request), orjson.dumps({"object": "list", "data": models}))
+
+    def heartbeat(self, request: Request, responder: Responder) -> None:
+        """`POST /api/llm/heartbeat`: keep a session alive."""
+        gateway = self._gateway
+        try:
+            wishes = gateway.wishes(request)
+            wishes.session = name_of(parse_object(request.body), "sessionId") or wishes.session
+            gateway.session(wishes, request.peer)
+        except RefusedError as exc:
+            self._refuse(request, responder, exc)
+            return
+        body = {"success": True, "activeGames": len(gateway.sessions)}
+        responder.reply(200, JSON + cors(request), orjson.dumps(body))
+
+    def defer(self, request: Request, responder: Responder) -> None:
+        """`POST /api/llm/defer`: hold an agent's requests for a time that it chose."""
+        gateway = self._gateway
+        try:
+            wishes = gateway.wishes(request)
+            document = parse_object(request.body)
+            wishes.session = name_of(document, "sessionId") or wishes.session
+            agent = name_of(document, "agentId") or wishes.agent
+            duration_ms = number(document, "durationMs", most=1e12)
+            session = gateway.session(wishes, request.peer)
+            deferred = gateway.defers.defer(session, agent, DEFAULT_DEFER_MS if duration_ms is None else duration_ms)
+        except RefusedError as exc:
+            self._refuse(request, responder, exc)
+            return
+        until_ms = int(1000 * (gateway.clock.wall() + deferred.left_s))
+        body = {"success": True, "agentId": agent, "deferredMs": int(1000 * deferred.left_s), "resumesAt": until_ms}
+        responder.reply(200, JSON + cors(request), orjson.dumps(body))
+
+    @staticmethod
+    def _refuse(request: Request, responder: Responder, exc: RefusedError) -> None:
+        responder.reply(exc.refusal.status, JSON + cors(request), _GENERATE.refusal(exc.refusal, b""))
+
+
+def _prefer(wishes: "Wishes", asked: Generate) -> None:
+    """What the body says goes before the headers."""
+    wishes.agent = asked.agent_id
+    wishes.session = asked.session_id or wishes.session
+    if asked.priority is not None:
+        wishes.priority = asked.priority
+    if asked.timeout_s is not None:
+        wishes.timeout_s = asked.timeout_s
+    if asked.drop_after_s is not None:
+        wishes.drop_after_s = asked.drop_after_s
+    if asked.replace_older is not None:
+        wishes.replace_older = asked.replace_older

@@ -1,0 +1,91 @@
+"""Which request goes where, and whom a browser may speak for."""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
+
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.surface.openai import OpenAIForm
+from tickmind.llm.safety import is_loopback
+
+JSON = b"content-type: application/json\r\n"
+_ERRORS = OpenAIForm()
+_CORS_HEADERS = (
+    b"access-control-allow-methods: GET, POST, OPTIONS\r\n"
+    b"access-control-allow-headers: authorization, content-type, x-tickmind-session, x-tickmind-agent, "
+    b"x-tickmind-priority, x-tickmind-timeout-ms, x-tickmind-drop-after-ms, x-tickmind-replace\r\n"
+    b"access-control-max-age: 600\r\n"
+)
+
+Endpoint = Callable[[Request, Responder], None]
+
+
+class Routes:
+    """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked."""
+
+    def __init__(self, *, origins: tuple[str, ...], loopback: bool) -> None:
+        self._hosts: frozenset[bytes] = frozenset()  # names by which we may be called; empty: any
+        self._origins = frozenset(origin.encode() for origin in origins)
+        self._loopback = loopback
+        self._table: dict[bytes, dict[bytes, Endpoint]] = {}  # path -> method -> endpoint
+
+    def add(self, method: str, path: str, endpoint: Endpoint) -> None:
+        """Serve a path."""
+        self._table.setdefault(path.encode(), {})[method.encode()] = endpoint
+
+    def answer_to(self, names: Iterable[str], port: int) -> None:
+        """Serve only requests that call us by one of these names."""
+        self._hosts = frozenset(f"{name}:{port}".lower().encode() for name in names)
+
+    def handle(self, request: Request, responder: Responder) -> None:
+        """Serve a request, or say why not."""
+        headers = request.headers
+        if self._hosts and headers.get(b"host", b"").lower() not in self._hosts:
+            host = headers.get(b"host", b"").decode("latin-1")
+            reply_refusal(
+                responder,
+                Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"),
+            )
+            return
+        origin = headers.get(b"origin")
+        if origin is not None and not self._may_speak(origin):
+            words = "pages of this origin may not use the gateway; list it under allowed_origins"
+            reply_refusal(responder, Refusal(Code.FORBIDDEN_URL, words))
+            return
+        methods = self._table.get(request.url) or self._table.get(request.path)
+        if methods is None:
+            known = ", ".join(sorted(path.decode() for path in self._table))
+            reply_refusal(responder, Refusal(Code.NOT_FOUND, f"there is no such path; there are {known}"))
+            return
+        endpoint = methods.get(request.method)
+        if endpoint is not None:
+            endpoint(request, responder)
+        elif request.method == b"OPTIONS" and origin is not None:
+            responder.reply(204, cors(request) + _CORS_HEADERS, b"")
+        elif request.method == b"HEAD" and b"GET" in methods:
+            responder.reply_head_only()
+            methods[b"GET"](request, responder)
+        else:
+            allowed = ", ".join(sorted(method.decode() for method in methods))
+            refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"this path takes {allowed}")
+            reply_refusal(responder, refusal, b"allow: %b\r\n" % allowed.encode())
+
+    def _may_speak(self, origin: bytes) -> bool:
+        if origin in self._origins:
+            return True
+        try:
+            parts = urlsplit(origin.decode("ascii"))
+            return self._loopback and parts.scheme in {"http", "https"} and is_loopback(parts.hostname or "")
+        except ValueError:
+            return False
+
+
+def cors(request: Request) -> bytes:
+    """The header with which a browser lets the page of an allowed origin read the reply."""
+    origin = request.headers.get(b"origin")
+    return b"" if origin is None else b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+
+
+def reply_refusal(responder: Responder, refusal: Refusal, headers: bytes = b"") -> None:
+    """Answer with a refusal outside of any call."""
+    responder.reply(refusal.status, JSON + headers, _ERRORS.refusal(refusal, b""))

@@ -1,0 +1,235 @@
+"""Several gateways' dispatchers in simulated time, with the permits handed out by the script inside a real server."""
+
+import itertools
+from bisect import bisect_right
+from random import Random
+
+import pytest
+import redis
+
+from tickmind.base import Secret
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.testing import SimulatedTime
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig
+from tickmind.gateway.shared.pace import SharedPace
+from tickmind.gateway.shared.script import RESERVE
+from tickmind.gateway.sharing.sessions import Session
+
+TIMED = RESERVE.replace("redis.call('TIME')", "cjson.decode(redis.call('GET', 'clock'))")
+
+
+@pytest.fixture
+def server(redis_server):
+    with redis.Redis.from_url(redis_server.url) as client:
+        yield client
+
+
+class World:
+    """Simulated time, a server whose clock follows it, and gateways that reach it in `way_s`."""
+
+    def __init__(self, server, limits, *, way_s=0.001, service_s=0.2):
+        self.time = SimulatedTime()
+        self.server = server
+        self.script = server.register_script(TIMED)
+        self.way_s = way_s
+        self.service_s = service_s
+        self.alone = 0
+        self.sent: list[tuple[float, int]] = []  # (time, tokens)
+        self.by_gateway: dict[int, int] = {}
+        self.asked = 0
+        self.paces: list[SharedPace] = []
+        provider = Provider("p", "http://127.0.0.1/v1", limits=limits)
+        self.plan = Plan((Target(provider, ApiKey("k", Secret("")), "m"),), "m")
+        self.config = GatewayConfig(queue=QueueConfig(capacity=10_000))
+
+    def pace(self, name, limits):
+        pace = SharedPace(f"t:{name}", limits, self, self.poke)
+        self.paces.append(pace)
+        return pace
+
+    def poke(self, pool):
+        if not pool.asking:
+            question = pool.question(self.time.monotonic())
+            self.time.after(self.way_s / 2, lambda: self.ask(pool, question))
+
+    def ask(self, pool, question):
+        self.asked += 1
+        now_us = int((self.time.monotonic() + 1_000_000) * 1e6)
+        self.server.set("clock", f"[{now_us // 1_000_000},{now_us % 1_000_000}]")
+        answer = [int(number) for number in self.script(keys=[pool.name], args=question)]
+        self.time.after(self.way_s / 2, lambda: self.granted(pool, answer))
+
+    def granted(self, pool, answer):
+        now_s = self.time.monotonic()
+        late_s = now_s - answer[0] / 1e6
+        pool.granted(now_s, [at / 1e6 + late_s for at in answer[2:]], answer[1] / 1e6 + late_s)
+
+    def gateway(self, number):
+        lanes = Lanes(self.config, Random(number), make_pace=self.pace)
+        self.by_gateway[number] = 0
+        return Gateway(self, number, lanes)
+
+    def busiest(self, span_s, start_s=0.0, *, weigh=lambda tokens: 1):
+        """The most that went out in any window."""
+        times = [at for at, _ in self.sent if at >= start_s]
+        sums = list(itertools.accumulate((weigh(tokens) for at, tokens in self.sent if at >= start_s), initial=0))
+        return max(
+            (sums[bisect_right(times, at + span_s - 1e-9)] - sums[first] for first, at in enumerate(times)), default=0
+        )
+
+
+class Gateway:
+    """A dispatcher whose sessions ask again as soon as they are served."""
+
+    def __init__(self, world, number, lanes):
+        self.world = world
+        self.number = number
+        self.dispatcher = Dispatcher(
+            world.config, clock=world.time, timers=world.time.at, random=Random(number), lanes=lanes
+        )
+        self.refused: list[str] = []
+
+    def workers(self, count, tokens=0, real_tokens=None):
+        for worker in range(count):
+            self.submit(Session(f"s{worker}", f"s{worker}"), tokens, real_tokens)
+
+    def submit(self, session, tokens, real_tokens):
+        world = self.world
+        job = Job(world.plan, session, self, world.time.monotonic() + 10_000, tokens=tokens)
+        self._real_tokens = real_tokens
+        self.dispatcher.submit(job)
+
+    def send(self, job, target):
+        world = self.world
+        world.sent.append((world.time.monotonic(), job.tokens))
+        world.by_gateway[self.number] += 1
+        real = self._real_tokens if self._real_tokens is not None else job.tokens
+
+        def answered():
+            outcome = Outcome(Result.OK, 200, prompt_tokens=real, completion_tokens=0)
+            assert self.dispatcher.ended(job, outcome)
+            self.submit(job.session, job.tokens, self._real_tokens)
+
+        world.time.after(world.service_s, answered)
+
+    def refuse(self, job, refusal):
+        self.refused.append(refusal.code)
+        world = self.world
+        world.time.after(0.5, lambda: self.submit(job.session, job.tokens, self._real_tokens))
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "burst", "gateways", "way_s"),
+    [(30, 1, 2, 0.001), (30, 5, 2, 0.001), (120, 10, 3, 0.02), (1200, 1, 2, 0.005), (1200, 50, 2, 0.001)],
+)
+def test_together_they_never_exceed_the_limit_and_use_nearly_all_of_it(server, per_minute, burst, gateways, way_s):
+    world = World(server, Limits(requests_per_minute=per_minute, burst=burst), way_s=way_s)
+    for number in range(gateways):
+        world.gateway(number).workers(20)
+    world.time.run_until(300)
+    assert world.busiest(60) <= per_minute
+    assert len(world.sent) >= 0.95 * per_minute * 5
+    shares = world.by_gateway.values()
+    assert min(shares) >= 0.7 * max(shares)
+
+
+def test_a_gateway_that_asks_alone_gets_all(server):
+    world = World(server, Limits(requests_per_minute=120, burst=3))
+    world.gateway(0)
+    world.gateway(1).workers(20)
+    world.time.run_until(300)
+    assert world.busiest(60) <= 120
+    assert world.by_gateway[0] == 0
+    assert world.by_gateway[1] >= 0.95 * 600
+
+
+def test_a_modest_gateway_wastes_little_of_what_a_greedy_one_needs(server):
+    world = World(server, Limits(requests_per_minute=120), service_s=2.0)
+    world.gateway(0).workers(1)
+    greedy = world.gateway(1)
+    greedy.workers(40)
+    world.time.run_until(300)
+    assert world.busiest(60) <= 120
+    assert len(world.sent) >= 0.95 * 600
+
+
+def test_a_high_rate_needs_few_questions(server):
+    world = World(server, Limits(requests_per_minute=60_000), way_s=0.002, service_s=0.05)
+    for number in range(2):
+        world.gateway(number).workers(200)
+    world.time.run_until(5)
+    assert world.busiest(1) <= 1010
+    assert len(world.sent) >= 0.95 * 5000
+    assert world.asked <= len(world.sent) / 4
+
+
+def test_limits_per_second_hold(server):
+    world = World(server, Limits(requests_per_second=10))
+    for number in range(2):
+        world.gateway(number).workers(10)
+    world.time.run_until(60)
+    assert world.busiest(1) <= 10
+    assert len(world.sent) >= 0.95 * 600
+
+
+def test_tokens_are_shared_too(server):
+    world = World(server, Limits(tokens_per_minute=60_000))
+    for number in range(2):
+        world.gateway(number).workers(10, tokens=500)
+    world.time.run_until(300)
+    assert world.busiest(60, weigh=lambda tokens: tokens) <= 60_000
+    assert sum(tokens for _, tokens in world.sent) >= 0.95 * 300_000
+
+
+def test_tokens_that_were_not_used_are_given_back(server):
+    world = World(server, Limits(tokens_per_minute=60_000))
+    for number in range(2):
+        world.gateway(number).workers(10, tokens=1000, real_tokens=500)
+    world.time.run_until(300)
+    assert len(world.sent) >= 0.9 * 600
+    assert world.busiest(60, start_s=60.0) <= 120 + 10  # what is under way counts as estimated
+
+
+def test_a_limit_per_day_is_counted_and_not_spaced(server):
+    world = World(server, Limits(requests_per_day=100), service_s=0.01)
+    for number in range(2):
+        world.gateway(number).workers(5)
+    world.time.run_until(3600)
+    assert len(world.sent) == 100
+
+
+def test_what_was_leased_and_not_used_is_not_lost_for_the_day(server):
+    world = World(server, Limits(requests_per_day=300), service_s=20.0)
+    for number in range(2):
+        world.gateway(number).workers(5)
+    world.time.run_until(1200)
+    assert len(world.sent) >= 297
+    assert len(world.sent) <= 300
+
+
+def test_a_request_larger_than_the_limit_goes_and_is_paid_for(server):
+    world = World(server, Limits(tokens_per_minute=1000))
+    world.gateway(0).workers(1, tokens=5000)
+    world.time.run_until(650)
+    assert len(world.sent) == 3
+
+
+def test_alone_each_keeps_to_its_part(server):
+    world = World(server, Limits(requests_per_minute=120, burst=5))
+    for number in range(2):
+        world.gateway(number).workers(20)
+    world.time.run_until(120)
+    world.alone = 2
+    world.time.run_until(300)
+    assert world.busiest(60) <= 121  # the seam may add one
+    during = [at for at, _ in world.sent if at >= 125]
+    assert len(during) >= 0.95 * 175 * 2
+    world.alone = 0
+    for pace in world.paces:
+        pace.rejoined()
+    world.server.flushall()
+    world.time.run_until(500)
+    assert world.busiest(60, start_s=120) <= 121
+    assert len([at for at, _ in world.sent if at >= 310]) >= 0.95 * 190 * 2
