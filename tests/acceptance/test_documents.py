@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKED_PAGES = sorted({*PAGES, *ROOT.glob("*.md")})
-SNIPPET_TIMEOUT_S = 60
+SNIPPET_TIMEOUT_S = 300
 RUN_CLI = "import sys; from tickmind.cli import main; sys.argv[0] = 'tickmind'; main()"
 
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,}) *(?P<language>[\w+-]*)[^\n`]*$")

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-TIMEOUT_S = 60
+TIMEOUT_S = 300
 SHORTENED = {"--ticks": ["--ticks", "20"], "--scripted": ["--scripted"]}  # option -> how it is used here
 
 

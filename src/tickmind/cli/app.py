@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.cli.ask import ask
+from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
 
 EXIT_FAILED = 1
@@ -88,6 +89,7 @@ def begin(
 
 
 app.command()(ask)
+app.add_typer(gateway_app)
 app.add_typer(model_app)
 
 

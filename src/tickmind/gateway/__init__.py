@@ -1,1 +1,38 @@
-"""The model service: one fair door to every model, with queues, limits, fallback and a surface for any client."""
+"""The model service: one fair door to every model, with queues, limits, fallback and a surface for any client.
+
+`tickmind gateway` runs it as a process. In your own process:
+
+    async with GatewayServer(load_config("gateway.yaml")) as server:
+        ...  # server.url
+"""
+
+from tickmind.gateway.server import GatewayServer, serve
+from tickmind.gateway.settings.config import (
+    ApiKey,
+    Budget,
+    CacheConfig,
+    Caller,
+    GatewayConfig,
+    Limits,
+    Provider,
+    QueueConfig,
+    Route,
+    SharingConfig,
+)
+from tickmind.gateway.settings.file import load_config
+
+__all__ = [
+    "ApiKey",
+    "Budget",
+    "CacheConfig",
+    "Caller",
+    "GatewayConfig",
+    "GatewayServer",
+    "Limits",
+    "Provider",
+    "QueueConfig",
+    "Route",
+    "SharingConfig",
+    "load_config",
+    "serve",
+]

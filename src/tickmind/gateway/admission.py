@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tickmind.gateway.job import Priority
+from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
 if TYPE_CHECKING:
-    from tickmind.gateway.config import Caller
+    from tickmind.gateway.settings.config import Caller
 
 MAX_NAME_BYTES = 200
 _PRIORITIES = {b"high": Priority.HIGH, b"normal": Priority.NORMAL, b"low": Priority.LOW}

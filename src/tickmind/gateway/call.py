@@ -7,14 +7,15 @@ caller is gone. It ends exactly once, by a reply, a refusal or the caller's leav
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from tickmind.gateway.budgets import FREE
-from tickmind.gateway.inbound import Responder
-from tickmind.gateway.job import Handle, Job, Outcome, Result, Target
-from tickmind.gateway.masking import StreamMask, masked
-from tickmind.gateway.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.inbound import Responder
+from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
+from tickmind.gateway.http.upstream import Ticket
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.reply_headers import attempts_json, reply_headers, stream_headers
-from tickmind.gateway.upstream import Ticket
+from tickmind.gateway.sharing.budgets import FREE
+from tickmind.gateway.sharing.cache import Kept
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.inflating import Inflater
 
@@ -65,6 +66,7 @@ class Call:
         "admitted",
         "begun",
         "body",
+        "cache_key",
         "document",
         "extra_headers",
         "form",
@@ -101,15 +103,23 @@ class Call:
         self.admitted = False  # and not let out yet
         self.held: Handle | None = None  # until its agent's time
         self.begun = False
+        self.cache_key = b""  # where replies are shared
         self._ticket: Ticket | None = None
         self._slot = 0
-        self._clear()
+        self._status = 0
+        self._headers: Mapping[str, str] = {}
+        self._pieces: list[bytes] = []  # of a reply that is collected
+        self._room = 0  # bytes that may still come
+        self._inflater: Inflater | None = None
+        self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
+        self._tail = b""
 
     # The queue's side
 
     def send(self, job: Job, target: Target) -> None:
         """Put it on the wire."""
-        self._clear()
+        if job.attempts:
+            self._clear()
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
         self._ticket = self.gateway.upstreams.send(target, job.plan.surface, self.form.request(self, target), self)
 
@@ -197,12 +207,12 @@ class Call:
         if not self._end(outcome):
             return  # it goes on, elsewhere or later
         if outcome.result is Result.OK:
-            self._answer(200, reply)
+            self._answer(200, reply, outcome)
         elif outcome.result is Result.BROKEN:
             self.gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
             status, failure = self.form.failure(self, target, outcome, body)
-            self._answer(status, failure)
+            self._answer(status, failure, outcome)
 
     def broken(self, reason: str) -> None:
         """The connection is gone, or what came over it can't be read."""
@@ -211,17 +221,20 @@ class Call:
 
     def overdue(self) -> None:
         """The total deadline has passed."""
+        if self._ticket is None:  # it waited for another's reply
+            self.gateway.cache.leave(self.cache_key, self)
+            words = "the identical request that this one waited for was not answered in time"
+            self.gateway.refused(self, Refusal(Code.DEADLINE, words))
+            return
         self._give_up(Result.DEADLINE, "the provider did not answer within the request's deadline")
 
     # The caller's side
 
     def gone(self) -> None:
-        """The caller has left: whatever is done for it stops."""
-        self._drop_ticket()
-        job = self.job
-        if job is not None:
-            self.gateway.dispatcher.cancel(job)
-        self.gateway.left(self)
+        """The caller has left: whatever is done for it stops, unless others wait for the same reply."""
+        if self.cache_key and self.gateway.cache.leave(self.cache_key, self):
+            return
+        self.abandon()
 
     def hold(self) -> None:
         """The caller reads too slowly: stop reading for it."""
@@ -233,15 +246,47 @@ class Call:
         if self._ticket is not None and self._ticket.connection is not None:
             self._ticket.connection.resume()
 
+    # Sharing of replies
+
+    def shared(self, reply: Kept) -> None:
+        """The reply to an identical request is here."""
+        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.served_by_another(self)
+        job = self.job
+        assert job is not None, "a call that waits for another has a job"
+        cooldown = self._cooldown(job)
+        headers = shared_headers(reply, cooldown) + self.extra_headers
+        body = self.form.dress(reply.body, cooldown, b"[]", 0) if reply.status == 200 else reply.body
+        self.responder.reply(reply.status, headers, body)
+
+    def lead(self) -> None:
+        """The call that this one waited for came to nothing."""
+        self.gateway.deadlines.remove(self, self._slot)
+        job = self.job
+        assert job is not None, "a call that waits for another has a job"
+        self.gateway.dispatcher.submit(job)
+
+    def abandon(self) -> None:
+        """Nobody waits for the reply any more."""
+        self._drop_ticket()
+        job = self.job
+        if job is not None:
+            self.gateway.dispatcher.cancel(job)
+        self.gateway.left(self)
+
+    def follow(self, deadline_s: float) -> None:
+        """Wait for the reply to an identical request."""
+        self._slot = self.gateway.deadlines.add(self, deadline_s)
+
     # Inside
 
     def _clear(self) -> None:
         self._status = 0
-        self._headers: Mapping[str, str] = {}
-        self._pieces: list[bytes] = []
+        self._headers = {}
+        self._pieces = []
         self._room = 0
-        self._inflater: Inflater | None = None
-        self._mask: StreamMask | None = None
+        self._inflater = None
+        self._mask = None
         self._tail = b""
 
     def _drop_ticket(self) -> None:
@@ -262,16 +307,34 @@ class Call:
             self.gateway.settled(self, outcome)
         return over
 
-    def _answer(self, status: int, body: bytes) -> None:
+    def _answer(self, status: int, body: bytes, outcome: Outcome) -> None:
         job = self.job
         assert job is not None, "a call is sent with its job"
         cooldown = self._cooldown(job)
         attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         headers = reply_headers(job, attempts, cooldown, waited_ms)
+        if self.cache_key:
+            self._share(job, status, body, outcome)
         if status == 200:
             body = self.form.dress(body, cooldown, attempts, waited_ms)
         self.responder.reply(status, headers + self.extra_headers, body)
+
+    def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
+        """Give the reply to those who asked for the same."""
+        target = job.target
+        assert target is not None, "who answered is known"
+        final = outcome.result in {Result.OK, Result.REJECTED}  # the others would fare the same
+        reply = Kept(
+            status,
+            b"application/json",
+            body,
+            target.provider.name,
+            target.model,
+            outcome.prompt_tokens,
+            outcome.completion_tokens,
+        )
+        self.gateway.cache.finish(self.cache_key, self, reply, final=final)
 
     def _cooldown(self, job: Job) -> bytes:
         return self.gateway.cooldowns.of(job.session, job.plan).as_json()

@@ -1,30 +1,41 @@
 """All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Coroutine
+from random import Random
 from typing import Any
 
-from tickmind.base import Clock, SystemClock
+from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.admission import Wishes, read_wishes
-from tickmind.gateway.budgets import FREE, Budgets
 from tickmind.gateway.call import Call
-from tickmind.gateway.caller_keys import CallerKeys
-from tickmind.gateway.config import GatewayConfig
-from tickmind.gateway.cooldown import Cooldowns
-from tickmind.gateway.deadlines import Deadlines
-from tickmind.gateway.defer import Defers
-from tickmind.gateway.dispatcher import Dispatcher
-from tickmind.gateway.inbound import Request, Responder
-from tickmind.gateway.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.http.deadlines import Deadlines
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.reply_headers import refusal_headers
+from tickmind.gateway.http.upstreams import Upstreams
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import local_pace
+from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
-from tickmind.gateway.reply_headers import refusal_headers
-from tickmind.gateway.router import Router
-from tickmind.gateway.sessions import Session, Sessions
+from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.shared.lanes import SharedLanes
+from tickmind.gateway.shared.state import SharedState
+from tickmind.gateway.sharing.budgets import FREE, Budgets
+from tickmind.gateway.sharing.cache import ReplyCache, Role
+from tickmind.gateway.sharing.caller_keys import CallerKeys
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
+from tickmind.gateway.sharing.sessions import Session, Sessions
+from tickmind.gateway.sharing.tally import Tally
 from tickmind.gateway.surface.calls import CallEndpoints
+from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
-from tickmind.gateway.tally import Tally
-from tickmind.gateway.upstreams import Upstreams
 from tickmind.llm.safety import is_loopback
+
+MOST_EVENTS = 100
 
 
 class Gateway:
@@ -36,11 +47,17 @@ class Gateway:
         self.router = Router(config)
         self.caller_keys = CallerKeys(config.callers)
         self.sessions = Sessions(config.sharing, self.clock)
-        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at)
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)  # the last ones, for the dashboard
+        self._shared = SharedState(config.redis_url, clock=self.clock) if config.redis_url else None
+        lanes = Lanes(config, Random(), make_pace=self._shared.pace if self._shared is not None else local_pace)
+        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
+        if self._shared is not None:
+            self._shared.share(config.sharing, self.sessions, self.cooldowns, SharedLanes(lanes, self.clock))
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
+        self.cache = ReplyCache(config.cache, self.clock)
         self.upstreams = Upstreams(config.wire, loop)
         self.deadlines = Deadlines(self.clock.monotonic, self.call_at)
         self._loop = loop
@@ -48,6 +65,7 @@ class Gateway:
         self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
         self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
         CallEndpoints(self).add_to(self._routes)
+        Pages(self).add_to(self._routes)
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Serve a request of any kind."""
@@ -74,7 +92,7 @@ class Gateway:
         """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
         wishes = read_wishes(request.headers)
         if self.config.callers:
-            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization"))
+            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization", b"").decode("latin-1"))
             if wishes.caller is None:
                 raise RefusedError(
                     Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")
@@ -112,6 +130,8 @@ class Gateway:
             self.refused(call, refusal)
             return
         call.responder.pending = call
+        if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
+            return
         held_until_s = self.defers.held_until(session, wishes.agent) if wishes.agent else None
         if held_until_s is None:
             self.dispatcher.submit(job)
@@ -133,6 +153,21 @@ class Gateway:
         call.hold_of_budget = hold
         call.admitted = True
         return None
+
+    def _must_ask(self, call: Call, job: Job) -> bool:
+        """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
+        key = self.cache.key(job.session, job.plan, call.body)
+        found = self.cache.lookup(key, call)
+        if found is Role.LEADER:
+            call.cache_key = key
+            return True
+        if found is Role.JOINED:
+            call.cache_key = key
+            call.follow(job.deadline_s)
+        else:
+            assert not isinstance(found, Role), "what is neither of the roles is a reply"
+            call.shared(found)
+        return False
 
     def _hold(self, call: Call, job: Job, until_s: float) -> None:
         """Keep the request of an agent that has deferred."""
@@ -177,6 +212,10 @@ class Gateway:
                 tokens = job.tokens
         self._let_out(call, served=outcome.result is Result.OK, tokens=tokens, usd=usd)
 
+    def served_by_another(self, call: Call) -> None:
+        """A call got the reply to an identical one; it counts as a request that cost nothing."""
+        self._let_out(call, served=True, usd=0.0)
+
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A call is turned down: count it, and tell the caller."""
         job = call.job
@@ -185,6 +224,8 @@ class Gateway:
         if job is not None:
             cooldown = self.cooldowns.of(job.session, job.plan).as_json()
             self._let_out(call, served=False)
+            if call.cache_key:
+                self.cache.finish(call.cache_key, call, None)
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 
@@ -211,6 +252,38 @@ class Gateway:
 
     # Life
 
+    @property
+    def closing(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._closing
+
+    def shared_state(self) -> dict[str, Any]:
+        """Whether limits are shared with other gateways, and what is wrong with that."""
+        if self._shared is None:
+            return {"used": False, "gateways": 1, "problem": ""}
+        state = self._shared.statistics()
+        problem = f"limits are local, divided by {state.gateways}: {state.reason}" if state.degraded else ""
+        return {"used": True, "gateways": state.gateways, "problem": redact(problem)}
+
+    def _note(self, event: QueueEvent) -> None:
+        wait_ms = max(0, int(1000 * (event.until_s - self.clock.monotonic()))) if event.until_s else 0
+        self.events.append(
+            {
+                "at": int(1000 * self.clock.wall()),
+                "kind": event.kind.value,
+                "provider": event.provider,
+                "model": event.model,
+                "session": event.session,
+                "forMs": wait_ms,
+                "detail": redact(event.detail),
+            }
+        )
+
+    async def start(self) -> None:
+        """Join the other gateways, if there are any; losing them later is no error."""
+        if self._shared is not None:
+            await self._shared.start()
+
     def refuse_new(self) -> None:
         """Take no more calls; those under way go on."""
         self._closing = True
@@ -220,6 +293,8 @@ class Gateway:
         self._closing = True
         for task in list(self._tasks):
             task.cancel()
+        if self._shared is not None:
+            await self._shared.stop()
         self.dispatcher.shutdown()
         self.deadlines.close()
         self.upstreams.close()

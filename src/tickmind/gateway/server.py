@@ -6,10 +6,10 @@ import ssl
 from collections.abc import Callable
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
-from tickmind.gateway.config import GatewayConfig
 from tickmind.gateway.gateway import Gateway
-from tickmind.gateway.inbound import InboundConnection
-from tickmind.llm.safety import is_loopback
+from tickmind.gateway.http.inbound import InboundConnection
+from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
@@ -20,11 +20,7 @@ class GatewayServer:
     """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one."""
 
     def __init__(self, config: GatewayConfig, *, clock: Clock | None = None, tls: ssl.SSLContext | None = None) -> None:
-        if not is_loopback(config.host) and not config.callers:
-            raise ConfigError(
-                f"the gateway would listen on {config.host} for anybody; give callers keys with "
-                "`tickmind gateway key NAME`, or listen on 127.0.0.1"
-            )
+        check_exposure(config)
         self.config = config
         self._clock = clock or SystemClock()
         self._tls = tls
@@ -64,6 +60,7 @@ class GatewayServer:
         loop = asyncio.get_running_loop()
         gateway = Gateway(self.config, loop=loop, clock=self._clock)
         self._gateway = gateway
+        await gateway.start()
         try:
             self._server = await loop.create_server(
                 self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024

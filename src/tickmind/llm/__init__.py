@@ -26,7 +26,9 @@ from tickmind.llm.errors import (
     LLMCancelledError,
     LLMConfigError,
     LLMConnectionError,
+    LLMCooldownError,
     LLMDeadlineError,
+    LLMDroppedError,
     LLMError,
     LLMRateLimitError,
     LLMReplyTooLargeError,
@@ -34,10 +36,19 @@ from tickmind.llm.errors import (
     StructuredOutputError,
     ToolError,
 )
+from tickmind.llm.gateway import (
+    CustomModel,
+    GatewayClient,
+    Generated,
+    SyncGatewayClient,
+    gateway_call,
+    load_gateway_config,
+)
 from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall, as_messages
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.safety import provider_requests
+from tickmind.llm.served import Cooldown, Served, ServedAttempt
 from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, parse, read_reply
 from tickmind.llm.structured_calls import StructuredStream, StructuredUpdate
@@ -86,13 +97,19 @@ __all__ = [
     "Capabilities",
     "CassettePlayer",
     "CassetteRecorder",
+    "Cooldown",
+    "CustomModel",
     "ErrorType",
+    "GatewayClient",
+    "Generated",
     "Image",
     "Interrupt",
     "LLMCancelledError",
     "LLMConfigError",
     "LLMConnectionError",
+    "LLMCooldownError",
     "LLMDeadlineError",
+    "LLMDroppedError",
     "LLMError",
     "LLMRateLimitError",
     "LLMReplyTooLargeError",
@@ -110,6 +127,8 @@ __all__ = [
     "ReadReply",
     "ReplySchema",
     "RetryingTransport",
+    "Served",
+    "ServedAttempt",
     "StopReason",
     "StreamChunk",
     "StreamPiece",
@@ -117,6 +136,7 @@ __all__ = [
     "StructuredResult",
     "StructuredStream",
     "StructuredUpdate",
+    "SyncGatewayClient",
     "SyncModelClient",
     "SyncStream",
     "Text",
@@ -138,6 +158,8 @@ __all__ = [
     "cost_usd",
     "estimate_messages_tokens",
     "estimate_tokens",
+    "gateway_call",
+    "load_gateway_config",
     "load_model_config",
     "make_transport",
     "merge",

@@ -1,6 +1,7 @@
 """Puts the pieces of a streamed reply together to the whole reply that they amount to."""
 
 from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.served import Served
 from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
 
 
@@ -38,7 +39,18 @@ class ToolCallBuilder:
 class ReplyBuilder:
     """Takes the pieces of a stream as they come; nothing is lost if it ends without a finish reason."""
 
-    __slots__ = ("_calls", "_content", "_id", "_thinking", "attempts", "blocks", "finish_reason", "model", "usage")
+    __slots__ = (
+        "_calls",
+        "_content",
+        "_id",
+        "_thinking",
+        "attempts",
+        "blocks",
+        "finish_reason",
+        "model",
+        "served",
+        "usage",
+    )
 
     def __init__(self) -> None:
         self._content: list[str] = []
@@ -50,6 +62,7 @@ class ReplyBuilder:
         self.usage = Usage()
         self.model = ""
         self.attempts = 1
+        self.served: Served | None = None
 
     @property
     def content(self) -> str:
@@ -85,6 +98,8 @@ class ReplyBuilder:
             self._id = piece.id
         if piece.attempts > 1:
             self.attempts = piece.attempts
+        if piece.served is not None:
+            self.served = piece.served
 
     def reply(self) -> ModelReply:
         """The whole of what came; its finish reason is empty if none came."""
@@ -98,4 +113,5 @@ class ReplyBuilder:
             model=self.model,
             id=self._id,
             attempts=self.attempts,
+            served=self.served,
         )

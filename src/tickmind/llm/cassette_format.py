@@ -13,14 +13,16 @@ Fields with nothing in them are left out.
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tickmind.base import redact, redact_fields
 from tickmind.llm.errors import (
     LLMConfigError,
     LLMConnectionError,
+    LLMCooldownError,
     LLMDeadlineError,
+    LLMDroppedError,
     LLMError,
     LLMRateLimitError,
     LLMReplyTooLargeError,
@@ -40,7 +42,9 @@ _ERRORS: dict[str, type[LLMError]] = {
     for kind in (
         LLMConfigError,
         LLMConnectionError,
+        LLMCooldownError,
         LLMDeadlineError,
+        LLMDroppedError,
         LLMRateLimitError,
         LLMReplyTooLargeError,
         LLMResponseError,
@@ -109,7 +113,7 @@ def to_json(value: Any) -> str:
 
 def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, Any]:
     """A whole reply as plain values, secrets masked."""
-    form = asdict(reply)
+    form = asdict(replace(reply, served=None))  # who shared the model then is no part of what it said
     form["thinking"] = [_filled(block) for block in form["thinking"]]
     form["usage"] = _filled(form["usage"])
     cleaned: dict[str, Any] = _clean_value(_filled(form), _settled(redactor))

@@ -7,7 +7,7 @@ requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, TypeVar, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock, SystemClock
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
@@ -59,7 +59,7 @@ class ModelClient:
         self.holds_to_form = self._transport.capabilities.output != "none"
         """Whether structured calls hold the endpoint to the form; switched off for good once it refuses that."""
 
-    async def __aenter__(self) -> "ModelClient":
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -254,6 +254,7 @@ class ModelClient:
             stop=call.stop,
             seed=call.seed,
             extra=call.extra,
+            headers=call.headers,
         )
 
     def _cost(self, model: str, usage: Usage) -> float | None:
@@ -287,4 +288,5 @@ class ModelClient:
             cost_usd=self._cost(model, reply.usage),
             attempts=reply.attempts,
             model=model,
+            served=reply.served,
         )

@@ -46,6 +46,14 @@ def _check_positive(name: str, value: float) -> None:
         raise LLMConfigError(f"{name} must be greater than 0, not {value!r}")
 
 
+def check_headers(headers: Mapping[str, str | Secret]) -> None:
+    """Refuse what would not be a header, or more than one."""
+    for name, given_value in headers.items():
+        value = given_value.reveal() if isinstance(given_value, Secret) else given_value
+        if not (name + value).isascii() or not (name + value).isprintable() or ":" in name or " " in name or not name:
+            raise LLMConfigError(f"the extra header {name!r} is not a header")
+
+
 def parse_base_url(url: str) -> SplitResult:
     """Take an endpoint's address apart; anything but a plain http(s) address is refused with the reason."""
     if any(letter.isspace() or not letter.isprintable() for letter in url):
@@ -105,10 +113,7 @@ class ModelConfig:
         for name in ("default_max_tokens", "context_limit", "max_reply_bytes", "max_connections"):
             _check_positive(name, getattr(self, name))
         _check_positive("timeout_s", self.timeout_s)
-        for name, given_value in self.headers.items():
-            value = given_value.reveal() if isinstance(given_value, Secret) else given_value
-            if not (name + value).isascii() or not (name + value).isprintable() or ":" in name or " " in name:
-                raise LLMConfigError(f"the extra header {name!r} is not a header")
+        check_headers(self.headers)
 
     @property
     def host(self) -> str:
@@ -134,8 +139,10 @@ class CallConfig:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
+    headers: Mapping[str, str] = field(default_factory=dict)  # of these calls alone, sent as they are
 
     def __post_init__(self) -> None:
+        check_headers(self.headers)
         _check_temperature("temperature", self.temperature)
         if self.max_tokens is not None:
             _check_positive("max_tokens", self.max_tokens)
@@ -158,6 +165,7 @@ class EffectiveCall:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def temperature_for(self, attempt: int) -> float | None:
         """The temperature of the n-th attempt (the first is 1): each retry is a little bolder."""
@@ -179,6 +187,7 @@ def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
         stop=call.stop,
         seed=call.seed,
         extra=call.extra,
+        headers=call.headers,
     )
 
 

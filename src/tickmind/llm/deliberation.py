@@ -6,10 +6,11 @@ from typing import Any, TypeVar
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge
-from tickmind.llm.errors import LLMError
+from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
 from tickmind.llm.messages import Message
+from tickmind.llm.served import Served
 from tickmind.llm.structured import ReplySchema
-from tickmind.llm.tools import ToolAgent
+from tickmind.llm.tools import AgentResult, ToolAgent
 
 T = TypeVar("T")
 
@@ -24,6 +25,10 @@ class Deliberation:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost_usd: float | None = None
+    wait_s: float = 0.0  # how long whoever asked is to wait before the next question, as the endpoint said
+    provider: str = ""  # who answered, if a gateway said so
+    attempts: int = 1
+    queued_s: float | None = None  # in a gateway's queue
 
 
 async def deliberate(
@@ -52,15 +57,26 @@ async def deliberate(
                     on_field(name, value)
             found = await stream.result
         text = found.raw_content
-    return Deliberation(text, found.thinking, found.model, found.prompt_tokens, found.completion_tokens, found.cost_usd)
+    served = found.served or Served()
+    return Deliberation(
+        text,
+        found.thinking,
+        found.model,
+        found.prompt_tokens,
+        found.completion_tokens,
+        found.cost_usd,
+        wait_s=served.cooldown.wait_s if served.cooldown is not None else 0.0,
+        provider=served.provider,
+        attempts=max(1, len(served.attempts)),
+        queued_s=served.waited_s,
+    )
 
 
 async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:
     """Let a tool agent work on it; a run that fails is an error here."""
     result = await agent.invoke(messages)
     if not result.ok or result.error is not None:
-        message = result.error.message if result.error is not None else f"the run stopped: {result.stop_reason}"
-        raise LLMError(message)
+        raise _error_of(result)
     usage = result.usage
     return Deliberation(
         result.text,
@@ -68,6 +84,19 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
     )
+
+
+def _error_of(result: AgentResult) -> LLMError:
+    """Why a run failed; what asks to wait still does."""
+    error = result.error
+    if error is None:
+        return LLMError(f"the run stopped: {result.stop_reason}")
+    if error.type is not ErrorType.RATE_LIMITED:
+        return LLMError(error.message)
+    wait_s, code = error.details.get("retry_after_s"), error.details.get("code")
+    if code:
+        return LLMCooldownError(error.message, retry_after_s=wait_s, code=code)
+    return LLMRateLimitError(error.message, retry_after_s=wait_s)
 
 
 async def contained(work: Coroutine[Any, Any, T]) -> T:

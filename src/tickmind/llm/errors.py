@@ -5,8 +5,10 @@
     ├── LLMConnectionError         the endpoint can't be reached, or the connection broke
     │   └── LLMDeadlineError       the total deadline of the call passed
     ├── LLMRateLimitError          the endpoint asks to wait; `retry_after_s` says how long, if it said so
+    │   └── LLMCooldownError       a gateway holds the request back, by nobody's fault; `code` says why
     ├── LLMResponseError           the endpoint answered with an error status, or with something unreadable
-    │   └── LLMReplyTooLargeError  the decoded reply is over the size limit
+    │   ├── LLMReplyTooLargeError  the decoded reply is over the size limit
+    │   └── LLMDroppedError        a gateway dropped a request that was of no use any more
     ├── StructuredOutputError      no try gave a usable object; `tried` lists what was tried
     ├── ToolError                  a tool failed, timed out or was called with arguments that don't fit
     └── LLMCancelledError          somebody cancelled the call or the run
@@ -18,6 +20,7 @@ Messages pass through `redact`, so a provider that echoes a key does not put it 
 from enum import StrEnum
 
 from tickmind.base import ConfigError, TickmindError, redact
+from tickmind.llm.served import Cooldown
 
 
 class ErrorType(StrEnum):
@@ -66,6 +69,27 @@ class LLMRateLimitError(LLMError):
         self.status = status
 
 
+class LLMCooldownError(LLMRateLimitError):
+    """It is not this session's turn, or there is no room: nothing failed, and asking again after the wait is right.
+
+    `code` is the gateway's word for it, such as RATE_LIMIT_COOLDOWN or QUEUE_FULL; `cooldown` is what it said about
+    the session's share.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        status: int = 429,
+        code: str = "",
+        cooldown: Cooldown | None = None,
+    ) -> None:
+        super().__init__(message, retry_after_s=retry_after_s, status=status)
+        self.code = code
+        self.cooldown = cooldown
+
+
 class LLMResponseError(LLMError):
     """The endpoint answered with an error status (`status`), or with something that can't be read (`status` 200)."""
 
@@ -78,6 +102,17 @@ class LLMResponseError(LLMError):
 
 class LLMReplyTooLargeError(LLMResponseError):
     """The decoded reply is over the size limit; nothing of it is kept."""
+
+
+class LLMDroppedError(LLMResponseError):
+    """A newer request of the same agent took this one's place, or its time of usefulness was over; `code` says which.
+
+    Asking the same again would be wrong: ask anew if there is something to ask.
+    """
+
+    def __init__(self, message: str, *, status: int = 409, code: str = "") -> None:
+        super().__init__(message, status=status)
+        self.code = code
 
 
 class StructuredOutputError(LLMError):

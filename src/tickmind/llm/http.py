@@ -1,13 +1,14 @@
 """The pooled HTTP client under the transports: one total deadline, a cap on the decoded size, no redirects, no retries.
 
-It posts JSON to one endpoint and reads the reply whole or as an event stream. Everything that goes wrong is an
-`LLMError`; bodies of error replies are masked, then shortened.
+It posts JSON to one endpoint, or gets some, and reads the reply whole or as an event stream. Everything that goes wrong
+is an `LLMError`; bodies of error replies are masked, then shortened.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
+from typing import NamedTuple
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
@@ -35,6 +36,13 @@ MAX_ERROR_BODY_BYTES = 64 * 1024  # how much of an error reply is read
 _DONE = b"[DONE]"
 
 Headers = Mapping[str, str | Secret]
+
+
+class HttpReply(NamedTuple):
+    """A whole reply whose status was success."""
+
+    body: bytes
+    headers: Mapping[str, str]  # lower-case name -> value
 
 
 class HttpClient:
@@ -65,12 +73,19 @@ class HttpClient:
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
 
-    async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> bytes:
+    async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> HttpReply:
         """Post and read the whole reply; the timeout is for all of it."""
-        exchange = Exchange(self, self._request(path, headers, body), timeout_s)
+        return await self._whole(self._request(path, headers, body), timeout_s)
+
+    async def get(self, path: str, headers: Headers, *, timeout_s: float) -> HttpReply:
+        """Get a whole reply; the timeout is for all of it."""
+        return await self._whole(self._request(path, headers, b"", method="GET"), timeout_s)
+
+    async def _whole(self, request: bytes, timeout_s: float) -> HttpReply:
+        exchange = Exchange(self, request, timeout_s)
         try:
             await exchange.open()
-            return await exchange.read_all()
+            return HttpReply(await exchange.read_all(), exchange.headers)
         finally:
             exchange.close()
 
@@ -177,10 +192,10 @@ class HttpClient:
         if self._idle:
             self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
 
-    def _request(self, path: str, headers: Headers, body: bytes) -> bytes:
+    def _request(self, path: str, headers: Headers, body: bytes, *, method: str = "POST") -> bytes:
         dialer = self.dialer
         lines = [
-            f"POST {dialer.target_prefix}{self._path}{path} HTTP/1.1",
+            f"{method} {dialer.target_prefix}{self._path}{path} HTTP/1.1",
             f"Host: {dialer.authority}",
             f"Content-Length: {len(body)}",
             "Content-Type: application/json",
@@ -223,6 +238,11 @@ class Exchange:
         self._heard = False  # anything of the reply has come
         self._timer: asyncio.TimerHandle | None = None
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The reply's headers, once it is open; names are lower-case."""
+        return self._parser.headers
 
     @property
     def content_type(self) -> str:
@@ -377,6 +397,11 @@ class EventStream:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._exchange.close()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The reply's headers; names are lower-case."""
+        return self._exchange.headers
 
     async def next_events(self) -> list[bytes]:
         """The data of the next events, at least one; none at the end of the stream."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
+from tickmind.llm.served import Served
 
 FINISH_UNKNOWN = "unknown"  # the reply ended in order, but the endpoint never said why
 FINISH_CANCELLED = "cancelled"  # the caller left before the end
@@ -34,6 +35,7 @@ class LLMResult:
     cost_usd: float | None = None  # None where the model's price is not known
     attempts: int = 1
     model: str = ""
+    served: Served | None = None  # who answered, if a gateway said so
 
     @property
     def total_tokens(self) -> int | None:
@@ -87,3 +89,4 @@ class StructuredResult(Generic[T]):
     cost_usd: float | None = None
     model: str = ""
     errors: tuple[str, ...] = field(default=())  # why earlier attempts failed
+    served: Served | None = None  # who gave the last reply, if a gateway said so

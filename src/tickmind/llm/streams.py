@@ -131,4 +131,5 @@ class ModelStream(ResultStream[StreamChunk, LLMResult]):
             cost_usd=self._cost_of(model, came.usage),
             attempts=came.attempts,
             model=model,
+            served=came.served,
         )

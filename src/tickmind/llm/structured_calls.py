@@ -165,6 +165,7 @@ class StructuredCall(Generic[T]):
             cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
             model=last.model,
             errors=tuple(self.errors),
+            served=last.served,
         )
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar, Unpack, overload
+from typing import Any, Generic, Protocol, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock
 from tickmind.llm.client import ModelClient
@@ -93,12 +93,15 @@ class SyncModelClient:
         prices: Mapping[str, Price] = PRICES,
         meter: UsageMeter | None = None,
     ) -> None:
-        self._client = ModelClient(config, transport, clock=clock, prices=prices, meter=meter)
+        self._adopt(ModelClient(config, transport, clock=clock, prices=prices, meter=meter))
+
+    def _adopt(self, client: ModelClient) -> None:
+        self._client = client
         self._background = BackgroundLoop()
         self._closing = threading.Lock()
         self._closed = False
 
-    def __enter__(self) -> "SyncModelClient":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
+from tickmind.llm.served import Served
 
 ToolChoice = Literal["auto", "none", "required"]
 
@@ -46,6 +47,7 @@ class ModelRequest:
     stop: tuple[str, ...] = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
+    headers: Mapping[str, str] = field(default_factory=dict)  # of this request alone, where it travels by HTTP
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ class ModelReply:
     usage: Usage = Usage()
     model: str = ""
     id: str = ""
-    attempts: int = 1  # more than one where a wrapper tried again
+    attempts: int = 1  # more than one where a wrapper or a gateway tried again
+    served: Served | None = None  # who answered, if a gateway said so
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,8 @@ class StreamPiece:
     block: ThinkingBlock | None = None  # a whole thinking block, where the provider wants it back; repeats `thinking`
     model: str = ""
     id: str = ""
-    attempts: int = 1  # more than one, on the first piece, where a wrapper tried again
+    attempts: int = 1  # more than one, on the first piece, where a wrapper or a gateway tried again
+    served: Served | None = None  # who answers, on the first piece, if a gateway said so
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ class Thought:
     cost_usd: float | None = None
     error_type: str = ""  # empty if all went well
     error: str = ""
+    provider: str = ""  # who answered behind a gateway, if it said so
+    attempts: int = 1  # at providers
+    queued_s: float | None = None  # in a gateway's queue
 
 
 ThoughtSink: TypeAlias = Callable[[Thought], None]

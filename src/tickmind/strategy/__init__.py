@@ -15,12 +15,15 @@ from tickmind.strategy.errors import ErrorKind, ParseError
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.parsers import DirectiveParser, default_json_parser, make_directive_parser
 from tickmind.strategy.prompts import RecentEvents, Section, quoted, situation
+from tickmind.strategy.sharing import ClientStatistics, GatewayAnswers, SharedClient
 from tickmind.strategy.system import LLMSystem, StrategyStatistics, make_llm_system
 
 __all__ = [
     "AsyncLLMClient",
+    "ClientStatistics",
     "DirectiveParser",
     "ErrorKind",
+    "GatewayAnswers",
     "LLMAgent",
     "LLMClient",
     "LLMConfig",
@@ -33,6 +36,7 @@ __all__ = [
     "Question",
     "RecentEvents",
     "Section",
+    "SharedClient",
     "StrategyStatistics",
     "ToolAgentAnswers",
     "default_json_parser",

@@ -1,10 +1,13 @@
 """What comes of queries: answers on the Blackboard, failures counted, thoughts told."""
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
+from tickmind.base import Clock
+from tickmind.llm import LLMCooldownError, LLMDroppedError, LLMRateLimitError
 from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
 from tickmind.strategy.batches import share, taken_apart
@@ -19,6 +22,7 @@ from tickmind.strategy.workers import Job
 if TYPE_CHECKING:
     from tickmind.tick import World
 
+_RECENT = 0.1  # how much the newest of several counts in an average
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -30,6 +34,18 @@ class Counts:
     answered: int = 0
     failed: int = 0
     skipped: int = 0
+    refused: int = 0  # held back by a shared client
+    average_wait_s: float = 0.0  # lately, from being due to being asked
+    average_queue_s: float = 0.0  # lately, in a gateway's queue
+
+    def note_wait(self, seconds: float) -> None:
+        """Take in how long one had to wait for being asked."""
+        self.average_wait_s += _RECENT * (seconds - self.average_wait_s)
+
+    def note_queue(self, seconds: float | None) -> None:
+        """Take in how long a question lay in a gateway's queue, if that was said."""
+        if isinstance(seconds, (int, float)) and math.isfinite(seconds):
+            self.average_queue_s += _RECENT * (seconds - self.average_queue_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,8 @@ _NOTHING = _Said(0.0)
 class Answers:
     """Takes in what the workers hand back."""
 
-    def __init__(self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts) -> None:
+    def __init__(self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts, clock: Clock) -> None:
+        self._clock = clock
         self._manager = manager
         self._config = manager.config
         self._roster = roster
@@ -82,17 +99,52 @@ class Answers:
             return
         latency_s = job.done_at_s - flight.submitted_at_s
         if job.error is not None:
-            self._fail_all(world, flight, kind_of(job.error), told(job.error), latency_s)
+            self.take_error(world, flight, job.error, job.done_at_s)
             return
         answer = flight.outcome()
         if answer is None:
             problem = f"the client returned a {type(job.value).__name__} and no text"
             self._fail_all(world, flight, ErrorKind.API, problem, latency_s)
             return
+        self._counts.note_queue(answer.queued_s)
+        self._cool(flight, answer.wait_s, job.done_at_s)
         eids = list(flight.agents)
         texts = {eids[0]: answer.text} if len(flight.messages) == 1 else taken_apart(answer.text, eids)
         for eid, agent in flight.agents.items():
             self._answer(world, eid, agent, texts[eid], flight, answer, latency_s)
+
+    def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
+        """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
+        if isinstance(error, LLMRateLimitError):
+            self._cool(flight, error.retry_after_s or 0.0, at_s)
+        if isinstance(error, (LLMCooldownError, LLMDroppedError)):
+            for eid, agent in flight.agents.items():
+                self._hold_back(world, eid, agent, str(error.code), again=isinstance(error, LLMCooldownError))
+            return
+        self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.submitted_at_s)
+
+    def _cool(self, flight: Flight, wait_s: float, at_s: float) -> None:
+        """Let the agents of a query wait as its client said at some time."""
+        if wait_s:
+            gone_s = self._clock.monotonic() - at_s
+            for agent in flight.agents.values():
+                self._roster.cool(agent, wait_s, gone_s)
+
+    def _hold_back(self, world: "World", eid: int, agent: LLMAgent, reason: str, *, again: bool) -> None:
+        """Take in that a question was not put, by nobody's fault: it is put again as soon as it may be.
+
+        One that was dropped because it was of no use any more is not: the agent's next one comes by itself.
+        """
+        self._counts.refused += 1
+        agent.pending = False
+        if not self._roster.is_agent(world, eid, agent):
+            return  # a callback of this very tick took it away
+        tick = self._roster.tick
+        if again:
+            agent.cooldown_until = max(agent.cooldown_until, tick + 1)
+            self._roster.ask_again(eid)
+        self._roster.put(eid, agent)
+        self._manager.tell_deferred(eid, reason, max(agent.cooldown_until, tick), tick)
 
     def time_out(self, world: "World", flight: Flight) -> None:
         """Take in that a query got no answer in time."""
@@ -157,7 +209,7 @@ class Answers:
         agent.pending = False
         agent.consecutive_errors += 1
         if agent.consecutive_errors >= agent.max_retries:
-            agent.cooldown_until = tick + agent.cooldown_ticks
+            agent.cooldown_until = max(agent.cooldown_until, tick + agent.cooldown_ticks)
         if self._roster.is_agent(world, eid, agent):
             self._roster.put(eid, agent)
         self._manager.tell_error(eid, kind, message, tick)
@@ -190,6 +242,9 @@ class Answers:
             prompt_tokens=share(answer.prompt_tokens, number, place) if answer else None,
             completion_tokens=share(answer.completion_tokens, number, place) if answer else None,
             latency_s=said.latency_s,
+            provider=answer.provider if answer else "",
+            attempts=answer.attempts if answer else 1,
+            queued_s=answer.queued_s if answer else None,
             cost_usd=answer.cost_usd / number if answer and answer.cost_usd is not None else None,
             error_type=kind.value if kind else "",
             error=error,

@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tickmind.base import ConfigError
-from tickmind.llm import LLMError, Message, ModelClient, SyncModelClient, ToolAgent
+from tickmind.llm import (
+    GatewayClient,
+    LLMError,
+    Message,
+    ModelClient,
+    SyncGatewayClient,
+    SyncModelClient,
+    ToolAgent,
+)
 from tickmind.llm.config import CallConfig
 from tickmind.llm.deliberation import Deliberation, deliberate, deliberate_with_tools
 
@@ -34,6 +42,7 @@ class Question:
     schema: Mapping[str, Any] | None = None  # the form that the reply should have
     timeout_s: float = 30.0
     on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
+    priority: int = 0  # of the agent
 
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""
@@ -57,7 +66,10 @@ def folded(user_message: str, turns: Sequence[tuple[str, str]]) -> str:
 
 @runtime_checkable
 class AsyncLLMClient(Protocol):
-    """A client that answers on an event loop, and so can really be cancelled."""
+    """A client that answers on an event loop, and so can really be cancelled.
+
+    If it has `aclose()`, which gives a coroutine too, the system's shutdown closes it on that loop.
+    """
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
         """Make the coroutine that asks."""
@@ -96,6 +108,10 @@ class ModelAnswers:
             extra=self._extra_for(question.entity_id) if self._extra_for is not None else None,
         )
 
+    def aclose(self) -> Coroutine[Any, Any, None]:
+        """Close the client."""
+        return self._client.aclose()
+
 
 class ToolAgentAnswers:
     """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
@@ -131,6 +147,10 @@ class SyncModelAnswers:
 
 def as_client(client: Any) -> AnyClient:
     """A client as it is, or one of `tickmind.llm` with its adapter; raises if it is neither."""
+    if isinstance(client, GatewayClient | SyncGatewayClient):
+        from tickmind.strategy.sharing import GatewayAnswers
+
+        return GatewayAnswers(client)
     if isinstance(client, ModelClient):
         return ModelAnswers(client)
     if isinstance(client, SyncModelClient):
@@ -152,13 +172,14 @@ class MockClient:
     """Answers without a model, for tests and demonstrations. Threads may share it.
 
     `responses` maps (system prompt, user message) to replies, or is a function of both; what is not there is answered
-    with `{}`. `error_rate` of the calls raise `error_exception`, by the chance of `seed`.
+    with `{}`. Each call takes `latency` seconds, or a random time between two of them; `error_rate` of the calls raise
+    `error_exception`; both by the chance of `seed`.
     """
 
     def __init__(
         self,
         responses: Responses | None = None,
-        latency: float = 0.0,
+        latency: float | tuple[float, float] = 0.0,
         error_rate: float = 0.0,
         error_exception: type[BaseException] | BaseException = LLMError,
         *,
@@ -166,7 +187,9 @@ class MockClient:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._responses = responses if responses is not None else {}
-        self._latency = latency
+        self._shortest, self._longest = latency if isinstance(latency, tuple) else (latency, latency)
+        if not 0 <= self._shortest <= self._longest:
+            raise ConfigError(f"a latency is 0 seconds or more, and a range goes upwards, not {latency!r}")
         self._error_rate = error_rate
         self._error_exception = error_exception
         self._random = random.Random(seed)
@@ -179,8 +202,11 @@ class MockClient:
         with self._lock:
             self.calls += 1
             fails = self._random.random() < self._error_rate
-        if self._latency > 0:
-            self._sleep(self._latency)
+            latency = self._shortest
+            if self._longest > latency:
+                latency = self._random.uniform(latency, self._longest)
+        if latency > 0:
+            self._sleep(latency)
         if fails:
             error = self._error_exception
             raise error if isinstance(error, BaseException) else error("the mock was told to fail")

@@ -22,7 +22,7 @@ class LLMAgent:
     consecutive_errors: int = 0
     max_retries: int = 3
     cooldown_ticks: int = 200
-    cooldown_until: int = 0  # kept by the system
+    cooldown_until: int = 0  # kept by the system: after failures, or because a shared client asks to wait
     client: str = ""  # a named client; empty: the router's choice, or the default one
     trigger: str = ""  # a named condition that asks before the interval is over
     deferred_until: int = 0  # somebody chose to let it wait

@@ -16,6 +16,7 @@ from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import ErrorKind, told
 from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, declare, default_json_parser
 from tickmind.strategy.prompts import ContextFn, TokenCount, assemble
+from tickmind.strategy.sharing import SharedClient
 
 if TYPE_CHECKING:
     from tickmind.tick import World
@@ -24,6 +25,7 @@ OnQuery: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt size i
 OnResponse: TypeAlias = Callable[[int, float, int, int], None]  # entity id, latency in seconds, size, tick
 OnError: TypeAlias = Callable[[int, str, str, int], None]  # entity id (0: nobody's), error type, message, tick
 OnEstimate: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt tokens, tick
+OnDeferred: TypeAlias = Callable[[int, str, int, int], None]  # entity id, why, until which tick, tick
 Router: TypeAlias = Callable[["World", int, LLMAgent], str]
 TriggerFn: TypeAlias = Callable[["World", int], bool]
 
@@ -48,6 +50,7 @@ class LLMManager:
         self._contexts: dict[str, ContextFn] = {}
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
         self._clients: dict[str, AnyClient] = {}
+        self._shared: dict[str, SharedClient] = {}  # those of them that may know when it is our turn
         self._triggers: dict[str, TriggerFn] = {}
         self._router: Router | None = None
         self._count_tokens: TokenCount = estimate_tokens
@@ -55,6 +58,7 @@ class LLMManager:
         self._on_response: list[OnResponse] = []
         self._on_error: list[OnError] = []
         self._on_estimate: list[OnEstimate] = []
+        self._on_deferred: list[OnDeferred] = []
         self._sink: ThoughtSink | None = None
         self._wishes: deque[tuple[int, int | None]] = deque()  # entity id, ticks to defer or None to ask soon
         self.callback_errors = 0
@@ -95,7 +99,10 @@ class LLMManager:
 
     def register_client(self, client: AnyClient | ModelClient | SyncModelClient | ToolAgent, name: str = "") -> None:
         """Set the client, or one of several by name; those of `tickmind.llm` are adapted."""
-        self._clients[name] = as_client(client)
+        adapted = self._clients[name] = as_client(client)
+        self._shared.pop(name, None)
+        if isinstance(adapted, SharedClient):
+            self._shared[name] = adapted
 
     def define_router(self, router: Router | None) -> None:
         """Let `router(world, entity_id, agent)` name the client for agents that name none."""
@@ -131,13 +138,19 @@ class LLMManager:
         """A client."""
         return self._clients.get(name)
 
+    @property
+    def clients(self) -> Mapping[str, AnyClient]:
+        """All clients, by name."""
+        return self._clients
+
+    @property
+    def shared_clients(self) -> Mapping[str, SharedClient]:
+        """Those clients that may know when it is our turn."""
+        return self._shared
+
     def trigger(self, name: str) -> TriggerFn | None:
         """A trigger."""
         return self._triggers.get(name)
-
-    def has_clients(self) -> bool:
-        """Whether anybody can be asked."""
-        return bool(self._clients)
 
     def declared(self, agent: LLMAgent) -> Declared:
         """What may come of an agent's replies: keys and schema, each as its parser declares, else as its role does."""
@@ -232,6 +245,13 @@ class LLMManager:
         """Call `callback(eid, tokens, tick)` with the size of each prompt in tokens, before it goes out."""
         self._on_estimate.append(callback)
 
+    def on_deferred(self, callback: OnDeferred) -> None:
+        """Call `callback(eid, reason, until_tick, tick)` when an agent is left to wait, and nothing failed.
+
+        The reason is `deferred` if somebody chose it, else what a shared client said: RATE_LIMIT_COOLDOWN, QUEUE_FULL.
+        """
+        self._on_deferred.append(callback)
+
     def record_thoughts(self, sink: ThoughtSink | None) -> None:
         """Offer every deliberation to a sink; None switches it off."""
         self._sink = sink
@@ -260,6 +280,11 @@ class LLMManager:
         """Tell the callbacks."""
         for callback in tuple(self._on_estimate):
             self._call(tick, callback, eid, tokens, tick)
+
+    def tell_deferred(self, eid: int, reason: str, until_tick: int, tick: int) -> None:
+        """Tell the callbacks."""
+        for callback in tuple(self._on_deferred):
+            self._call(tick, callback, eid, reason, until_tick, tick)
 
     def tell_error(self, eid: int, kind: ErrorKind, message: str, tick: int) -> None:
         """Tell the callbacks."""
@@ -290,7 +315,7 @@ class LLMManager:
         self._wishes.append((eid, None))
 
     def defer(self, eid: int, ticks: int) -> None:
-        """Let an agent's next deliberation wait for so many ticks. Any thread may."""
+        """Let an agent's next deliberation wait for so many ticks; a gateway hears of it. Any thread may."""
         if ticks < 0:
             raise ConfigError(f"a deliberation is deferred by 0 ticks or more, not by {ticks}")
         self._wishes.append((eid, ticks))

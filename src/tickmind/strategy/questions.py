@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_PASSED_OVER_PER_TICK = 256  # agents that came up and are not asked: unchanged, undefined, failing
 MOST_WARNINGS = 1000  # different ones
+DEFERRED = "deferred"  # the reason of a wait that somebody chose
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -70,12 +71,14 @@ class Questions:
         room, passed_over = self.room(now_s), 0
         self._roster.advance(most=room)
         schedule = self._roster.schedule
+        if room > 0 and schedule.ready and self._all_have_to_wait():
+            return
         while room > 0 and passed_over < MOST_PASSED_OVER_PER_TICK and (turn := schedule.take()) is not None:
-            if not self._manager.has_clients():
+            if not self._manager.clients:
                 schedule.put_back(turn)
                 self._report(0, ErrorKind.NO_CLIENT, "no client; call register_client()")
                 return
-            prepared = self._prepare(world, turn.entity_id)
+            prepared = self._prepare(world, turn)
             if prepared is None:
                 passed_over += 1
                 continue
@@ -93,15 +96,58 @@ class Questions:
             _log.warning("%s: %s", f"entity {eid} is not asked" if eid else "nobody is asked", problem)
         self._manager.tell_error(eid, kind, problem, self._roster.tick)
 
+    # Shared clients
+
+    def _all_have_to_wait(self) -> bool:
+        """Whether it is no client's turn, so that looking at agents is of no use."""
+        shared = self._manager.shared_clients
+        return len(shared) == len(self._manager.clients) and all(map(self._ticks_to_wait, shared)) and bool(shared)
+
+    def _ticks_to_wait(self, client: str) -> int:
+        """For how many ticks a client is not to be asked, as far as it knows."""
+        shared = self._manager.shared_clients.get(client)
+        if shared is None:
+            return 0
+        try:
+            return self._roster.ticks(shared.ready_in_s())
+        except Exception as error:  # noqa: BLE001  a client is anybody's code
+            self._report(0, ErrorKind.API, f"ready_in_s of client {client!r} raised {told(error)}")
+            return 0
+
+    def tell_deferral(self, world: "World", eid: int, ticks: int) -> None:
+        """Let those who share a client know that an agent waits."""
+        agent = world.find(eid, LLMAgent)
+        if agent is None:
+            return
+        self._manager.tell_deferred(eid, DEFERRED, agent.deferred_until, self._roster.tick)
+        if not self._manager.shared_clients:
+            return
+        try:
+            shared = self._manager.shared_clients.get(self._manager.client_name(world, eid, agent))
+            if shared is not None:
+                self._workers.submit_async(shared.defer(eid, ticks * self._roster.dt))
+        except Exception as error:  # noqa: BLE001  routers and clients are anybody's code
+            self._report(eid, kind_of(error), f"its deferral could not be told: {told(error)}")
+
     # Prompts
 
-    def _prepare(self, world: "World", eid: int) -> Prepared | None:
-        """The prompt of an agent that has come up, or None if it is not to be asked now."""
+    def _prepare(self, world: "World", turn: Turn) -> Prepared | None:
+        """The prompt of an agent that has come up, or None if it is not to be asked now.
+
+        While its client is known to have to wait, no prompt is made: it would be stale when it went out.
+        """
+        eid = turn.entity_id
         agent = self._roster.comes_up(world, eid)
         if agent is None:
             return None
         client = self._client(world, eid, agent)
-        return None if client is None else self._assemble(world, eid, agent, client)
+        if client is None:
+            return None
+        if ticks := self._ticks_to_wait(client):
+            if self._roster.is_agent(world, eid, agent):  # the router may have taken it away
+                self._roster.schedule.hold(turn, self._roster.tick + ticks)
+            return None
+        return self._assemble(world, eid, agent, client)
 
     def _client(self, world: "World", eid: int, agent: LLMAgent) -> str | None:
         """The name of the client to ask, if all that the agent refers to is there."""
@@ -159,7 +205,7 @@ class Questions:
             if agent is None or not self._can_share(world, turn.entity_id, agent, first):
                 others.append(turn)
                 continue
-            prepared = self._prepare(world, turn.entity_id)
+            prepared = self._prepare(world, turn)
             if prepared is not None:
                 found.append(prepared)
         for turn in others:
@@ -191,14 +237,15 @@ class Questions:
             now_s,
             now_s + self._config.query_timeout,
         )
+        tick = self._roster.tick
         for one in group:
             one.agent.pending = True
             self._roster.asked(one.entity_id, one.agent)
+            self._counts.note_wait(self._roster.schedule.asked(one.entity_id, tick) * self._roster.dt)
         try:
             flight.job = self._submit(first.client, self._question(group, flight))
         except Exception as error:  # noqa: BLE001  a client is anybody's code, and so is a schema
-            for one in group:
-                self._answers.fail(world, one.entity_id, one.agent, kind_of(error), told(error), flight)
+            self._answers.take_error(world, flight, error, now_s)
             return
         self._flights.add(flight)
         self._counts.asked += 1
@@ -211,10 +258,20 @@ class Questions:
         if len(group) > 1:
             message = joined([(one.entity_id, folded(one.user_message, one.turns)) for one in group])
             schema = joined_schema([one.entity_id for one in group], schema)
-            return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s)
+            priority = max(one.agent.priority for one in group)
+            return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s, priority=priority)
         fields = flight.fields
         hear = (lambda name, value: fields.append((name, value))) if self._config.stream_fields else None
-        return Question(first.system_prompt, first.user_message, first.turns, first.entity_id, schema, timeout_s, hear)
+        return Question(
+            first.system_prompt,
+            first.user_message,
+            first.turns,
+            first.entity_id,
+            schema,
+            timeout_s,
+            hear,
+            first.agent.priority,
+        )
 
     def _submit(self, name: str, question: Question) -> Job[Any]:
         client: Any = self._manager.client(name)

@@ -5,9 +5,10 @@ trigger, or because somebody asks for it), and a first question may be spread ov
 """
 
 import logging
+import math
 from collections import OrderedDict
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
 from tickmind.strategy.components import LLMAgent
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from tickmind.tick import World
 
 SWEPT_PER_TICK = 16  # agents that are looked at for fields that somebody changed by hand
+LONGEST_WAIT_S = 86_400.0  # that is believed
+_ROUNDING = 1e-6  # a wait of exactly one tick is one tick
 _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
 _log = logging.getLogger("tickmind.strategy")
 
@@ -30,6 +33,7 @@ class Roster:
 
     def __init__(self, manager: LLMManager, flights: Flights) -> None:
         self.tick = 0  # the one at hand
+        self.dt = 0.05  # seconds per tick
         self.schedule = Schedule()
         self._manager = manager
         self._config = manager.config
@@ -41,6 +45,7 @@ class Roster:
         self._starts: dict[int, int] = {}  # agents that come up at another time than their interval says
         self._held: dict[int, int] = {}  # agents that can't be asked -> until when they are left alone
         self._without_board: set[int] = set()  # warned about
+        self._deferred: set[int] = set()  # agents that somebody let wait, also some whose wait is over
 
     def __len__(self) -> int:
         return len(self._known)
@@ -49,7 +54,32 @@ class Roster:
         """Whether a component is still the entity's own; user code that ran meanwhile may have taken it away."""
         return world.find(eid, LLMAgent) is agent and world.has(eid, Blackboard)
 
+    def deferred(self) -> int:
+        """How many agents somebody has let wait."""
+        world = self._world
+        for eid in tuple(self._deferred):
+            agent = world.find(eid, LLMAgent) if world is not None else None
+            if agent is None or agent.deferred_until <= self.tick:
+                self._deferred.discard(eid)
+        return len(self._deferred)
+
     # When they are due
+
+    def ticks(self, seconds: Any) -> int:
+        """How many ticks a wait takes, rounded up; whatever is no time is none."""
+        if not (isinstance(seconds, (int, float)) and seconds > 0):
+            return 0
+        return math.ceil(min(seconds, LONGEST_WAIT_S) / self.dt - _ROUNDING)
+
+    def cool(self, agent: LLMAgent, seconds: Any, gone_s: float = 0.0) -> None:
+        """Let an agent wait because its client said so a while ago; this never shortens a wait."""
+        if ticks := self.ticks(seconds):
+            left = self.ticks(seconds - gone_s) if gone_s > 0 else ticks
+            agent.cooldown_until = max(agent.cooldown_until, self.tick + left)
+
+    def ask_again(self, eid: int) -> None:
+        """Have an agent come up as soon as its waits are over, whatever its interval says."""
+        self._starts[eid] = self.tick
 
     def due(self, eid: int, agent: LLMAgent) -> int:
         """The tick in which an agent is to come up; the end of a cooldown is such a tick too."""
@@ -102,8 +132,12 @@ class Roster:
 
     # What others ask for
 
-    def take_wishes(self, world: "World") -> None:
-        """Do what was wished for since the last tick; of an agent that waits, when it has its answer."""
+    def take_wishes(self, world: "World") -> list[tuple[int, int]]:
+        """Do what was wished for since the last tick; of an agent that waits, when it has its answer.
+
+        Gives who was deferred, and by how many ticks.
+        """
+        deferrals: list[tuple[int, int]] = []
         for eid, ticks in self._manager.take_wishes():
             agent = world.find(eid, LLMAgent)
             if agent is None:
@@ -114,8 +148,11 @@ class Roster:
                     self._starts[eid] = self.tick
             else:
                 agent.deferred_until = self.tick + ticks
+                self._deferred.add(eid)
+                deferrals.append((eid, ticks))
             if self._flights.of_entity(eid) is None:
                 self.put(eid, agent)
+        return deferrals
 
     def check_triggers(self, world: "World") -> None:
         """Look at the conditions that ask before the interval is over, where asking would be allowed."""
@@ -183,7 +220,7 @@ class Roster:
     def _restored(self, world: "World") -> None:
         self._flights.let_go()
         self.schedule.clear()
-        for kept in (self._known, self._triggered, self._starts, self._held, self._without_board):
+        for kept in (self._known, self._triggered, self._starts, self._held, self._without_board, self._deferred):
             kept.clear()
         for _, (agent,) in world.query(LLMAgent):
             agent.pending = False
@@ -197,6 +234,8 @@ class Roster:
         if self._out_of_date:
             return
         self._known[eid] = None
+        if agent.deferred_until > self.tick:
+            self._deferred.add(eid)
         if agent.trigger:
             self._triggered[eid] = 0
         if self._config.stagger and agent.query_interval > 0 and not agent.last_query_tick:
@@ -212,6 +251,7 @@ class Roster:
         self._starts.pop(eid, None)
         self._held.pop(eid, None)
         self._without_board.discard(eid)
+        self._deferred.discard(eid)
 
     def _board_came(self, world: "World", eid: int, _board: Blackboard) -> None:
         self._without_board.discard(eid)

@@ -28,6 +28,8 @@ class Schedule:
         self._ready: list[Turn] = []
         self._planned: dict[int, Turn] = {}  # entity id -> the turn that counts
         self._is_ready: set[int] = set()
+        self._on_hold: set[int] = set()  # due, and left alone for a while
+        self._since: dict[int, int] = {}  # entity id -> the tick in which it became ready
 
     def __len__(self) -> int:
         return len(self._planned)
@@ -40,12 +42,17 @@ class Schedule:
         """How many are due and not asked yet."""
         return len(self._is_ready)
 
+    @property
+    def held(self) -> int:
+        """How many are due and left alone for a while."""
+        return len(self._on_hold)
+
     def put(self, entity_id: int, due_tick: int, priority: int) -> None:
         """Have an agent come up in a tick, instead of when it was to come up before."""
         turn = Turn(-priority, due_tick, entity_id)
         if self._planned.get(entity_id) == turn:
             return
-        self._is_ready.discard(entity_id)
+        self.drop(entity_id)
         self._planned[entity_id] = turn
         heapq.heappush(self._waiting, (due_tick, turn))
         if len(self._waiting) > 2 * len(self._planned) + _FEW:
@@ -60,6 +67,8 @@ class Schedule:
         """Forget an agent."""
         self._planned.pop(entity_id, None)
         self._is_ready.discard(entity_id)
+        self._on_hold.discard(entity_id)
+        self._since.pop(entity_id, None)
 
     def clear(self) -> None:
         """Forget all."""
@@ -67,6 +76,8 @@ class Schedule:
         self._ready.clear()
         self._planned.clear()
         self._is_ready.clear()
+        self._on_hold.clear()
+        self._since.clear()
 
     def advance(self, tick: int, *, most: int = MOST_MOVES_PER_TICK) -> None:
         """Move those that are due by now to the ready ones, the longest due first."""
@@ -75,6 +86,8 @@ class Schedule:
         while waiting and waiting[0][0] <= tick and moves < most:
             turn = heapq.heappop(waiting)[1]
             if self._planned.get(turn.entity_id) == turn and turn.entity_id not in self._is_ready:
+                self._on_hold.discard(turn.entity_id)
+                self._since.setdefault(turn.entity_id, tick)
                 self._make_ready(turn)
             moves += 1
 
@@ -93,6 +106,16 @@ class Schedule:
         self._planned[turn.entity_id] = turn
         self._make_ready(turn)
 
+    def hold(self, turn: Turn, until_tick: int) -> None:
+        """Leave one that was taken alone until a later tick, with its age."""
+        self._planned[turn.entity_id] = turn
+        self._on_hold.add(turn.entity_id)
+        heapq.heappush(self._waiting, (until_tick, turn))
+
+    def asked(self, entity_id: int, tick: int) -> int:
+        """Note that one that was taken is asked; gives the number of ticks for which it had to wait."""
+        return tick - self._since.pop(entity_id, tick)
+
     def _make_ready(self, turn: Turn) -> None:
         heapq.heappush(self._ready, turn)
         self._is_ready.add(turn.entity_id)
@@ -101,7 +124,9 @@ class Schedule:
             heapq.heapify(self._ready)
 
     def _clean_up_waiting(self) -> None:
-        self._waiting = [
-            (turn.due_tick, turn) for turn in self._planned.values() if turn.entity_id not in self._is_ready
-        ]
+        kept: dict[Turn, int] = {}  # turn -> the last tick in which it was to come up
+        for tick, turn in self._waiting:
+            if self._planned.get(turn.entity_id) == turn and turn.entity_id not in self._is_ready:
+                kept[turn] = max(tick, kept.get(turn, tick))
+        self._waiting = [(tick, turn) for turn, tick in kept.items()]
         heapq.heapify(self._waiting)

@@ -4,7 +4,8 @@
 user supplies may raise; nothing of it leaves here.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from tickmind.strategy.flights import Flights
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.questions import Questions
 from tickmind.strategy.roster import Roster
+from tickmind.strategy.sharing import ClientStatistics, SharedClient
 from tickmind.strategy.workers import Workers, WorkerStatistics
 
 if TYPE_CHECKING:
@@ -32,6 +34,17 @@ class StrategyStatistics:
     failed: int
     skipped: int  # because the prompt had not changed
     workers: WorkerStatistics
+    held: int = 0  # due, and left alone because their client has to wait
+    deferred: int = 0  # agents that somebody has let wait
+    refused: int = 0  # questions that a shared client held back; no failures
+    average_wait_s: float = 0.0  # lately, from being due to being asked, in the world's time
+    average_queue_s: float = 0.0  # lately, in a gateway's queue, as it said
+    clients: Mapping[str, ClientStatistics] = field(default_factory=dict)  # shared ones, by name
+
+    @property
+    def pending(self) -> int:
+        """Agents that are due and not asked yet."""
+        return self.ready + self.held
 
 
 def make_llm_system(manager: LLMManager, *, clock: Clock | None = None) -> "LLMSystem":
@@ -47,13 +60,14 @@ class LLMSystem:
 
     def __init__(self, manager: LLMManager, clock: Clock) -> None:
         config = manager.config
+        self._manager = manager
         self._config = config
         self._clock = clock
         self._counts = Counts()
         self._workers = Workers(threads=config.thread_pool_size, max_stuck=config.max_stuck_threads, clock=clock)
         self._flights = Flights(self._workers)
         self._roster = Roster(manager, self._flights)
-        self._answers = Answers(manager, self._roster, self._flights, self._counts)
+        self._answers = Answers(manager, self._roster, self._flights, self._counts, clock)
         self._questions = Questions(manager, self._roster, self._answers, self._flights, self._workers, self._counts)
 
     def __enter__(self) -> "LLMSystem":
@@ -67,8 +81,10 @@ class LLMSystem:
     def __call__(self, world: "World", ctx: "TickContext") -> None:
         """Let one tick pass."""
         self._roster.tick = ctx.tick_number
+        self._roster.dt = ctx.dt
         self._roster.watch(world)
-        self._roster.take_wishes(world)
+        for eid, ticks in self._roster.take_wishes(world):
+            self._questions.tell_deferral(world, eid, ticks)
         if self._config.stream_fields:
             self._answers.take_fields(world)
         for job in self._workers.finished():
@@ -81,10 +97,13 @@ class LLMSystem:
         self._questions.dispatch(world, now_s)
 
     def shutdown(self, _world: "World | None" = None, _ctx: "TickContext | None" = None) -> None:
-        """Let go of everything under way and end the threads; agents that waited ask again if the engine runs on."""
+        """Let go of everything under way, close the clients that answer on the loop, and end the threads.
+
+        Agents that waited ask again if the engine runs on; a client that was closed then has to be replaced.
+        """
         for eid, agent in self._flights.let_go():
             self._roster.put(eid, agent)
-        self._workers.close()
+        self._workers.close([client.aclose for client in self._manager.clients.values() if hasattr(client, "aclose")])
 
     def statistics(self) -> StrategyStatistics:
         """What is going on."""
@@ -98,8 +117,18 @@ class LLMSystem:
             counts.failed,
             counts.skipped,
             self._workers.statistics(),
+            self._roster.schedule.held,
+            self._roster.deferred(),
+            counts.refused,
+            counts.average_wait_s,
+            counts.average_queue_s,
+            {name: _statistics(client) for name, client in self._manager.shared_clients.items()},
         )
 
     def thinking(self) -> dict[int, int]:
         """Who waits for an answer, and since which tick."""
         return {eid: flight.asked_tick for flight in self._flights.all() for eid in flight.agents}
+
+
+def _statistics(client: SharedClient) -> ClientStatistics:
+    return ClientStatistics(client.ready_in_s(), client.cooldown())

@@ -7,7 +7,7 @@ given up and replaced, so it costs its own thread and nothing else. So is a loop
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -133,10 +133,10 @@ class Workers:
         with self._changed:
             return WorkerStatistics(self._threads, self._stuck, len(self._jobs))
 
-    def close(self) -> None:
+    def close(self, farewells: Sequence[Callable[[], Coroutine[Any, Any, object]]] = ()) -> None:
         """Let idle threads end and cancel what is async; nothing is waited for that may never end.
 
-        Work that is submitted later starts new threads.
+        If there is a loop, the farewells run on it before it ends. Work that is submitted later starts new threads.
         """
         with self._changed:
             self._shift += 1
@@ -146,7 +146,7 @@ class Workers:
             self._jobs.clear()
             self._changed.notify_all()
         if self._loop is not None:
-            _closing(self._loop).join(CLOSING_S)
+            _closing(self._loop, farewells).join(CLOSING_S)
             self._loop = self._life = None
 
     # Threads
@@ -243,7 +243,18 @@ class Workers:
         _closing(loop)
 
 
-def _closing(loop: BackgroundLoop) -> threading.Thread:
-    closer = threading.Thread(target=loop.close, name="tickmind-strategy-closer", daemon=True)
+def _closing(
+    loop: BackgroundLoop, farewells: Sequence[Callable[[], Coroutine[Any, Any, object]]] = ()
+) -> threading.Thread:
+    closer = threading.Thread(target=_close, args=(loop, farewells), name="tickmind-strategy-closer", daemon=True)
     closer.start()
     return closer
+
+
+def _close(loop: BackgroundLoop, farewells: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:
+    for farewell in farewells:
+        try:
+            loop.run(contained(farewell()))
+        except Exception:  # noqa: BLE001  a client is anybody's code, and the others are to be closed all the same
+            _log.warning("a client could not be closed", exc_info=True)
+    loop.close()

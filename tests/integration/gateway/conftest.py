@@ -1,14 +1,181 @@
+"""A real gateway in front of real (fake) providers, and a real Redis, all on this machine."""
+
+import asyncio
 import contextlib
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
+
+from tickmind.base import Secret
+from tickmind.gateway.server import GatewayServer
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, Route
+from tickmind.llm.testing import FakeProvider, Step
+
+CANARY = "sk-canary-0123456789abcdef"
+FREE = Limits(burst=1000, concurrency=1000)
+
+
+@dataclass
+class Reply:
+    """What came back over plain HTTP."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+async def read_reply(reader: asyncio.StreamReader) -> Reply:
+    """Read one reply, whole or chunked."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:] if line)}
+    if "content-length" in headers:
+        body = await reader.readexactly(int(headers["content-length"]))
+    elif headers.get("transfer-encoding") == "chunked":
+        body = b""
+        while size := int(await reader.readline(), 16):
+            body += await reader.readexactly(size)
+            await reader.readline()
+        await reader.readline()
+    else:
+        body = b""
+    return Reply(int(lines[0].split(" ")[1]), headers, body)
+
+
+@dataclass
+class House:
+    """A gateway with its providers; `ask` posts to it."""
+
+    server: GatewayServer
+    providers: dict[str, FakeProvider] = field(default_factory=dict)
+
+    @property
+    def gateway(self) -> Any:
+        return self.server.gateway
+
+    async def open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.server.port, limit=1 << 24)
+
+    def request(self, path: str, document: Any = None, *, method: str = "POST", **headers: str) -> bytes:
+        body = b"" if document is None else document if isinstance(document, bytes) else json.dumps(document).encode()
+        lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.server.port}", f"Content-Length: {len(body)}"]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+        return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    async def ask(self, path: str, document: Any = None, *, method: str = "POST", **headers: str) -> Reply:
+        reader, writer = await self.open()
+        try:
+            writer.write(self.request(path, document, method=method, **headers))
+            return await asyncio.wait_for(read_reply(reader), 60)
+        finally:
+            writer.close()
+
+    async def chat(self, text: str = "A dragon!", model: str = "m", **fields: Any) -> Reply:
+        headers = fields.pop("headers", {})
+        document = {"model": model, "messages": [{"role": "user", "content": text}], **fields}
+        return await self.ask("/v1/chat/completions", document, **headers)
+
+    async def generate(self, prompt: str = "A dragon!", **fields: Any) -> Reply:
+        return await self.ask("/api/llm/generate", {"agentId": "ada", "prompt": prompt, **fields})
+
+    async def get(self, path: str, **headers: str) -> Reply:
+        return await self.ask(path, method="GET", **headers)
+
+    def is_idle(self) -> bool:
+        """Whether nothing of any call is left."""
+        statistics = self.gateway.dispatcher.statistics()
+        lanes = self.gateway.dispatcher.lanes()
+        return (
+            (statistics.queued, statistics.in_flight) == (0, 0)
+            and not any(lane.in_flight or lane.waiting for lane in lanes)
+            and len(self.gateway.deadlines) == 0
+        )
+
+    async def settle(self) -> None:
+        """Wait until nothing of any call is left."""
+        await self.until(self.is_idle)
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait for something that tells nobody."""
+        async with asyncio.timeout(30):
+            while not holds():  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0.005)
+
+
+def house_config(providers: dict[str, FakeProvider], limits: dict[str, Limits], **settings: Any) -> GatewayConfig:
+    """Model `m` goes along all providers in their order; `PROVIDER/x` to one of them."""
+    made = {
+        name: Provider(
+            name,
+            provider.base_url,
+            keys=(ApiKey(f"{name}-key", Secret(f"{CANARY}-{name}")),),
+            limits=limits.get(name, FREE),
+            default_model="fake-1",
+            surfaces=("chat", "responses"),
+        )
+        for name, provider in providers.items()
+    }
+    settings.setdefault("exact", {"m": Route(tuple((name, None) for name in made))})
+    return GatewayConfig(providers=made, port=0, default_model="m", **settings)
+
+
+Housing = Callable[..., AbstractAsyncContextManager[House]]
+
+
+@pytest.fixture
+def housing() -> Housing:
+    """Make a gateway in front of scripted providers: `async with housing(one=[steps], two=[...]) as house`."""
+
+    @asynccontextmanager
+    async def make(
+        *,
+        settings: dict[str, Any] | None = None,
+        limits: dict[str, Limits] | None = None,
+        change: Callable[[GatewayConfig], GatewayConfig] = lambda config: config,
+        default: Step | None = None,
+        **scripts: Any,
+    ) -> AsyncIterator[House]:
+        providers = {name: FakeProvider(steps, default=default) for name, steps in (scripts or {"one": ()}).items()}
+        for provider in providers.values():
+            await provider.__aenter__()
+        try:
+            config = change(house_config(providers, limits or {}, **(settings or {})))
+            async with GatewayServer(config) as server:
+                yield House(server, providers)
+        finally:
+            for provider in providers.values():
+                await provider.__aexit__()
+
+    return make
+
+
+@pytest.fixture
+def with_provider() -> Callable[..., Callable[[GatewayConfig], GatewayConfig]]:
+    """Change fields of one provider: `change=with_provider("one", fall_back_on_errors=True)`."""
+
+    def make(name: str, **fields: Any) -> Callable[[GatewayConfig], GatewayConfig]:
+        return lambda config: replace(
+            config, providers={**config.providers, name: replace(config.providers[name], **fields)}
+        )
+
+    return make
+
 
 START_S = 30.0
 

@@ -6,7 +6,7 @@ import logging
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from tickmind.llm import (
     Interrupt,
     LLMConfigError,
     LLMConnectionError,
+    LLMDeadlineError,
     LLMError,
     LLMResult,
     Message,
@@ -49,6 +50,9 @@ from tickmind.llm.testing import (
 )
 from tickmind.llm.transport import Capabilities
 
+if TYPE_CHECKING:
+    from tests.conftest import LoopClock
+
 CANARY = "canary-9b1d-key-5f0e7c3a2d"
 HEADER = "canary-header-77aa66bb55cc"
 APIS: tuple[Api, ...] = ("chat", "responses", "anthropic")
@@ -69,7 +73,7 @@ BAD: tuple[Step, ...] = (
     Hang(),
 )
 GO = ModelReply("I go.", "tool_calls", tool_calls=(ToolCall("a", "go", "{}"),))
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 
 class Shown:
@@ -128,7 +132,7 @@ def shown(logs: io.StringIO) -> Iterator[Shown]:
 
 
 def config_for(server: FakeProvider, api: Api = "chat", **more: Any) -> ModelConfig:
-    options = {"timeout_s": 0.3, "max_reply_bytes": 1_000_000, "headers": {"X-Second": Secret(HEADER)}, **more}
+    options = {"timeout_s": 60, "max_reply_bytes": 1_000_000, "headers": {"X-Second": Secret(HEADER)}, **more}
     return ModelConfig(server.base_url, Secret(CANARY), "m", api=api, **options)
 
 
@@ -158,7 +162,7 @@ def test_configs_do_not_show_it(shown: Shown, tmp_path: Path) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("api", APIS)
-async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api) -> None:
+async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api, loop_clock: "LoopClock") -> None:
     asyncio.get_running_loop().set_debug(True)
     meter = UsageMeter()
     async with FakeProvider(strict_fields=True, accept_keys=[CANARY]) as server:
@@ -171,8 +175,13 @@ async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api) -> None
             for step in BAD:
                 for streamed in (False, True):
                     server.enqueue(step)
+                    asking = asyncio.create_task(ask(client, streamed=streamed))
+                    await server.wait_seen(len(server.seen) + 1)
+                    if isinstance(step, Hang):
+                        loop_clock.skip(60)
                     with pytest.raises(LLMError) as caught:
-                        await ask(client, streamed=streamed)
+                        await asking
+                    assert isinstance(caught.value, LLMDeadlineError) == isinstance(step, Hang)
                     shown.add_error(caught.value)
         retrying = RetryingTransport(make_transport(config), base_delay_s=0.001)
         shown.add(retrying)
@@ -214,7 +223,7 @@ async def test_agents_their_events_and_their_hub_do_not_show_it(shown: Shown, to
     if not tools:
         steps[:2] = ['{"tool":"go","arguments":{}}', '{"reply":"Done."}']
     async with FakeProvider(steps) as server:
-        config = config_for(server, capabilities=Capabilities(tools=tools), timeout_s=5)
+        config = config_for(server, capabilities=Capabilities(tools=tools))
         async with ModelClient(config) as client:
             hub = AgentHub(client, model="m")
             heard: list[Any] = []
@@ -251,7 +260,7 @@ async def test_what_a_tool_or_a_model_lets_slip_is_kept_out_of_events_traces_and
     said = Say(f"The key is {CANARY}.", cut=5)
     tape = tmp_path / "tape.jsonl"
     async with FakeProvider([call, said, question, said]) as server:
-        config = config_for(server, timeout_s=5)
+        config = config_for(server)
         async with ModelClient(config, CassetteRecorder(make_transport(config), tape)) as client:
             heard: list[Any] = []
             hub = AgentHub(client, model="m")

@@ -9,7 +9,7 @@ import tracemalloc
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
@@ -30,6 +30,10 @@ from tickmind.llm.messages import ThinkingBlock
 from tickmind.llm.sync import SyncModelClient
 from tickmind.llm.transports.wire import WireTransport
 
+if TYPE_CHECKING:
+    from tests.conftest import LoopClock
+
+pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("lasting_connections")]
 CANARY = "canary-key-0123456789abcdef"
 Handler = Callable[["Exchange"], Awaitable[None]]
 
@@ -64,6 +68,7 @@ class Server:
         self.connections = 0
         self.port = 0
         self.writers: list[asyncio.StreamWriter] = []
+        self.asked = asyncio.Event()
 
     @property
     def url(self) -> str:
@@ -78,6 +83,7 @@ class Server:
                 length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
                 exchange = Exchange(head, await reader.readexactly(length), writer)
                 self.requests.append(exchange)
+                self.asked.set()
                 await self.handler(exchange)
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -100,7 +106,7 @@ async def serving(handler: Handler) -> AsyncIterator[Server]:
 
 
 def config(server: Server, **more: Any) -> ModelConfig:
-    return ModelConfig(base_url=server.url, api_key=Secret(CANARY), model="m", **{"timeout_s": 10.0, **more})
+    return ModelConfig(base_url=server.url, api_key=Secret(CANARY), model="m", **{"timeout_s": 60.0, **more})
 
 
 def completion(content: str, **message: Any) -> bytes:
@@ -150,7 +156,7 @@ async def test_a_call_is_one_request_whatever_the_answer() -> None:
 
 
 @pytest.mark.asyncio
-async def test_headers_that_drip_end_at_the_total_deadline() -> None:
+async def test_headers_that_drip_end_at_the_total_deadline(loop_clock: "LoopClock") -> None:
     async def drip(exchange: Exchange) -> None:
         await exchange.send(b"HTTP/1.1 200 OK\r\n")
         while True:
@@ -158,7 +164,13 @@ async def test_headers_that_drip_end_at_the_total_deadline() -> None:
             await asyncio.sleep(0.02)
 
     async with serving(drip) as server:
-        await fails(server, LLMDeadlineError, timeout_s=0.3)
+        failing = asyncio.create_task(fails(server, LLMDeadlineError, timeout_s=500))
+        await server.asked.wait()
+        loop_clock.skip(300)
+        await asyncio.sleep(0.1)  # the dripping goes on meanwhile
+        assert not failing.done()
+        loop_clock.skip(200)
+        await asyncio.wait_for(failing, 30)
 
 
 @pytest.mark.asyncio
@@ -301,14 +313,17 @@ async def test_an_endpoint_that_does_not_stream_is_read_all_the_same() -> None:
     assert (result.content, result.finish_reason) == ("hello", "stop")
 
 
-async def _stream_forever(exchange: Exchange) -> None:
+async def _stream_events(exchange: Exchange) -> None:
     await exchange.start_events()
     for number in range(3 if exchange.body["messages"][0]["content"] == "short" else 1_000_000):
         await exchange.chunk(event(f"{number} "))
         await asyncio.sleep(0.001)
     await exchange.chunk(event(finish_reason="stop"))
     await exchange.chunk(b"data: [DONE]\n\n")
-    await asyncio.sleep(0.02)  # the end of the body comes late
+
+
+async def _stream_forever(exchange: Exchange) -> None:
+    await _stream_events(exchange)
     await exchange.send(b"0\r\n\r\n")
 
 
@@ -316,12 +331,10 @@ async def _stream_forever(exchange: Exchange) -> None:
 async def test_leaving_a_stream_early_ends_the_request_and_leaves_nothing() -> None:
     async with serving(_stream_forever) as server, ModelClient(config(server)) as client:
         before = asyncio.all_tasks()
-        started = time.monotonic()
-        async with client.stream("long") as stream:
+        async with asyncio.timeout(30), client.stream("long") as stream:
             async for chunk in stream:
                 if chunk.content == "2 ":
                     break
-        assert time.monotonic() - started < 5
         result = await stream.result
         assert (result.finish_reason, result.content[:6]) == ("cancelled", "0 1 2 ")
         leftover = {task for task in asyncio.all_tasks() - before if "serve" not in repr(task.get_coro())}
@@ -331,27 +344,38 @@ async def test_leaving_a_stream_early_ends_the_request_and_leaves_nothing() -> N
 
 
 @pytest.mark.asyncio
-async def test_cancelling_a_call_returns_at_once_and_drops_its_connection() -> None:
+async def test_cancelling_a_call_returns_at_once_and_drops_its_connection(loop_clock: "LoopClock") -> None:
     async with serving(_stream_forever) as server, ModelClient(config(server)) as client:
         task = asyncio.create_task(client.complete("long"))
-        while not server.requests:  # noqa: ASYNC110 - the server knows no event for it
-            await asyncio.sleep(0.001)
-        started = time.monotonic()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert time.monotonic() - started < 0.1
+        await server.asked.wait()
+        with loop_clock.stopped():  # it ends at once, so it needs no time
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
         assert isinstance(client.transport, WireTransport)
         assert client.transport.http.statistics() == {"busy": 0, "idle": 0}
 
 
 @pytest.mark.asyncio
 async def test_the_connection_of_a_finished_stream_is_reused_though_its_end_comes_late() -> None:
-    async with serving(_stream_forever) as server, ModelClient(config(server)) as client:
+    left, ended = asyncio.Event(), asyncio.Event()
+
+    async def end_late(exchange: Exchange) -> None:
+        await _stream_events(exchange)
+        await left.wait()
+        await exchange.send(b"0\r\n\r\n")
+        ended.set()
+
+    async with serving(end_late) as server, ModelClient(config(server)) as client:
         for _ in range(3):
             async with client.stream("short") as stream:
                 assert (await stream.result).content == "0 1 2 "
-            await asyncio.sleep(0.05)
+            left.set()
+            await ended.wait()
+            for _ in range(10):  # the client reads it in a turn of the loop
+                await asyncio.sleep(0)
+            left.clear()
+            ended.clear()
         assert server.connections == 1
 
 
@@ -402,7 +426,7 @@ async def test_calls_wait_for_a_free_connection_within_their_deadline() -> None:
 
     async with serving(held) as server, ModelClient(config(server, max_connections=1)) as client:
         first = asyncio.create_task(client.complete("one"))
-        await asyncio.sleep(0.02)
+        await server.asked.wait()
         with pytest.raises(LLMDeadlineError):
             await client.complete("two", CallConfig(timeout_s=0.1))
         release.set()
@@ -508,7 +532,7 @@ def test_closing_ends_the_thread_and_the_calls_under_way() -> None:
         while not server.requests:
             time.sleep(0.001)
         client.close()
-        thread.join(5)
+        thread.join(60)
         assert isinstance(failed[0], LLMCancelledError | LLMConnectionError)
         client.close()
         with pytest.raises(LLMConfigError, match="closed"):

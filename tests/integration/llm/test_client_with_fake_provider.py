@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import time
 import traceback
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from pydantic import BaseModel
@@ -47,10 +46,12 @@ from tickmind.llm.tools import StopReason, ToolAgent, tool
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolSpec, Usage
 from tickmind.llm.transports.wire import WireTransport
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(60)]
+if TYPE_CHECKING:
+    from tests.conftest import LoopClock
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 CANARY = "canary-4711-key-0123456789abcdef"
 APIS: tuple[Api, ...] = ("chat", "responses", "anthropic")
-LATE_S = 0.25  # how much later than its deadline a call may end
 MOVE = ToolSpec("move", "Go.", {"type": "object", "properties": {"dx": {"type": "integer"}}, "required": ["dx"]})
 CALLS = (ToolCall("call_a", "move", '{"dx":1}'), ToolCall("call_b", "move", '{"dx":-1,"why":"é \\"😀\\""}'))
 THINKING = (ThinkingBlock("Hm. A <dragon>! 😀", signature="seal 1"), ThinkingBlock("Run?", signature="seal 2"))
@@ -61,7 +62,7 @@ whole_and_streamed = pytest.mark.parametrize("streamed", [False, True], ids=["wh
 
 
 @asynccontextmanager
-async def talking(api: Api, *steps: Step, timeout_s: float = 10.0, **options: Any) -> AsyncIterator[tuple[Any, Any]]:
+async def talking(api: Api, *steps: Step, timeout_s: float = 60.0, **options: Any) -> AsyncIterator[tuple[Any, Any]]:
     """A client and a provider that does these steps; at the end nothing of a call may be left."""
     provider = {name: options.pop(name) for name in ("cut", "thinking", "default") if name in options}
     before = asyncio.all_tasks()
@@ -86,12 +87,10 @@ async def ask(client: ModelClient, *, streamed: bool = False, **options: Any) ->
     return result
 
 
-async def fails(client: ModelClient, kind: type[LLMError], *, streamed: bool, within_s: float = 5.0) -> LLMError:
-    """The error of a call, which must come in time and must not show the key."""
-    started = time.monotonic()
+async def fails(client: ModelClient, kind: type[LLMError], *, streamed: bool) -> LLMError:
+    """The error of a call, which must come before its deadline unless it is that, and must not show the key."""
     with pytest.raises(LLMError) as caught:
         await ask(client, streamed=streamed)
-    assert time.monotonic() - started < within_s + LATE_S
     assert type(caught.value) is kind, repr(caught.value)
     assert CANARY not in "".join(traceback.format_exception(caught.value)) + repr(caught.value)
     return caught.value
@@ -357,25 +356,36 @@ async def test_a_huge_reply_is_refused_while_it_is_read(api: Api, streamed: bool
     "step",
     [
         Hang(),
-        Late("Too late.", headers_after_s=30),
-        Drip("Slowly, very slowly, a reply that never ends in time.", size_bytes=1, interval_s=0.02),
+        Late("Too late.", headers_after_s=3600),
+        Drip("Slowly, very slowly, a reply that never ends in time." * 100, size_bytes=1, interval_s=0.02),
         Break("A reply that stops and stays silent.", events=2, ending="hang"),
     ],
     ids=["hang", "late", "drip", "silent"],
 )
-async def test_a_call_ends_at_its_total_deadline(api: Api, streamed: bool, step: Step) -> None:
-    async with talking(api, step, timeout_s=0.4) as (client, _):
-        error = await fails(client, LLMDeadlineError, streamed=streamed, within_s=0.4)
-    assert "0.4 s" in str(error)
+async def test_a_call_ends_at_its_total_deadline(api: Api, streamed: bool, step: Step, loop_clock: "LoopClock") -> None:
+    async with talking(api, step, timeout_s=500) as (client, server):
+        failing = asyncio.create_task(fails(client, LLMDeadlineError, streamed=streamed))
+        await server.wait_seen()
+        loop_clock.skip(300)
+        await asyncio.sleep(0.1)  # a drip goes on meanwhile
+        assert not failing.done()
+        loop_clock.skip(200)
+        error = await asyncio.wait_for(failing, 30)
+    assert "500 s" in str(error)
 
 
 @every_form
-async def test_a_stream_that_runs_out_of_time_keeps_what_came(api: Api) -> None:
-    async with talking(api, Drip("word " * 2000, size_bytes=2000, interval_s=0.02), timeout_s=0.4) as (client, _):
+async def test_a_stream_that_runs_out_of_time_keeps_what_came(api: Api, loop_clock: "LoopClock") -> None:
+    silent = Break(Say("word " * 20, cut=5), events=10, ending="hang")
+    async with talking(api, silent) as (client, _):
         stream = client.stream("A dragon!")
-        with pytest.raises(LLMDeadlineError):
+        with pytest.raises(LLMDeadlineError):  # noqa: PT012 - the block is what fails
             async with stream:
-                await stream.result
+                async for chunk in stream:
+                    if chunk.content:
+                        loop_clock.skip(60)
+        with pytest.raises(LLMDeadlineError):
+            await stream.result
     assert stream.partial.content.startswith("word ")
 
 
@@ -417,7 +427,7 @@ async def test_an_error_inside_a_stream_is_an_error_of_ours(api: Api) -> None:
 
 
 @every_form
-async def test_leaving_a_stream_or_cancelling_a_call_leaves_nothing(api: Api) -> None:
+async def test_leaving_a_stream_or_cancelling_a_call_leaves_nothing(api: Api, loop_clock: "LoopClock") -> None:
     endless = Drip("word " * 10_000, size_bytes=200, interval_s=0.01)
     async with talking(api, endless, Hang(), "Well again.") as (client, server):
         async with client.stream("A dragon!") as stream:
@@ -427,11 +437,10 @@ async def test_leaving_a_stream_or_cancelling_a_call_leaves_nothing(api: Api) ->
         assert (await stream.result).finish_reason == "cancelled"
         call = asyncio.create_task(client.complete("A dragon!"))
         await server.wait_seen(2)
-        started = time.monotonic()
-        call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        assert time.monotonic() - started < 0.1
+        with loop_clock.stopped():  # it ends at once, so it needs no time
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
         assert client.transport.http.statistics()["busy"] == 0
         assert (await ask(client)).content == "Well again."
 
@@ -439,7 +448,7 @@ async def test_leaving_a_stream_or_cancelling_a_call_leaves_nothing(api: Api) ->
 @every_form
 async def test_a_hundred_calls_at_once_get_each_its_own_reply(api: Api) -> None:
     async with FakeProvider(lambda request: f"You said {request.messages[-1].text}") as server:
-        config = ModelConfig(server.base_url, Secret(CANARY), "m", api=api, timeout_s=30)
+        config = ModelConfig(server.base_url, Secret(CANARY), "m", api=api, timeout_s=60)
         async with ModelClient(config) as client:
 
             async def one(number: int) -> str:

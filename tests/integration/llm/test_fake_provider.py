@@ -41,7 +41,7 @@ from tickmind.llm.testing import (
 )
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
-pytestmark = [pytest.mark.timeout(30), pytest.mark.asyncio]
+pytestmark = [pytest.mark.timeout(120), pytest.mark.asyncio]
 KEY = "canary-0123456789"
 ASK: list[Any] = [{"role": "user", "content": "Where is the bread?"}]
 SCHEMA: dict[str, Any] = {
@@ -62,13 +62,13 @@ async def server() -> AsyncIterator[FakeProvider]:
 
 @pytest_asyncio.fixture
 async def client(server: FakeProvider) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with openai.AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0, timeout=10) as made:
+    async with openai.AsyncOpenAI(base_url=server.base_url, api_key=KEY, max_retries=0, timeout=60) as made:
         yield made
 
 
 @pytest_asyncio.fixture
 async def http() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=10), trust_env=False) as session:
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60), trust_env=False) as session:
         yield session
 
 
@@ -453,11 +453,12 @@ async def test_a_provider_can_echo_the_key(server: FakeProvider, http: aiohttp.C
 
 
 async def test_late_headers(server: FakeProvider, http: aiohttp.ClientSession) -> None:
-    server.enqueue(Late("At last.", headers_after_s=60), Late("At last.", headers_after_s=0.01))
+    server.enqueue(Late("At last.", headers_after_s=3600), Late("At last.", headers_after_s=0.01))
     url = f"{server.base_url}/chat/completions"
+    call = asyncio.create_task(http.post(url, json=chat_body()))
+    await server.wait_seen()
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.1):
-            await http.post(url, json=chat_body())
+        await asyncio.wait_for(call, 0.1)
     async with http.post(url, json=chat_body()) as reply:
         assert reply.status == 200
 
@@ -475,22 +476,24 @@ async def test_a_hanging_server_still_closes_at_once(http: aiohttp.ClientSession
         started = asyncio.get_running_loop().time()
     with pytest.raises(aiohttp.ClientError):
         await call
-    assert asyncio.get_running_loop().time() - started < 5
+    assert asyncio.get_running_loop().time() - started < 30  # aiohttp would wait for a minute
 
 
 async def test_nothing_is_left_behind(http: aiohttp.ClientSession) -> None:
     before = asyncio.all_tasks()
     async with FakeProvider([Hang(), "Hi."]) as server:
         url = f"{server.base_url}/chat/completions"
-        with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.05):
-                await http.post(url, json=chat_body())
+        call = asyncio.create_task(http.post(url, json=chat_body()))
+        await server.wait_seen()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
         async with http.post(url, json=chat_body()) as reply:
             assert reply.status == 200
         port = int(server.origin.rsplit(":", 1)[1])
     assert asyncio.all_tasks() == before
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(("127.0.0.1", port), timeout=1)
+        socket.create_connection(("127.0.0.1", port), timeout=30)
 
 
 # Scripts, threads and processes
@@ -531,7 +534,7 @@ async def test_a_taken_port_is_a_clear_error(server: FakeProvider) -> None:
 
 def post(url: str, body: dict[str, Any]) -> Any:
     request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as reply:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as reply:
         return json.load(reply)
 
 
@@ -562,7 +565,7 @@ async def test_it_runs_as_a_process_and_stops_cleanly(number: signal.Signals) ->
             reply = post(f"{base_url}/chat/completions", chat_body())
             assert reply["choices"][0]["message"]["content"] == "Hi."
             process.send_signal(number)
-            _, errors = process.communicate(timeout=10)
+            _, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, "")
 
     await asyncio.to_thread(use)

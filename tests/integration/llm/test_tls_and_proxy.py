@@ -17,7 +17,11 @@ from tickmind.llm.errors import LLMConnectionError
 
 OPENSSL = shutil.which("openssl")
 BODY = b'{"choices": [{"message": {"content": "hello"}, "finish_reason": "stop"}]}'
-pytestmark = pytest.mark.skipif(OPENSSL is None, reason="openssl makes the certificate")
+pytestmark = [
+    pytest.mark.skipif(OPENSSL is None, reason="openssl makes the certificate"),
+    pytest.mark.timeout(120),
+    pytest.mark.usefixtures("lasting_connections"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +80,14 @@ async def pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.close()
 
 
+async def close(server: asyncio.Server) -> None:
+    """Close a server whose clients have left, and wait until its connections have said goodbye."""
+    goodbye = asyncio.create_task(server.wait_closed())
+    await asyncio.sleep(0)  # before Python 3.12 the waiting has to begin before the closing
+    server.close()
+    await asyncio.wait_for(goodbye, 60)
+
+
 @asynccontextmanager
 async def secure_server(certificate: tuple[Path, Path]) -> AsyncIterator[int]:
     key, cert = certificate
@@ -85,13 +97,12 @@ async def secure_server(certificate: tuple[Path, Path]) -> AsyncIterator[int]:
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
-        server.close()
-        await asyncio.sleep(0.02)  # lets the connections say goodbye
+        await close(server)
 
 
 def config(port: int, *, trust_proxy_env: bool = False) -> ModelConfig:
     return ModelConfig(
-        base_url=f"https://localhost:{port}/v1", api_key=Secret("k" * 20), timeout_s=10, trust_proxy_env=trust_proxy_env
+        base_url=f"https://localhost:{port}/v1", api_key=Secret("k" * 20), timeout_s=60, trust_proxy_env=trust_proxy_env
     )
 
 
@@ -125,7 +136,7 @@ async def test_tls_goes_through_a_proxy_by_a_tunnel(
     async with secure_server(certificate) as port, ModelClient(config(port, trust_proxy_env=True)) as client:
         for _ in range(2):
             assert (await client.complete("hi")).content == "hello"
-    listener.close()
+    await close(listener)
     assert len(proxy.heads) == 1
     assert proxy.heads[0].startswith(f"CONNECT localhost:{port} HTTP/1.1")
     assert "Proxy-Authorization: Basic dXNlcjpwdw==" in proxy.heads[0]
@@ -140,4 +151,4 @@ async def test_a_proxy_that_refuses_is_named(certificate: tuple[Path, Path], mon
     async with secure_server(certificate) as port, ModelClient(config(port, trust_proxy_env=True)) as client:
         with pytest.raises(LLMConnectionError, match="407"):
             await client.complete("hi")
-    listener.close()
+    await close(listener)

@@ -152,7 +152,7 @@ answer_lists = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(trees, answer_lists, st.booleans())
 def test_a_compiled_tree_does_what_the_obvious_one_does(root, answers, traced):
     log: list[tuple[str, str]] = []

@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.ai import (
@@ -99,7 +99,6 @@ roots = st.recursive(leaves, grown, max_leaves=8)
 files = st.dictionaries(names, roots, min_size=1, max_size=3)
 
 
-@settings(deadline=None)
 @given(files)
 def test_what_is_written_is_read_back_the_same(trees):
     again = read_trees(write_trees(trees))
@@ -108,7 +107,6 @@ def test_what_is_written_is_read_back_the_same(trees):
     assert repr(again) == repr(trees)  # equality alone would let 1 pass for True and 1.0
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(), max_size=5), st.text(st.characters(), min_size=1, max_size=3))
 def test_a_tree_that_xml_can_not_hold_is_refused_when_written(text, port):
     try:
@@ -495,7 +493,6 @@ pieces = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.data(), st.sampled_from([GROOT, tree(LEAF)]) | files.map(write_trees))
 def test_a_damaged_file_gives_trees_or_an_error_of_ours(data, text):
     for _ in range(data.draw(st.integers(1, 3))):
@@ -527,7 +524,6 @@ def xml_of(element):
     return f"<{opening}>{''.join(map(xml_of, children))}</{tag}>"
 
 
-@settings(deadline=None)
 @given(elements)
 def test_any_nest_of_elements_gives_trees_or_an_error_of_ours(element):
     outcome(tree(xml_of(element)))

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import MASK, Secret, redact, redact_fields
+from tickmind.base.secret import MAX_KNOWN_SECRETS
 
 CANARY = "canary-4f9a8b7c6d5e"
 
@@ -20,6 +21,15 @@ def test_equal_secrets_are_equal_and_an_empty_one_is_false():
     assert Secret(CANARY) == Secret(CANARY)
     assert len({Secret(CANARY), Secret(CANARY)}) == 1
     assert not Secret("")
+
+
+def test_a_lasting_secret_is_masked_however_many_come_after_it():
+    Secret("passing-0a1b2c3d4e5f")
+    Secret("lasting-0a1b2c3d4e5f", lasting=True)
+    for number in range(int(MAX_KNOWN_SECRETS.maximum) + 1):
+        Secret(f"another-{number:08}")
+    Secret("lasting-0a1b2c3d4e5f")  # the same value, brought by somebody else, changes nothing
+    assert redact("passing-0a1b2c3d4e5f lasting-0a1b2c3d4e5f") == f"passing-0a1b2c3d4e5f {MASK}"
 
 
 def test_a_secret_is_not_pickled():

@@ -131,6 +131,7 @@ MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yam
         (["--version"], HEAVY),
         (["ask", "--help"], MODEL_LAYER),
         (["model", "--help"], MODEL_LAYER),
+        (["gateway", "--help"], MODEL_LAYER),
     ],
 )
 def test_help_comes_without_anything_heavy(arguments, unwanted):
@@ -149,6 +150,6 @@ finally:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
     assert done.stdout.splitlines()[-1] == "[]"

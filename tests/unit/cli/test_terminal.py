@@ -17,7 +17,7 @@ from tickmind.llm.transport import ModelReply
 pytestmark = pytest.mark.slow  # real processes
 SRC = Path(tickmind.__file__).parents[1]
 DIM, PLAIN = "\x1b[2m", "\x1b[0m"
-TIMEOUT_S = 60
+TIMEOUT_S = 180
 
 
 def start(provider, *arguments, **streams):

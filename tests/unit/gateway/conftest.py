@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tickmind.base import Secret
-from tickmind.gateway.config import ApiKey, GatewayConfig, Limits, Provider
-from tickmind.gateway.dispatcher import Dispatcher
-from tickmind.gateway.job import Job, Outcome, Plan, Priority, Result, State, Target
-from tickmind.gateway.queue_statistics import QueueEvent
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
+from tickmind.gateway.queue.statistics import QueueEvent
+from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
 from tickmind.gateway.refusal import Refusal
-from tickmind.gateway.sessions import Session
-from tickmind.gateway.testing import ScriptedProvider, SimulatedTime
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider
+from tickmind.gateway.sharing.sessions import Session
 
 
 @dataclass
@@ -133,7 +133,7 @@ class Desk:
         assert not ticket.cancelled
         assert job.state is State.SENT
         ticket.sent.append((self.time.monotonic(), target.provider.name))
-        outcome = self.upstream[target.provider.name].call(job, target)
+        outcome = self.upstream[target.provider.name].call(job)
         self.time.after(self.chance.uniform(*self.service_s), lambda: self._end(ticket, outcome))
 
     def refuse(self, job: Job, refusal: Refusal) -> None:
@@ -217,7 +217,7 @@ def tune():
     def change(**parts: Mapping[str, object]) -> GatewayConfig:
         config = GatewayConfig()
         changed = {name: replace(getattr(config, name), **values) for name, values in parts.items()}
-        return replace(config, **changed)  # type: ignore[arg-type]  # the same types as before
+        return replace(config, **changed)
 
     return change
 

@@ -11,6 +11,7 @@ from tickmind.llm.errors import LLMConfigError, LLMError
 from tickmind.llm.http import HttpClient
 
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("lasting_connections")]
 Answer = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -51,7 +52,7 @@ async def serving(answer: Answer) -> AsyncIterator[Server]:
 
 async def read_events(client: HttpClient) -> list[bytes]:
     events: list[bytes] = []
-    async with client.stream("/x", {}, b"{}", timeout_s=5) as stream:
+    async with client.stream("/x", {}, b"{}", timeout_s=60) as stream:
         while got := await stream.next_events():
             events += got
     return events
@@ -71,18 +72,27 @@ async def test_what_follows_the_end_mark_is_not_read(tail: bytes) -> None:
 
 @pytest.mark.asyncio
 async def test_a_connection_is_used_again_though_the_reply_ended_before_its_reader_left() -> None:
+    read, ended = asyncio.Event(), asyncio.Event()
+
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(EVENTS + chunk(b"data: one\n\ndata: [DONE]\n\n"))
         await writer.drain()
-        await asyncio.sleep(0.02)  # so that the end is a read of its own
+        await read.wait()  # so that the end is a read of its own
         writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        ended.set()
 
     async with serving(answer) as server:
         client = HttpClient(server.url)
         for _ in range(3):
-            async with client.stream("/x", {}, b"{}", timeout_s=5) as stream:
+            async with client.stream("/x", {}, b"{}", timeout_s=60) as stream:
                 assert await stream.next_events() == [b"one"]
-                await asyncio.sleep(0.1)  # the end arrives while the reader is busy
+                read.set()
+                await ended.wait()
+                for _ in range(10):  # the end arrives while the reader is busy
+                    await asyncio.sleep(0)
+            read.clear()
+            ended.clear()
         assert (server.requests, server.connections) == (3, 1)
         await client.aclose()
 
@@ -90,14 +100,14 @@ async def test_a_connection_is_used_again_though_the_reply_ended_before_its_read
 @pytest.mark.asyncio
 async def test_closing_fails_the_calls_that_wait_for_a_connection_too() -> None:
     async def answer(_writer: asyncio.StreamWriter) -> None:
-        await asyncio.sleep(5)
+        await asyncio.sleep(60)
 
     async with serving(answer) as server:
         client = HttpClient(server.url, max_connections=Limit("connections", 1))
-        calls = [asyncio.create_task(client.post("/x", {}, b"{}", timeout_s=5)) for _ in range(3)]
+        calls = [asyncio.create_task(client.post("/x", {}, b"{}", timeout_s=60)) for _ in range(3)]
         await server.asked.wait()
         await client.aclose()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             results = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(result, LLMError) for result in results)
         assert (server.requests, client.statistics()) == (1, {"busy": 0, "idle": 0})

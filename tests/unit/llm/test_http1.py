@@ -1,7 +1,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.http1 import HttpCutError, HttpFormatError, ResponseParser
@@ -27,7 +27,6 @@ def chunked(parts: list[bytes]) -> bytes:
     return b"".join(b"%x;note=1\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\nTrailer: x\r\n\r\n"
 
 
-@settings(deadline=None)
 @given(bodies, st.lists(st.integers(0, 600), max_size=12), st.sampled_from(["length", "chunked", "close"]))
 def test_a_response_is_read_the_same_however_it_is_cut(parts: list[bytes], places: list[int], form: str) -> None:
     whole = b"".join(parts)
@@ -43,7 +42,6 @@ def test_a_response_is_read_the_same_however_it_is_cut(parts: list[bytes], place
     assert parser.reusable is (form != "close")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=5))
 def test_garbage_is_an_error_or_waits_for_more(data: bytes, places: list[int]) -> None:
     try:
@@ -53,7 +51,6 @@ def test_garbage_is_an_error_or_waits_for_more(data: bytes, places: list[int]) -
     assert not parser.done or data.startswith(b"HTTP/1.")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.lists(st.integers(0, 200), max_size=5))
 def test_garbage_chunks_never_raise_anything_else(data: bytes, places: list[int]) -> None:
     try:

@@ -1,7 +1,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.retry_after import parse_retry_after
@@ -32,7 +32,6 @@ def test_every_form_is_read(headers: dict[str, str], seconds: float | None) -> N
     assert parse_retry_after(headers, now_wall_s=NOW) == seconds
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_nothing_in_it_raises(text: str) -> None:
     wait = parse_retry_after({"retry-after": text}, now_wall_s=NOW)

@@ -1,6 +1,6 @@
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.sse import SseDecoder
@@ -19,7 +19,6 @@ def read(pieces: list[bytes]) -> list[bytes]:
     return [event for piece in pieces for event in decoder.feed(piece)] + decoder.finish()
 
 
-@settings(deadline=None)
 @given(payloads, line_ends, st.lists(st.integers(0, 400), max_size=12), st.booleans())
 def test_events_are_the_same_however_the_stream_is_cut(
     events: list[bytes], end: bytes, places: list[int], last_is_cut_short: bool

@@ -27,7 +27,7 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[SplitText, SplitTex
     return SplitText(splitter.content, splitter.thinking), SplitText(content, thinking)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(texts, st.lists(st.integers(0, 200), max_size=20), st.booleans())
 def test_any_cut_gives_the_same_as_the_whole_text(text: str, places: list[int], opened: bool) -> None:
     totals, given_out = run(cut(text, places), opened=opened)
@@ -36,7 +36,6 @@ def test_any_cut_gives_the_same_as_the_whole_text(text: str, places: list[int], 
     assert given_out == run(list(text), opened=opened)[1]
 
 
-@settings(deadline=None)
 @given(texts, st.booleans())
 def test_pieces_and_totals_agree_unless_a_closing_tag_stands_alone(text: str, opened: bool) -> None:
     totals, given_out = run([text], opened=opened)
@@ -46,7 +45,6 @@ def test_pieces_and_totals_agree_unless_a_closing_tag_stands_alone(text: str, op
         assert given_out.content.endswith(totals.content)
 
 
-@settings(deadline=None)
 @given(st.text().filter(lambda text: "<" not in text))
 def test_text_without_tags_is_content(text: str) -> None:
     assert split_thinking(text) == SplitText(text, "")

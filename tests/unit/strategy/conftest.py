@@ -1,4 +1,5 @@
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -10,15 +11,15 @@ from tickmind.protocol import Thought
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
 from tickmind.tick import Engine
 
+PATIENCE_S = 60
+
 
 def wait_until(condition):
     """Wait until something is so; the time that may take is only there to end a test that would never end."""
-    waiter = threading.Event()
-    for _ in range(5000):
-        if condition():
-            return
-        waiter.wait(0.002)
-    raise AssertionError("it never came about")
+    end_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end_s, "it never came about"
+        time.sleep(0.002)
 
 
 class Stage:
@@ -107,13 +108,13 @@ class Hanging:
         self.calls += 1
         self.entered.release()
         if self.hangs is None or self.calls <= self.hangs:
-            self.released.wait(30)
+            self.released.wait(300)
         return self.reply
 
     def wait_for_calls(self, number=1):
         """Wait until so many more calls are in it."""
         for _ in range(number):
-            assert self.entered.acquire(timeout=10)
+            assert self.entered.acquire(timeout=PATIENCE_S)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tickmind.base import ConfigError
 from tickmind.llm import LLMError, ModelClient, ModelConfig, SyncModelClient, ToolAgent, ToolCall
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
@@ -55,6 +56,25 @@ def test_a_mock_fails_by_its_seed():
     assert len(failures(MockClient(error_rate=1.0))) == 200
 
 
+def test_a_mock_takes_a_random_time_within_a_range_by_its_seed():
+    def slept(latency, seed=1):
+        times: list[float] = []
+        client = MockClient(latency=latency, seed=seed, sleep=times.append)
+        for _ in range(50):
+            client.query("s", "u")
+        return times
+
+    assert slept((0.1, 0.5)) == slept((0.1, 0.5))
+    assert slept((0.1, 0.5)) != slept((0.1, 0.5), seed=2)
+    assert all(0.1 <= time <= 0.5 for time in slept((0.1, 0.5)))
+    assert max(slept((0.1, 0.5))) > 0.4
+    assert slept(0.2) == [0.2] * 50
+    assert slept((0.0, 0.0)) == []
+    for wrong in (-1.0, (0.5, 0.1)):
+        with pytest.raises(ConfigError, match="latency"):
+            MockClient(latency=wrong)
+
+
 @pytest.mark.parametrize("error", [ValueError, ValueError("mine")])
 def test_a_mock_raises_the_error_that_it_is_given(error):
     with pytest.raises(ValueError, match=r"mine|told to fail"):
@@ -73,7 +93,7 @@ def test_threads_may_share_a_mock():
     together = threading.Barrier(8)
 
     def ask(_):
-        together.wait(10)
+        together.wait(60)
         return len(failures(client, 100))
 
     with ThreadPoolExecutor(8) as pool:

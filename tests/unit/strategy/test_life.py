@@ -62,7 +62,7 @@ def test_a_with_block_ends_it():
     hold = threading.Event()
 
     def wait(_system, _user):
-        hold.wait(10)
+        hold.wait(60)
         return "{}"
 
     manager.register_client(MockClient(wait))

@@ -48,7 +48,7 @@ class Bench:
     def statistics(self):
         return WorkerStatistics(0, 0, 0)
 
-    def close(self):
+    def close(self, farewells=()):
         pass
 
 
@@ -383,4 +383,4 @@ class Rules(RuleBasedStateMachine):
 
 
 TestRules = Rules.TestCase
-TestRules.settings = settings(max_examples=80, stateful_step_count=60, deadline=None)
+TestRules.settings = settings(max_examples=80, stateful_step_count=60)

@@ -29,7 +29,7 @@ class Paused(ScriptedTransport):
             yield piece
             if seen.endswith(self.stop_at):
                 self.paused.set()
-                await asyncio.to_thread(self.released.wait, 10)
+                await asyncio.to_thread(self.released.wait, 60)
 
 
 def streaming(stage, reply=REPLY, stop_at='"plan"', **config):
@@ -41,7 +41,7 @@ def streaming(stage, reply=REPLY, stop_at='"plan"', **config):
 
 def pause(s):
     s.tick()
-    assert s.transport.paused.wait(10)
+    assert s.transport.paused.wait(60)
     s.tick()
 
 
@@ -117,7 +117,7 @@ def test_fields_for_somebody_who_left_are_not_heard(stage):
     s.manager.define_parser("directives", make_directive_parser(FIELDS))
     eid = s.spawn(parser="directives")
     s.tick()
-    assert s.transport.paused.wait(10)
+    assert s.transport.paused.wait(60)
     s.world.despawn(eid)
     s.tick()
     s.transport.released.set()

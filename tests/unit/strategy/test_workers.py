@@ -177,13 +177,13 @@ def test_an_async_client_that_blocks_the_loop_costs_that_loop_and_nothing_else(s
         async def answer(self, question):
             if not entered.is_set():
                 entered.set()
-                released.wait(30)
+                released.wait(300)
             return GOAL
 
     s = stage(Blocking(), query_timeout=1.0)
     eid = s.spawn(max_retries=100)
     s.tick()
-    assert entered.wait(10)
+    assert entered.wait(60)
     s.clock.advance(1)
     s.tick()
     s.clock.advance(workers.LOOP_PATIENCE_S)
@@ -212,7 +212,7 @@ def test_an_async_client_that_will_not_be_cancelled_does_not_hold_up_the_end(sta
     s = stage(Stubborn())
     eid = s.spawn()
     s.tick()
-    assert entered.wait(10)
+    assert entered.wait(60)
     s.system.shutdown()
     assert not s.agent(eid).pending
     released.set()
@@ -224,7 +224,7 @@ def test_a_slow_client_delays_no_tick(stage, hanging):
         s.spawn()
     began = time.perf_counter()
     s.tick(200)
-    assert time.perf_counter() - began < 5  # 10 queries, each of which would have taken 30 s
+    assert time.perf_counter() - began < 60  # 10 queries, each of which would have taken 300 s
     assert len(s.system.thinking()) == 10
 
 
@@ -237,7 +237,7 @@ def test_no_more_threads_work_at_once_than_the_pool_has(stage):
         with lock:
             here += 1
             most = max(most, here)
-        together.wait(10)
+        together.wait(60)
         with lock:
             here -= 1
         return "{}"

@@ -140,5 +140,5 @@ class Queries(RuleBasedStateMachine):
                 assert self.world.count(*terms) == sum(matches(parts, terms) for parts in self.parts.values())
 
 
-Queries.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+Queries.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
 TestQueries = Queries.TestCase

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from tickmind.base import Clock
-from tickmind.gateway.lane import Lane
-from tickmind.gateway.lanes import Lanes
-from tickmind.gateway.pace import tightest
+from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import tightest
 from tickmind.gateway.shared.port import LaneLimit
 
 

@@ -1,11 +1,11 @@
 """Brings what gateways tell each other into sessions and lanes, and collects what is to be told."""
 
 from tickmind.base import Clock
-from tickmind.gateway.activity import NEVER, Activity, Use
-from tickmind.gateway.cooldown import Cooldowns
-from tickmind.gateway.sessions import Sessions
 from tickmind.gateway.shared.news import LimitNews, News, UseNews
 from tickmind.gateway.shared.port import LaneLimit, LimitedLanes
+from tickmind.gateway.sharing.activity import NEVER, Activity, Use
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.sessions import Sessions
 
 MAX_NEWS = 2_000  # in one message; what is left goes with the next
 _TOLD_AGAIN = 8  # times within a session's timeout is how often an active one is told of

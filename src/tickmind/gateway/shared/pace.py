@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from tickmind.gateway.config import Limits
-from tickmind.gateway.pace import Pace
+from tickmind.gateway.queue.pace import Pace
+from tickmind.gateway.settings.config import Limits
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.script import request_spec, token_spec
 

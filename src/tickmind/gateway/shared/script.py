@@ -4,7 +4,7 @@ import hashlib
 import math
 from dataclasses import dataclass
 
-from tickmind.gateway.config import Limits
+from tickmind.gateway.settings.config import Limits
 
 LEASE_S = 0.5  # how long a permit may be used after its time; what is not used by then is lost, and safe
 SHORT_LEASE_S = 0.04  # where limits are per second

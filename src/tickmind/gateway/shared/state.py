@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from tickmind.base import Clock, ConfigError, Secret, get_logger, secret_token
-from tickmind.gateway.config import Limits, SharingConfig
-from tickmind.gateway.cooldown import Cooldowns
-from tickmind.gateway.sessions import Sessions
+from tickmind.gateway.settings.config import Limits, SharingConfig
 from tickmind.gateway.shared.merge import Merger
 from tickmind.gateway.shared.news import decode, encode
 from tickmind.gateway.shared.pace import SharedPace
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
 from tickmind.gateway.shared.script import BEAT, RESERVE
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.sessions import Sessions
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.config import Surface
-from tickmind.gateway.defer import DEFAULT_DEFER_MS
-from tickmind.gateway.inbound import Request, Responder
+from tickmind.gateway.http.inbound import Request, Responder
 from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.settings.config import Surface
+from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.surface.documents import name_of, number, parse_object
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
@@ -18,7 +18,7 @@ from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
 if TYPE_CHECKING:
     from tickmind.gateway.admission import Wishes
     from tickmind.gateway.gateway import Gateway
-    from tickmind.gateway.job import Plan
+    from tickmind.gateway.queue.job import Plan
 
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()
@@ -76,7 +76,13 @@ class CallEndpoints:
             self._refuse(request, responder, exc)
             return
         call = Call(
-            gateway, responder, _GENERATE, document=asked.body, body=request.body, model=asked.model, streamed=False
+            gateway,
+            responder,
+            _GENERATE,
+            document=asked.body,
+            body=orjson.dumps(asked.body),
+            model=asked.model,
+            streamed=False,
         )
         call.extra_headers = cors(request)
         if asked.custom is None:

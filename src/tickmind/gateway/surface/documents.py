@@ -54,7 +54,7 @@ def number(
     document: dict[str, Any], name: str, *, least: float = 0.0, most: float = math.inf, whole: bool = False
 ) -> float | None:
     """A number within bounds, or None if it is not there."""
-    value = document.get(name)
+    value: float | None = document.get(name)
     if value is None:
         return None
     if type(value) not in {int, float} or not math.isfinite(value) or not least <= value <= most:

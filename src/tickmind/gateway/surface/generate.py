@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.job import Outcome, Priority, Result, Target
-from tickmind.gateway.outcomes import tokens_of
+from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.queue.job import Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.surface.documents import flag, name_of, number, parse_object, refuse, text
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS

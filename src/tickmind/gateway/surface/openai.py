@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.job import Outcome, Result, Target
-from tickmind.gateway.outcomes import tokens_of
+from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.queue.job import Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import name_of, parse_object, refuse
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
-from tickmind.gateway.inbound import Request, Responder
+from tickmind.gateway.http.inbound import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.openai import OpenAIForm
 from tickmind.llm.safety import is_loopback

@@ -241,6 +241,7 @@ class LocalModel:
             if self._given_up.is_set():
                 raise LLMCancelledError("the start of the local model was cancelled")
             if (code := child.exit_code()) is not None:
+                child.stop()  # all that it said has been read after this
                 raise LLMConnectionError(f"the llama.cpp server ended while starting: {_explain(code)}{_shown(child)}")
             if port is not None and self._is_healthy(port):
                 return port

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypedDict
 
 from tickmind.base import Limit
+from tickmind.llm.config import check_headers
 from tickmind.llm.errors import LLMConfigError
 
 MAX_HISTORY = Limit("messages in an agent's history", 1_000)
@@ -33,6 +34,7 @@ class AgentConfig:
     `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
     run at the first tool that fails, instead of telling the model; `recover_prose_calls` takes calls that the model
     wrote as text for calls. `extra` are fields for this provider only, sent as they are: a local model's slot, say.
+    `headers` go along with each request, for an endpoint that wants to know who asks.
     """
 
     model: str = ""
@@ -49,8 +51,10 @@ class AgentConfig:
     max_history: Limit = MAX_HISTORY
     max_calls_per_step: Limit = MAX_CALLS_PER_STEP
     extra: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_headers(self.headers)
         for name in ("max_steps", "max_parallel"):
             if getattr(self, name) < 1:
                 raise LLMConfigError(f"{name} must be 1 or more, not {getattr(self, name)}")
@@ -81,3 +85,4 @@ class AgentOptions(TypedDict, total=False):
     max_history: Limit
     max_calls_per_step: Limit
     extra: Mapping[str, Any]
+    headers: Mapping[str, str]

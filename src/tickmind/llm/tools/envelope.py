@@ -8,6 +8,7 @@ from typing import Any
 from tickmind.base import Limit, redact, redact_fields
 from tickmind.llm.errors import (
     ErrorType,
+    LLMCooldownError,
     LLMDeadlineError,
     LLMError,
     LLMRateLimitError,
@@ -86,6 +87,8 @@ class Failed:
             details["status"] = error.status
         if isinstance(error, LLMRateLimitError) and error.retry_after_s is not None:
             details["retry_after_s"] = error.retry_after_s
+        if isinstance(error, LLMCooldownError):
+            details["code"] = error.code
         if isinstance(error, ToolError) and error.tool:
             details["name"] = error.tool
         return cls(error.error_type, str(error), details)

@@ -128,6 +128,7 @@ class RunLoop:
             tool_choice=tool_choice,
             parallel_tool_calls=config.parallel_tool_calls,
             extra=config.extra,
+            headers=config.headers,
         )
         timeout_s = self._deadline.allow(config.timeouts.request_s)
         if timeout_s <= 0:

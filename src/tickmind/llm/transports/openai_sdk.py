@@ -60,7 +60,7 @@ class OpenAITransport:
         create: Any = self._client.chat.completions.create
         try:
             async with asyncio.timeout(timeout_s):
-                reply = await create(**_arguments(self._form.encode(request, stream=False)), timeout=timeout_s)
+                reply = await create(**self._arguments(request, stream=False), timeout=timeout_s)
         except Exception as exc:
             raise _translated(exc, timeout_s) from exc
         return self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
@@ -73,7 +73,7 @@ class OpenAITransport:
         deadline_s = asyncio.get_running_loop().time() + timeout_s
         try:
             async with asyncio.timeout_at(deadline_s):
-                events = await create(**_arguments(self._form.encode(request, stream=True)), timeout=timeout_s)
+                events = await create(**self._arguments(request, stream=True), timeout=timeout_s)
         except Exception as exc:
             raise _translated(exc, timeout_s) from exc
         try:
@@ -84,6 +84,10 @@ class OpenAITransport:
 
     async def aclose(self) -> None:
         """The client belongs to the caller, who closes it."""
+
+    def _arguments(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
+        arguments = _arguments(self._form.encode(request, stream=stream))
+        return {**arguments, "extra_headers": dict(request.headers)} if request.headers else arguments
 
     async def _pieces(
         self, events: Any, request: ModelRequest, deadline_s: float, timeout_s: float

@@ -3,21 +3,24 @@
 A wire form is pure: it encodes a request, decodes a whole reply, and makes a decoder for the events of a stream.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Protocol
 
 import orjson
 
 from tickmind.base import Secret
-from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig
+from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, check_headers
 from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
-from tickmind.llm.http import EventStream, HttpClient
+from tickmind.llm.http import EventStream, Headers, HttpClient
 from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.served import Served, read_served
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
+OnServed = Callable[[ModelRequest, Served], None]
 
 
 class EventDecoder(Protocol):
@@ -55,10 +58,21 @@ class WireForm(Protocol):
 
 
 class WireTransport:
-    """Carries requests in one wire form over our own HTTP client."""
+    """Carries requests in one wire form over our own HTTP client.
 
-    def __init__(self, config: ModelConfig, form: WireForm, *, http: HttpClient | None = None) -> None:
+    `on_served` hears what a gateway says about a reply as soon as its headers are there.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        form: WireForm,
+        *,
+        http: HttpClient | None = None,
+        on_served: OnServed | None = None,
+    ) -> None:
         self._form = form
+        self._on_served = on_served
         self._capabilities = config.capabilities
         self._headers: dict[str, str | Secret] = {**form.headers(config.api_key), **config.headers}
         self._http = http or HttpClient(
@@ -81,8 +95,12 @@ class WireTransport:
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Send it and wait for the whole reply."""
         body = dump_body(self._form.encode(request, stream=False))
-        data = await self._http.post(self._form.path, self._headers, body, timeout_s=timeout_s)
-        return self._form.decode(data, request)
+        came = await self._http.post(self._form.path, self._headers_of(request), body, timeout_s=timeout_s)
+        served = self.served(request, came.headers)
+        reply = self._form.decode(came.body, request)
+        if served is None:
+            return reply
+        return replace(reply, served=served, attempts=max(reply.attempts, len(served.attempts)))
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
         """Send it and read the reply as it comes."""
@@ -91,7 +109,21 @@ class WireTransport:
     async def open_events(self, request: ModelRequest, timeout_s: float) -> EventStream:
         """Send a request for a stream; gives the open stream of events."""
         body = dump_body(self._form.encode(request, stream=True))
-        return await self._http.stream(self._form.path, self._headers, body, timeout_s=timeout_s).__aenter__()
+        headers = self._headers_of(request)
+        return await self._http.stream(self._form.path, headers, body, timeout_s=timeout_s).__aenter__()
+
+    def served(self, request: ModelRequest, headers: Mapping[str, str]) -> Served | None:
+        """What a gateway says about a reply, if one carried it."""
+        served = read_served(headers)
+        if served is not None and self._on_served is not None:
+            self._on_served(request, served)
+        return served
+
+    def _headers_of(self, request: ModelRequest) -> Headers:
+        if not request.headers:
+            return self._headers
+        check_headers(request.headers)
+        return {**self._headers, **request.headers}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -101,7 +133,17 @@ class WireTransport:
 class PieceStream(AsyncIterator[StreamPiece]):
     """A streamed reply as pieces; a context and an iterator at once."""
 
-    __slots__ = ("_decode", "_decoder", "_events", "_finished", "_request", "_timeout_s", "_transport", "_waiting")
+    __slots__ = (
+        "_decode",
+        "_decoder",
+        "_events",
+        "_finished",
+        "_request",
+        "_served",
+        "_timeout_s",
+        "_transport",
+        "_waiting",
+    )
 
     def __init__(
         self, transport: WireTransport, request: ModelRequest, timeout_s: float, decoder: EventDecoder
@@ -114,9 +156,11 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._decode = decoder.decode
         self._waiting: Iterable[bytes] = iter(())
         self._finished = False
+        self._served: Served | None = None  # until the first piece carries it
 
     async def __aenter__(self) -> "PieceStream":
         self._events = await self._transport.open_events(self._request, self._timeout_s)
+        self._served = self._transport.served(self._request, self._events.headers)
         return self
 
     async def __aexit__(
@@ -130,7 +174,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
             for data in self._waiting:
                 piece = self._decode(data)
                 if piece is not None:
-                    return piece
+                    return piece if self._served is None else self._first(piece, self._served)
             if self._finished or self._events is None:
                 raise StopAsyncIteration
             events = await self._events.next_events()
@@ -140,7 +184,11 @@ class PieceStream(AsyncIterator[StreamPiece]):
             self._finished = True
             piece = self._decoder.finish()
             if piece is not None:
-                return piece
+                return piece if self._served is None else self._first(piece, self._served)
+
+    def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
+        self._served = None
+        return replace(piece, served=served, attempts=max(piece.attempts, len(served.attempts)))
 
 
 def dump_body(body: Json) -> bytes:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 import traceback
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from tickmind.llm.transports import make_transport
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio]
 APIS: tuple[Api, ...] = ("chat", "responses", "anthropic")
+STORY = "Tell a very long story. Never stop."
+STORY_TOKENS = 1500
 QUESTION = "A dragon lands in front of your door. What do you do?"
 SHORT = CallConfig(temperature=0.0, max_tokens=12)
 EXACT = CallConfig(temperature=0.0, max_tokens=200, max_retries=0)
@@ -181,17 +184,21 @@ async def test_characters_keep_their_slots(model: LocalModel) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 async def test_a_stream_that_is_left_frees_its_slot(model: LocalModel, api: Api) -> None:
-    long = CallConfig(temperature=0.0, max_tokens=1500, extra={} if api == "anthropic" else {"id_slot": 0})
+    long = CallConfig(temperature=0.0, max_tokens=STORY_TOKENS, extra={} if api == "anthropic" else {"id_slot": 0})
     async with ModelClient(config(model, api)) as client:
 
-        async def leave() -> None:
-            async with client.stream("Tell a very long story. Never stop.", long) as stream:
+        async def leave() -> float:
+            """Hear how a story begins, and tell how long a word takes on this machine just now."""
+            started_s, words = time.monotonic(), 0
+            async with client.stream(STORY, long) as stream:
                 async for chunk in stream:
-                    if chunk.content:
-                        return
+                    words += bool(chunk.content)
+                    if words == 8:
+                        break
+            return (time.monotonic() - started_s) / words
 
-        await asyncio.gather(leave(), leave())  # both slots, or one after the other in one
-        async with asyncio.timeout(20):  # the stories would have taken longer
+        word_s = min(await asyncio.gather(leave(), leave()))  # both slots, or one after the other in one
+        async with asyncio.timeout(STORY_TOKENS / 2 * word_s):  # the stories would have taken longer
             results = await asyncio.gather(*(client.complete(QUESTION, SHORT) for _ in range(2)))
     assert all(result.content for result in results)
 
@@ -199,12 +206,15 @@ async def test_a_stream_that_is_left_frees_its_slot(model: LocalModel, api: Api)
 async def test_a_cancelled_call_frees_its_slot(model: LocalModel) -> None:
     pinned = {"id_slot": 1}
     async with ModelClient(config(model)) as client:
-        long = CallConfig(temperature=0.0, max_tokens=1500, extra=pinned)
-        call = asyncio.create_task(client.complete("Tell a very long story. Never stop.", long))
+        long = CallConfig(temperature=0.0, max_tokens=STORY_TOKENS, extra=pinned)
+        short = replace(SHORT, extra=pinned)
+        started_s = time.monotonic()
+        await client.complete(QUESTION, short)
+        word_s = (time.monotonic() - started_s) / 12
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(call, 0.5)
-        async with asyncio.timeout(20):
-            assert (await client.complete(QUESTION, replace(SHORT, extra=pinned))).content
+            await asyncio.wait_for(client.complete(STORY, long), 20 * word_s)
+        async with asyncio.timeout(STORY_TOKENS / 2 * word_s):  # the story would have taken longer
+            assert (await client.complete(QUESTION, short)).content
 
 
 async def test_the_key_of_the_server_is_shown_nowhere(

@@ -15,7 +15,7 @@ FAKE = Path(__file__).with_name("fake_llama_server.py")
 DATA = b"GGUF toy"
 PART = WeightPart("toy", "1.0", "toy/data.bin", len(DATA), hashlib.sha256(DATA).hexdigest())
 TOY = KnownWeights("toy", "Toy-1B", "MIT", 128, True, "plays with bricks", len(DATA), PART.sha256, (PART,))
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
 
 
 @pytest.fixture

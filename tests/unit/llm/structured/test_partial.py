@@ -42,7 +42,7 @@ def _feed(text: str, cuts: list[int]) -> tuple[list[tuple[str, Any]], PartialRea
 
 
 @given(OBJECTS, DRESS, CUTS, st.sampled_from([None, 2]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_streamed_json_object_completes_to_the_whole_one(
     data: dict[str, Any], dress: str, cuts: list[int], indent: int | None
 ) -> None:
@@ -53,7 +53,7 @@ def test_a_streamed_json_object_completes_to_the_whole_one(
 
 
 @given(st.text(max_size=200), CUTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_split_gives_the_same_sequence(text: str, cuts: list[int]) -> None:
     assert _feed(text, cuts)[0] == _feed(text, [])[0] == _feed(text, list(range(len(text))))[0]
 
@@ -85,7 +85,7 @@ MARKS = st.sampled_from(
 
 
 @given(st.lists(MARKS, max_size=60).map("".join), CUTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_split_of_broken_text_gives_the_same_sequence(text: str, cuts: list[int]) -> None:
     assert _feed(text, cuts)[0] == _feed(text, [])[0] == _feed(text, list(range(len(text))))[0]
 
@@ -107,7 +107,7 @@ arguments:
 
 
 @given(CUTS)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_streamed_yaml_object_completes_to_the_whole_one(cuts: list[int]) -> None:
     done, reader = _feed(YAML, cuts)
     assert [name for name, _ in done] == ["action", "say", "items", "confidence", "arguments"]

@@ -16,7 +16,7 @@ FIELDS = {"action": ["flee", "rest"], "target": "str", "items": "list", "argumen
 SCHEMA = ReplySchema.of_kinds(FIELDS)
 FORMS: tuple[Form, ...] = ("any", "json", "yaml")
 MOST = int(MAX_REPAIR_CHARS.maximum)
-TOO_LONG_S = 5.0  # measured below 0.5 s on a busy machine; a quadratic reading takes minutes
+TOO_LONG_S = 5.0  # of work; measured below 0.5 s, and a quadratic reading takes minutes
 
 BOMB = (
     "a: &a [x,x,x,x,x,x,x,x,x]\n"
@@ -36,7 +36,7 @@ REPEATED = [
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_text_gives_an_object_or_the_one_error(text: str) -> None:
     with contextlib.suppress(StructuredOutputError):
         assert isinstance(parse(text, FIELDS), dict)
@@ -85,7 +85,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=60).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_any_mix_of_marks_gives_an_object_or_the_one_error(text: str) -> None:
     for form in FORMS:
         with contextlib.suppress(StructuredOutputError):
@@ -95,10 +95,10 @@ def test_any_mix_of_marks_gives_an_object_or_the_one_error(text: str) -> None:
 @pytest.mark.parametrize("piece", REPEATED)
 def test_time_is_bounded_however_marks_repeat(piece: str) -> None:
     text = (piece * (MOST // len(piece) + 1))[: MOST // 2]
-    start = time.perf_counter()
+    start = time.thread_time()
     with contextlib.suppress(StructuredOutputError):
         parse(text, FIELDS)
-    assert time.perf_counter() - start < TOO_LONG_S
+    assert time.thread_time() - start < TOO_LONG_S
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_time_is_bounded_however_marks_repeat(piece: str) -> None:
 @pytest.mark.parametrize("filler", [" ", "\n", "\t", "-", '"', "#"])
 def test_time_is_bounded_however_long_a_gap_is(head: str, tail: str, filler: str) -> None:
     text = head + filler * (MOST // 2) + tail
-    start = time.perf_counter()
+    start = time.thread_time()
     with contextlib.suppress(StructuredOutputError):
         parse(text, FIELDS)
-    assert time.perf_counter() - start < TOO_LONG_S
+    assert time.thread_time() - start < TOO_LONG_S
 
 
 @pytest.mark.parametrize("fence", ["", "```yaml\n"])
 def test_an_alias_bomb_stays_small(fence: str) -> None:
-    start = time.perf_counter()
+    start = time.thread_time()
     got = parse(fence + BOMB, FIELDS)
-    assert time.perf_counter() - start < TOO_LONG_S
+    assert time.thread_time() - start < TOO_LONG_S
     assert got["action"] == "flee"
     assert got["target"] == "*j"
 
@@ -125,10 +125,10 @@ def test_an_alias_bomb_stays_small(fence: str) -> None:
 def test_an_ordinary_large_yaml_is_refused_by_size_at_once() -> None:
     text = "```yaml\naction: flee\n" + "\n".join(f"key{i}: some value number {i}" for i in range(7000)) + "\n```"
     assert len(text) > 195_000
-    start = time.perf_counter()
+    start = time.thread_time()
     with pytest.raises(StructuredOutputError, match="more than 64,000"):
         parse(text, FIELDS)
-    assert time.perf_counter() - start < 0.2
+    assert time.thread_time() - start < 0.2
 
 
 def test_a_large_clean_json_is_read_and_a_huge_one_is_not() -> None:
@@ -177,5 +177,5 @@ def test_the_package_imports_nothing_heavy() -> None:
         "import sys, tickmind.llm.structured; "
         "print([m for m in ('yaml', 'json_repair', 'pydantic', 'jsonschema', 'aiohttp', 'openai') if m in sys.modules])"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert shown.stdout.strip() == "[]"

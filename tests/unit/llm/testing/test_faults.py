@@ -17,7 +17,7 @@ from tickmind.llm.messages import Message
 from tickmind.llm.testing import Fault, FaultyTransport, ScriptedTransport, join_pieces
 from tickmind.llm.transport import ModelReply, ModelRequest
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(10)]
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 TEXT = "A reply with enough letters to be cut."
 ASK = ModelRequest("m", (Message.user("hi"),))
 

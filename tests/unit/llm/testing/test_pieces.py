@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.errors import LLMConfigError
@@ -30,7 +30,6 @@ replies = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.text(), cuts)
 def test_cut_text_keeps_every_character(text: str, cut: Cut) -> None:
     pieces = cut_text(text, cut)
@@ -38,7 +37,6 @@ def test_cut_text_keeps_every_character(text: str, cut: Cut) -> None:
     assert all(pieces)
 
 
-@settings(deadline=None)
 @given(replies, cuts)
 def test_a_cut_reply_joins_to_itself(reply: ModelReply, cut: Cut) -> None:
     assert join_pieces(cut_reply(reply, cut)) == reply

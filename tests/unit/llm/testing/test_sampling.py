@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import validate
 from pydantic import BaseModel, Field
@@ -93,7 +93,6 @@ schemas = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(schemas, st.integers())
 def test_any_schema_of_the_usual_words_is_met(schema: dict[str, Any], seed: int) -> None:
     validate(sample_json(schema, random.Random(seed)), schema)

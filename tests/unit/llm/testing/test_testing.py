@@ -20,5 +20,5 @@ def test_importing_loads_nothing_heavy() -> None:
         "heavy = {'aiohttp', 'jsonschema', 'pydantic', 'openai', 'yaml', 'referencing'};"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() == "[]"

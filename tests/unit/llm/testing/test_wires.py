@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.errors import LLMConfigError
@@ -37,7 +37,6 @@ def events(data: Iterable[bytes]) -> list[dict[str, Any]]:
     return [json.loads(line[6:]) for line in lines if line != "data: [DONE]"]
 
 
-@settings(deadline=None)
 @given(replies, st.integers(1, 7))
 def test_chat_streams_what_it_says_whole(reply: ModelReply, cut: int) -> None:
     message = CHAT.whole(reply, ASK, WireStyle())["choices"][0]["message"]
@@ -56,7 +55,6 @@ def test_chat_streams_what_it_says_whole(reply: ModelReply, cut: int) -> None:
     assert finish_reason == reply.finish_reason
 
 
-@settings(deadline=None)
 @given(replies, st.integers(1, 7))
 def test_responses_streams_what_it_says_whole(reply: ModelReply, cut: int) -> None:
     sent = events(RESPONSES.events(reply, ASK, WireStyle(cut=cut)))
@@ -73,7 +71,6 @@ def test_responses_streams_what_it_says_whole(reply: ModelReply, cut: int) -> No
         assert deltas.get(item["id"], "") == said
 
 
-@settings(deadline=None)
 @given(replies, st.integers(1, 7))
 def test_anthropic_streams_what_it_says_whole(reply: ModelReply, cut: int) -> None:
     whole = ANTHROPIC.whole(reply, ASK, WireStyle())

@@ -17,12 +17,14 @@ from tickmind.llm.tools import (
     Tool,
     ToolAgent,
     ToolContext,
+    ToolFinished,
     ToolRegistry,
     tool,
 )
 from tickmind.llm.tools.agent import trimmed
 
 if TYPE_CHECKING:
+    from tests.conftest import LoopClock
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
 
 
@@ -41,6 +43,7 @@ async def test_a_hundred_parallel_calls_finish_in_call_order(script: "type[Scrip
     at_once = 0
     most = 0
     lock = threading.Lock()
+    together = threading.Barrier(2)
 
     @tool
     def slow(n: int) -> int:
@@ -48,6 +51,8 @@ async def test_a_hundred_parallel_calls_finish_in_call_order(script: "type[Scrip
         with lock:
             at_once += 1
             most = max(most, at_once)
+        if n < 2:
+            together.wait(60)
         time.sleep(0.001 * (n % 3))
         with lock:
             at_once -= 1
@@ -108,27 +113,32 @@ async def test_each_call_knows_its_own_agent(script: "type[ScriptedTransport]") 
 
 
 @pytest.mark.asyncio
-async def test_the_tools_timeout_is_kept_and_told(script: "type[ScriptedTransport]") -> None:
+async def test_the_tools_timeout_is_kept_and_told(script: "type[ScriptedTransport]", loop_clock: "LoopClock") -> None:
     @tool
     async def hang() -> None:
         await asyncio.Event().wait()
 
     transport = script([script.say("", ("hang", "{}"), ("add", '{"a":1,"b":2}')), script.say("ok")])
-    result = await agent_with(transport, hang, add, timeouts=AgentTimeouts(tool_s=0.02)).invoke("?")
+    run = agent_with(transport, hang, add, timeouts=AgentTimeouts(tool_s=70)).ainvoke("?")
+    async for event in run.events():
+        if isinstance(event, ToolFinished) and event.name == "add":
+            loop_clock.skip(70)
+    result = await run.result()
     assert [entry.ok for entry in result.tool_trace] == [False, True]
-    assert "did not finish within 0.02 s" in transport.requests[1].messages[-2].text
+    assert "did not finish within 70 s" in transport.requests[1].messages[-2].text
     assert result.abandoned == 0
 
 
 @pytest.mark.asyncio
 async def test_the_runs_deadline_ends_tools_and_requests(
-    script: "type[ScriptedTransport]", well_formed: "Whole"
+    script: "type[ScriptedTransport]", well_formed: "Whole", loop_clock: "LoopClock"
 ) -> None:
     @tool
     async def hang() -> None:
+        loop_clock.skip(20)
         await asyncio.Event().wait()
 
-    timeouts = AgentTimeouts(run_s=0.05)
+    timeouts = AgentTimeouts(run_s=20)
     agent = agent_with(script([script.say("", ("hang", "{}"))]), hang, timeouts=timeouts)
     result = await agent.invoke("?")
     assert (result.ok, result.stop_reason) == (False, StopReason.DEADLINE)

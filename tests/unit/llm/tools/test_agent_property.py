@@ -46,7 +46,7 @@ replies = st.builds(
 errors = st.sampled_from([LLMConnectionError("gone"), LLMRateLimitError("wait"), LLMResponseError("bad", status=500)])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     steps=st.lists(st.one_of(replies, errors), max_size=8),
     max_steps=st.integers(1, 5),

@@ -89,11 +89,11 @@ def test_any_text_can_be_searched(text: str) -> None:
 
 
 def test_a_hostile_text_costs_little() -> None:
-    begun_s = time.monotonic()
+    begun_s = time.thread_time()
     opened = ('{"a":' * 4_000 + "move", "[" * 19_000 + "move")
     for text in (*opened, "<function=" * 1_900 + "move{}", "move<think>" * 1_800):
         assert recover_calls(text, TOOLS)[0] == ()
-    assert time.monotonic() - begun_s < 2
+    assert time.thread_time() - begun_s < 2
 
 
 @pytest.mark.asyncio

@@ -27,6 +27,7 @@ from tickmind.llm.tools.events import EventLog
 from tickmind.llm.transport import StreamPiece, ToolCallDelta
 
 if TYPE_CHECKING:
+    from tests.conftest import LoopClock
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
 
 
@@ -187,10 +188,10 @@ async def test_kept_events_are_bounded_and_a_listener_knows_what_it_missed() -> 
     assert reader.missed == 7
 
 
-async def cancelled_after_s(
-    transport: "ScriptedTransport", gate: threading.Event, *, blocking: bool
+async def cancelled_with_work_s(
+    transport: "ScriptedTransport", gate: threading.Event, loop_clock: "LoopClock", *, blocking: bool
 ) -> tuple[float, ToolAgent, AgentRun]:
-    """Cancel a run in which a hundred tools hang, and tell how long that took."""
+    """Cancel a run in which a hundred tools hang, while nothing can be waited for, and tell how much work that was."""
     all_begun = asyncio.Event()
     loop = asyncio.get_running_loop()
     begun: set[int] = set()
@@ -206,29 +207,31 @@ async def cancelled_after_s(
 
     def hang_blocking(n: int) -> None:
         loop.call_soon_threadsafe(begin, n)
-        gate.wait(60)
+        gate.wait(300)
 
     hang = Tool.from_function(hang_blocking if blocking else hang_async, name="hang")
     agent = agent_with(transport, hang, max_parallel=100)
     run = agent.ainvoke("?", streaming=False)
-    await asyncio.wait_for(all_begun.wait(), 30)
-    asked_s = time.monotonic()
-    assert run.cancel()
-    await run.result()
-    return time.monotonic() - asked_s, agent, run
+    await asyncio.wait_for(all_begun.wait(), 60)
+    with loop_clock.stopped():
+        asked_s = time.thread_time()
+        assert run.cancel()
+        await run.result()
+        return time.thread_time() - asked_s, agent, run
 
 
 @pytest.mark.asyncio
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("blocking", [True, False])
-async def test_cancel_returns_within_a_tenth_of_a_second_with_a_hundred_hanging_tools(
-    script: "type[ScriptedTransport]", well_formed: "Whole", blocking: bool
+async def test_cancel_waits_for_nothing_and_works_a_tenth_of_a_second_with_a_hundred_hanging_tools(
+    script: "type[ScriptedTransport]", well_formed: "Whole", loop_clock: "LoopClock", blocking: bool
 ) -> None:
     gate = threading.Event()
     reply = script.say("Wait.", *(("hang", json.dumps({"n": n})) for n in range(100)))
-    fastest_s = 1.0
+    least_s = 1.0
     try:
-        for _ in range(5):  # the machine may be busy with something else
-            took_s, agent, run = await cancelled_after_s(script([reply]), gate, blocking=blocking)
+        for _ in range(5):  # a collection of garbage may fall into it
+            work_s, agent, run = await cancelled_with_work_s(script([reply]), gate, loop_clock, blocking=blocking)
             result = await run.result()
             assert (result.ok, result.stop_reason, result.text) == (False, StopReason.CANCELLED, "Wait.")
             assert len(asyncio.all_tasks()) == 1
@@ -238,12 +241,12 @@ async def test_cancel_returns_within_a_tenth_of_a_second_with_a_hundred_hanging_
             assert len(agent.history) == 102
             assert "cancelled" in agent.history[-1].text
             assert not run.cancel()
-            fastest_s = min(fastest_s, took_s)
-            if fastest_s < 0.1:
+            least_s = min(least_s, work_s)
+            if least_s < 0.1:
                 break
     finally:
         gate.set()
-    assert fastest_s < 0.1
+    assert least_s < 0.1
 
 
 @pytest.mark.asyncio
@@ -295,12 +298,11 @@ async def test_a_transport_that_ignores_its_cancellation_holds_up_nobody(script:
     run = agent_with(Stubborn([])).ainvoke("?", streaming=False)
     for _ in range(5):
         await asyncio.sleep(0)
-    begun_s = time.monotonic()
     assert run.cancel()
     await asyncio.sleep(0)
     assert run.cancel()
-    result = await run.result()
-    assert time.monotonic() - begun_s < 5
+    async with asyncio.timeout(30):
+        result = await run.result()
     assert result.abandoned == 1
     release.set()
 
@@ -330,7 +332,7 @@ async def test_a_failing_listener_breaks_no_run(
 
 def test_a_program_ends_though_a_tool_hangs(script: "type[ScriptedTransport]") -> None:
     gate = threading.Event()
-    hang = Tool.from_function(lambda: gate.wait(30), name="hang")
+    hang = Tool.from_function(lambda: gate.wait(300), name="hang")
 
     async def main() -> StopReason:
         run = agent_with(script([script.say("", ToolCall("c", "hang", "{}"))]), hang).ainvoke("?")
@@ -342,13 +344,13 @@ def test_a_program_ends_though_a_tool_hangs(script: "type[ScriptedTransport]") -
 
     begun_s = time.monotonic()
     assert asyncio.run(main()) is StopReason.CANCELLED
-    assert time.monotonic() - begun_s < 5
+    assert time.monotonic() - begun_s < 60
     gate.set()
 
 
 @pytest.mark.asyncio
 async def test_a_stream_is_read_to_its_end_however_few_events_are_kept(script: "type[ScriptedTransport]") -> None:
     agent = agent_with(script([script.say("one two three")]), max_events=Limit("events", 1))
-    async with asyncio.timeout(5), agent.stream("?") as stream:
+    async with asyncio.timeout(30), agent.stream("?") as stream:
         said = "".join([text async for text in stream.text()])
     assert said == "one two three"

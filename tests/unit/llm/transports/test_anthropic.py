@@ -2,7 +2,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import Secret
@@ -189,7 +189,6 @@ values: st.SearchStrategy[Any] = (
 )
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from(["message_start", "content_block_start", "content_block_delta", "content_block_stop",
                      "message_delta", "message", "error", "ping"]),

@@ -3,7 +3,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import Secret
@@ -198,7 +198,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(json_values, json_values)
 def test_no_json_makes_the_decoder_fail_otherwise(value: Any, delta: Any) -> None:
     decoder = ChatDecoder()

@@ -2,7 +2,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
@@ -135,7 +135,6 @@ kinds = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(kinds, st.dictionaries(st.sampled_from(["delta", "output_index", "response", "error", "output"]), values))
 def test_odd_events_are_errors_or_nothing(kind: str, fields: dict[str, Any]) -> None:
     try:

@@ -1,0 +1,97 @@
+"""`tickmind gateway`: the model service, its settings checked and explained, and keys for its callers."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tickmind.base import ConfigError
+
+if TYPE_CHECKING:
+    from tickmind.gateway.settings.config import GatewayConfig
+
+EXIT_USAGE = 2
+
+gateway_app = typer.Typer(
+    name="gateway",
+    help="One fair door to every model: queues, limits, fallback and keys, for any client.",
+    invoke_without_command=True,
+    add_completion=False,
+)
+
+
+@gateway_app.callback()
+def gateway(
+    context: typer.Context,
+    config: Annotated[
+        Path | None, typer.Option(help="The settings, a YAML file. Without one, the environment says what there is.")
+    ] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen on; goes before the file's.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Show what the settings mean, or what is wrong in them, and exit.")
+    ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of the settings, for editors, and exit.")
+    ] = False,
+    print_default_config: Annotated[
+        bool,
+        typer.Option("--print-default-config", help="Print all settings at their defaults, commented, and exit."),
+    ] = False,
+) -> None:
+    """Serve models to any client: fair queues, limits, fallback, keys. Ctrl-C stops it."""
+    if context.invoked_subcommand is not None:
+        return
+    from tickmind.gateway.settings.file import default_config_text, load_config
+    from tickmind.gateway.settings.problems import schema_text
+
+    if schema or print_default_config:
+        typer.echo(schema_text() if schema else default_config_text(), nl=False)
+        return
+    from tickmind.gateway.sharing.caller_keys import check_exposure
+
+    settings = load_config(config, host=host, port=port)
+    check_exposure(settings)
+    if check:
+        from tickmind.cli.gateway_report import show_config
+
+        show_config(settings, str(config) if config is not None else "the environment")
+    else:
+        _serve(settings)
+
+
+@gateway_app.command()
+def key(
+    name: Annotated[str, typer.Argument(help="Who the key is for: a game, a team, a person.")],
+) -> None:
+    """Make a key for a caller: it is shown once, and only its hash goes into the settings."""
+    import re
+
+    from tickmind.gateway.settings.problems import config_schema
+    from tickmind.gateway.sharing.caller_keys import hash_key, new_key
+
+    rule = config_schema()["properties"]["callers"]["items"]["properties"]["name"]
+    if not re.fullmatch(rule["pattern"], name):
+        typer.echo(f"The name must be {rule['x-expected']}; it starts with a letter or digit.", err=True)
+        raise typer.Exit(EXIT_USAGE)
+    made = new_key()
+    typer.echo(f"The key of {name}, shown this once; send it as `Authorization: Bearer ...`:", err=True)
+    typer.echo(made)
+    typer.echo("Put this under `callers` in the settings:", err=True)
+    typer.echo(f"  - name: {_quoted(name)}\n    key_hash: {hash_key(made)}", err=True)
+
+
+def _quoted(name: str) -> str:
+    """A name as YAML takes it for a text, also if it looks like a number."""
+    return name if name[:1].isalpha() and name.lower() not in ("true", "false", "null") else f'"{name}"'
+
+
+def _serve(settings: "GatewayConfig") -> None:
+    """Serve until somebody stops it; the address is told when it can be reached."""
+    try:
+        from tickmind.gateway.server import serve
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"the gateway can't start: {error.name} is not installed") from error
+    serve(settings, on_ready=lambda url: typer.echo(f"The gateway is at {url}; Ctrl-C stops it.", err=True))

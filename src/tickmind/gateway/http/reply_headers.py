@@ -1,0 +1,70 @@
+"""What every reply says beside its body: who answered, after which attempts and wait, and when to come back."""
+
+import json
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tickmind.gateway.queue.job import Attempt, Job
+from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.sharing.cache import Kept
+
+_REPLY = (
+    b"content-type: application/json\r\nx-tickmind-provider: %b\r\nx-tickmind-waited-ms: %d\r\n"
+    b"x-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
+)
+_STREAM = (
+    b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-tickmind-provider: %b\r\n"
+    b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
+)
+_ATTEMPT = '{"provider":%s,"model":%s,"result":"%s","status":%d,"waitedMs":%d,"tookMs":%d}'
+_quoted = lru_cache(1024)(json.dumps)  # all ASCII, so that any name can stand in a header
+
+
+def attempts_json(attempts: Sequence[Attempt]) -> bytes:
+    """The attempts as a list."""
+    if len(attempts) == 1:
+        return f"[{_attempt(attempts[0])}]".encode()
+    return f"[{','.join(map(_attempt, attempts))}]".encode()
+
+
+def _attempt(one: Attempt) -> str:
+    return _ATTEMPT % (
+        _quoted(one.provider),
+        _quoted(one.model),
+        one.result.value,
+        one.status,
+        one.waited_s * 1000,
+        one.took_s * 1000,
+    )
+
+
+def reply_headers(job: Job, attempts: bytes, cooldown: bytes, waited_ms: int) -> bytes:
+    """Those of a whole reply."""
+    assert job.target is not None, "who answered is known"
+    return _REPLY % (job.target.provider.name.encode(), waited_ms, attempts, cooldown)
+
+
+def stream_headers(job: Job, cooldown: bytes) -> bytes:
+    """Those of a reply that is only beginning; the attempt that answers is not over and not in the list."""
+    assert job.target is not None, "who answers is known"
+    waited_ms = int(1000 * (job.sent_s - job.arrived_s))
+    return _STREAM % (job.target.provider.name.encode(), waited_ms, attempts_json(job.attempts), cooldown)
+
+
+def shared_headers(reply: Kept, cooldown: bytes) -> bytes:
+    """Those of a reply that was given to another before, or at the same time."""
+    return b"x-tickmind-shared: 1\r\n" + _REPLY % (reply.provider.encode(), 0, b"[]", cooldown)
+
+
+def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: bytes) -> bytes:
+    """Those of a refusal."""
+    headers = b"content-type: application/json\r\n"
+    if refusal.retry_after_s is not None:
+        wait_s = max(0.0, refusal.retry_after_s)
+        headers += b"retry-after: %d\r\nretry-after-ms: %d\r\n" % (math.ceil(wait_s), math.ceil(wait_s * 1000))
+    if attempts:
+        headers += b"x-tickmind-attempts: %b\r\n" % attempts_json(attempts)
+    if cooldown:
+        headers += b"x-tickmind-cooldown: %b\r\n" % cooldown
+    return headers

@@ -1,0 +1,81 @@
+"""The pools of all providers, and the head of a request to each of them."""
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+
+from tickmind.gateway.http.upstream import Endpoint, Listener, Ticket, UpstreamPool
+from tickmind.gateway.queue.job import Target
+from tickmind.gateway.settings.config import Surface, WireConfig
+
+MAX_POOLS = 1024  # those of callers' own endpoints come and go; the oldest is closed
+_PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    pool: UpstreamPool
+    heads: dict[Surface, bytes]  # everything in front of the length
+
+
+class Upstreams:
+    """Sends requests to targets."""
+
+    def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
+        self._wire = wire
+        self._loop = loop
+        self._ways: dict[tuple[str, str, str, bool], _Way] = {}  # the oldest first
+        self._context: ssl.SSLContext | None = None
+
+    def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Ticket:
+        """Send a body to a target's endpoint."""
+        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
+        way = self._ways.get(name) or self._open(name, target)
+        return way.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (way.heads[surface], len(body), body), listener)
+
+    def statistics(self) -> dict[str, dict[str, int]]:
+        """Connections by provider and key."""
+        return {f"{provider}/{key_id}": way.pool.statistics() for (provider, key_id, *_), way in self._ways.items()}
+
+    def close(self) -> None:
+        """Drop all connections."""
+        for way in self._ways.values():
+            way.pool.close()
+        self._ways.clear()
+
+    def _open(self, name: tuple[str, str, str, bool], target: Target) -> _Way:
+        endpoint = Endpoint.of(target.provider.base_url, target.pin)
+        pool = UpstreamPool(
+            endpoint,
+            loop=self._loop,
+            max_connections=self._wire.max_upstream_connections,
+            tls_context=self._tls_context,
+        )
+        way = _Way(pool, {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()})
+        self._ways[name] = way
+        if len(self._ways) > MAX_POOLS:
+            oldest = next((other for other in self._ways if other[3]), None)  # a caller's own
+            if oldest is not None:
+                self._ways.pop(oldest).pool.close_idle()
+        return way
+
+    def _tls_context(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = ssl.create_default_context()
+        return self._context
+
+
+def _head(endpoint: Endpoint, target: Target, path: str) -> bytes:
+    lines = [
+        f"POST {endpoint.path}{path} HTTP/1.1",
+        f"Host: {endpoint.authority}",
+        "Content-Type: application/json",
+        "Accept-Encoding: identity",
+        "User-Agent: tickmind-gateway",
+    ]
+    if target.key.secret:
+        lines.append(f"Authorization: Bearer {target.key.secret.reveal()}")
+    lines += [f"{name}: {value}" for name, value in target.provider.headers.items()]
+    if not target.custom:
+        lines += [f"{name}: {value.reveal()}" for name, value in target.provider.secret_headers.items()]
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n"

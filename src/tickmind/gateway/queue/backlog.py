@@ -1,0 +1,195 @@
+"""Who waits: the jobs of one session for one chain, and the queue of a chain with its bound."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tickmind.gateway.queue.job import Job, Plan, Priority, State, Target
+
+if TYPE_CHECKING:
+    from tickmind.gateway.queue.lane import Lane
+    from tickmind.gateway.sharing.sessions import Session
+
+_GARBAGE = 16  # removed jobs that may lie about in a backlog besides one for each that waits
+
+
+class Backlog:
+    """The jobs of one session in one queue: each priority first in, first out, and waiting makes up for priority."""
+
+    __slots__ = ("_age_s", "_dead", "_lines", "live", "queue", "session")
+
+    def __init__(self, session: "Session", queue: "FairQueue", age_s: float) -> None:
+        self.session = session
+        self.queue = queue
+        self.live = 0
+        self._dead = 0
+        self._age_s = age_s
+        self._lines: tuple[deque[Job], ...] = tuple(deque() for _ in Priority)
+
+    def push(self, job: Job) -> None:
+        """Put a job where it belongs: at the end, or, if it has been sent before, ahead of those that came later."""
+        line = self._lines[job.priority]
+        if line and line[-1].number > job.number:
+            later = [line.popleft()] if line[0].number < job.number else []
+            while line and line[0].number < job.number:
+                later.append(line.popleft())
+            line.appendleft(job)
+            line.extendleft(reversed(later))
+        else:
+            line.append(job)
+        self.live += 1
+
+    def first_key(self) -> float:
+        """When the first would have come if it had the highest priority. Only while somebody waits."""
+        return self._first()[0]
+
+    def first(self) -> Job:
+        """The next job. Only while somebody waits."""
+        return self._first()[1]
+
+    def remove(self, job: Job) -> None:
+        """Take a job out, which is no longer queued; what stays of it is swept later."""
+        self.live -= 1
+        line = self._lines[job.priority]
+        if line and line[0] is job:
+            line.popleft()
+            return
+        self._dead += 1
+        if self._dead > self.live + _GARBAGE or not self.live:
+            for old in self._lines:
+                kept = [other for other in old if other.state is State.QUEUED and other.backlog is self]
+                old.clear()
+                old.extend(kept)
+            self._dead = 0
+
+    def last(self) -> Job:
+        """The one that can wait best: the newest of the lowest priority. Only while somebody waits."""
+        for line in reversed(self._lines):
+            while line:
+                job = line[-1]
+                if job.state is State.QUEUED and job.backlog is self:
+                    return job
+                line.pop()
+                self._dead -= 1
+        raise AssertionError("nobody waits here")
+
+    def __iter__(self) -> Iterator[Job]:
+        return (job for line in self._lines for job in line if job.state is State.QUEUED and job.backlog is self)
+
+    def _first(self) -> tuple[float, Job]:
+        best: Job | None = None
+        best_key = 0.0
+        for priority, line in enumerate(self._lines):
+            while line:
+                job = line[0]
+                if job.state is not State.QUEUED or job.backlog is not self:
+                    line.popleft()
+                    self._dead -= 1
+                    continue
+                key = job.arrived_s + priority * self._age_s
+                if best is None or key < best_key:
+                    best, best_key = job, key
+                break
+        assert best is not None, "nobody waits here"
+        return best_key, best
+
+
+class FairQueue:
+    """All that wait for one chain. It counts, bounds and finds; whose turn it is, the lanes' ledgers say.
+
+    When it is full, who has the most waiting gives way to who has less, so that a greedy owner can't shut the others
+    out; among equals the newcomer is refused.
+    """
+
+    __slots__ = (
+        "_age_s",
+        "_by_count",
+        "_counts",
+        "backlogs",
+        "capacity",
+        "checked_s",
+        "lanes",
+        "live",
+        "plan",
+        "targets",
+    )
+
+    def __init__(self, plan: Plan, lanes: tuple["Lane", ...], *, capacity: int, age_s: float) -> None:
+        self.plan = plan
+        self.lanes = lanes
+        self.targets = dict(zip(lanes, plan.targets, strict=True))  # lane -> where a job goes that goes by it
+        self.capacity = capacity
+        self.live = 0
+        self.backlogs: dict[Session, Backlog] = {}
+        self.checked_s = 0.0  # up to when all who wait know that all lanes are limited
+        self._age_s = age_s
+        self._counts: dict[str, int] = {}  # owner -> how many of its jobs wait
+        self._by_count: list[dict[str, None]] = [{}]  # how many wait -> owners with so many; the last is not empty
+
+    def rest_after(self, lane: "Lane") -> tuple[Target, ...]:
+        """The targets that come after a lane's in the chain."""
+        return self.plan.targets[self.lanes.index(lane) + 1 :]
+
+    def outlook(self, now: float, tokens: int) -> tuple[float, bool]:
+        """When a lane could take a request at the earliest, and whether all of them are down until then."""
+        back_s, down = float("inf"), True
+        for lane in self.lanes:
+            back_s = min(back_s, lane.back_s(now, tokens))
+            down = down and lane.is_down(now)
+        return back_s, down
+
+    def push(self, job: Job) -> None:
+        """Let a job wait."""
+        session = job.session
+        backlog = self.backlogs.get(session)
+        if backlog is None:
+            backlog = self.backlogs[session] = Backlog(session, self, self._age_s)
+        job.backlog = backlog
+        backlog.push(job)
+        self.live += 1
+        self._count(session.owner, 1)
+        if backlog.live == 1:
+            for lane in self.lanes:
+                lane.turns.add(backlog)
+        for lane in self.lanes:
+            lane.waiting += 1
+
+    def remove(self, job: Job) -> None:
+        """A job no longer waits; its state says so already."""
+        backlog = job.backlog
+        assert backlog is not None, "a job that waits is in a backlog"
+        backlog.remove(job)
+        job.backlog = None
+        self.live -= 1
+        self._count(job.session.owner, -1)
+        if not backlog.live:
+            del self.backlogs[job.session]
+        for lane in self.lanes:
+            lane.waiting -= 1
+
+    def victim_for(self, job: Job) -> Job | None:
+        """Who gives way to a new job in a full queue: the last of the owner with the most, None if that is its own."""
+        most = len(self._by_count) - 1
+        if self._counts.get(job.session.owner, 0) + 1 >= most:
+            return None
+        owner = next(iter(self._by_count[most]))
+        longest = max(
+            (backlog for backlog in self.backlogs.values() if backlog.session.owner == owner),
+            key=lambda backlog: backlog.live,
+        )
+        return longest.last()
+
+    def _count(self, owner: str, change: int) -> None:
+        before = self._counts.get(owner, 0)
+        after = before + change
+        by_count = self._by_count
+        by_count[before].pop(owner, None)
+        if after:
+            self._counts[owner] = after
+            if after == len(by_count):
+                by_count.append({})
+            by_count[after][owner] = None
+        else:
+            del self._counts[owner]
+        while len(by_count) > 1 and not by_count[-1]:
+            by_count.pop()

@@ -1,0 +1,55 @@
+"""Leaves a provider that keeps failing alone for a while, and finds out by one request whether it is back."""
+
+from enum import Enum
+
+from tickmind.gateway.settings.config import CircuitConfig
+
+
+class CircuitState(Enum):
+    """Closed is normal; open lets nothing through; probing has one request out that decides."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+    PROBING = "probing"
+
+
+class Circuit:
+    """Opens after `failures` in a row; then one probe at a time, each failure doubling the pause."""
+
+    __slots__ = ("_config", "_open_s", "failures", "state", "until_s")
+
+    def __init__(self, config: CircuitConfig) -> None:
+        self._config = config
+        self._open_s = config.open_s
+        self.failures = 0  # one after the other
+        self.state = CircuitState.CLOSED
+        self.until_s = 0.0  # when a probe may go out, while it is open
+
+    def sent(self) -> None:
+        """A request went out; if the circuit is open, it is the probe."""
+        if self.state is CircuitState.OPEN:
+            self.state = CircuitState.PROBING
+
+    def succeeded(self) -> None:
+        """The provider answered."""
+        self.failures = 0
+        if self.state is not CircuitState.CLOSED:
+            self.state = CircuitState.CLOSED
+            self._open_s = self._config.open_s
+
+    def failed(self, now: float) -> bool:
+        """The provider failed; True if the circuit opened by it."""
+        self.failures += 1
+        if self.state is CircuitState.PROBING:
+            self._open_s = min(2 * self._open_s, self._config.max_open_s)
+        elif self.state is CircuitState.OPEN or self.failures < self._config.failures:
+            return False
+        self.state = CircuitState.OPEN
+        self.until_s = now + self._open_s
+        return True
+
+    def undecided(self, now: float) -> None:
+        """The probe came to no end that says anything (its caller went away); the next one may go at once."""
+        if self.state is CircuitState.PROBING:
+            self.state = CircuitState.OPEN
+            self.until_s = now

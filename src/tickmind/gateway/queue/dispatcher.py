@@ -1,0 +1,468 @@
+"""Brings jobs to lanes: who waits, who goes next and by which lane, and what happens after an attempt.
+
+Jobs wait in one fair queue for each chain of targets and are bound to a lane only when that lane has room, the first in
+the chain's order. After a 429 a job returns to the front, uncharged, and the next lane with room takes it at once.
+
+It does no I/O: the clock and the timers come in, carriers do the sending. Everything happens within `submit`, `ended`,
+`cancel` and the timer, and a carrier may call back into the dispatcher from its `send` and `refuse`.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import TYPE_CHECKING
+
+from tickmind.base import Clock, get_logger
+from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.fair import MIN_WEIGHT
+from tickmind.gateway.queue.job import Attempt, Job, Outcome, Plan, Result, State, Timers
+from tickmind.gateway.queue.lane import KeyState, Lane
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
+from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
+from tickmind.gateway.queue.refusals import expiry_of, full, unavailable
+from tickmind.gateway.queue.retry_budget import RetryBudget
+from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
+from tickmind.gateway.queue.waiting import Waiting
+from tickmind.gateway.queue.wakeups import Wakeups
+from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.settings.config import GatewayConfig
+
+if TYPE_CHECKING:
+    from tickmind.gateway.sharing.sessions import Session
+
+HUNG_S = 30.0  # an attempt that ran so long into its deadline speaks against the provider
+DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
+
+_log = get_logger(__name__)
+
+
+class Dispatcher:
+    """See the module. `on_event` hears what is worth showing; it must not raise."""
+
+    __slots__ = (
+        "_budget",
+        "_closed",
+        "_config",
+        "_fallbacks",
+        "_in_flight",
+        "_lanes",
+        "_monotonic",
+        "_on_event",
+        "_refusals",
+        "_rounds",
+        "_sent",
+        "_submitted",
+        "_waiting",
+        "_waits",
+        "_wakeups",
+        "_wall",
+    )
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        *,
+        clock: Clock,
+        timers: Timers,
+        random: Random | None = None,
+        on_event: Callable[[QueueEvent], None] | None = None,
+        lanes: Lanes | None = None,
+    ) -> None:
+        self._config = config
+        self._monotonic = clock.monotonic
+        self._wall = clock.wall
+        self._on_event = on_event
+        self._lanes = lanes or Lanes(config, random or Random())
+        self._wakeups = Wakeups(timers, self._rang)
+        self._budget = RetryBudget(config.retry)
+        self._waiting = Waiting(self._wakeups)
+        self._waits = Waits()
+        self._refusals: dict[Code, int] = {}
+        self._closed = False
+        self._submitted = self._sent = self._in_flight = self._fallbacks = self._rounds = 0
+
+    # What carriers call
+
+    def submit(self, job: Job) -> None:
+        """Take a job in: it is sent now, or waits, or is refused, and its carrier hears which."""
+        assert job.state is State.NEW or job.state is State.HELD, "a job is submitted once"
+        now = self._monotonic()
+        self._submitted = job.number = self._submitted + 1
+        self._budget.earn()
+        job.arrived_s = job.queued_s = now
+        queue = job.queue = self._lanes.queue_of(job.plan, now)
+        if self._closed:
+            self._refuse(job, Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
+            return
+        if job.deadline_s <= now or (job.drop_after_s is not None and job.drop_after_s <= now):
+            self._refuse(job, expiry_of(job, now))
+            return
+        for lane in queue.lanes:
+            if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
+                lane.key.ledger.idle()
+                self._send(job, lane, now)
+                return
+        self._admit(job, queue, now)
+        self._wakeups.arm()
+
+    def ended(self, job: Job, outcome: Outcome) -> bool:
+        """An attempt is over. True: so is the job, and the carrier delivers what it has. False: it went back.
+
+        After False the carrier hears `send` or `refuse` again, perhaps before this returns.
+        """
+        lane = job.lane
+        if job.state is not State.SENT or lane is None:  # it was cancelled meanwhile
+            return True
+        now = self._monotonic()
+        self._let_go(job, lane, outcome.result, outcome.status, now)
+        over = True
+        if outcome.result is Result.OK:
+            lane.succeeded()
+            self._settle(job, lane, outcome)
+            job.state = State.DONE
+        else:
+            over = self._after_trouble(job, lane, outcome, now)
+        self._go_on(lane.key, now)
+        return over
+
+    def cancel(self, job: Job) -> None:
+        """The caller went away: the job is over and whatever it held is free. Again is harmless."""
+        now = self._monotonic()
+        if job.state is State.QUEUED:
+            self._waiting.remove(job)
+        elif job.state is State.SENT:
+            lane = job.lane
+            assert lane is not None, "a job that was sent has a lane"
+            self._let_go(job, lane, Result.CANCELLED, 0, now)
+            lane.undecided(now)
+            job.state = State.DONE
+            self._go_on(lane.key, now)
+        job.state = State.DONE
+
+    def forecast(self, session: "Session", plan: Plan, now: float) -> float:
+        """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
+        queue = self._lanes.queue_of(plan, now)
+        lanes = queue.lanes
+        at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
+        if not queue.live:
+            return at_s
+        backlog = queue.backlogs.get(session)
+        turns = (backlog.live if backlog is not None else 0) + 1
+        ahead = min(queue.live, turns * len(queue.backlogs))
+        return at_s + ahead / sum(lane.per_second(now) for lane in lanes)
+
+    def learn(self, job: Job, headers: Mapping[str, str]) -> None:
+        """Learn limits from a reply's headers (names in lower case) while its job is under way."""
+        lane = job.lane
+        if lane is None:
+            return
+        window_s = DAY_S if lane.key.provider.name in DAILY_REQUESTS else MINUTE_S
+        limits = read_rate_limits(headers, now_wall_s=self._wall(), requests_window_s=window_s)
+        if limits is not None:
+            lane.learn(limits, self._monotonic())
+
+    def shutdown(self) -> None:
+        """Refuse all that wait and all that come; what is under way may end."""
+        self._closed = True
+        refusal = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
+        for queue in list(self._lanes.queues.values()):
+            for job in [job for backlog in queue.backlogs.values() for job in backlog]:
+                self._turn_away(job, refusal)
+        self._wakeups.close()
+
+    def lanes(self) -> list[Lane]:
+        """All lanes that there are."""
+        return list(self._lanes.lanes.values())
+
+    def statistics(self) -> QueueStatistics:
+        """All figures at this moment."""
+        now = self._monotonic()
+        return QueueStatistics(
+            queued=self._waiting.count,
+            in_flight=self._in_flight,
+            submitted=self._submitted,
+            sent=self._sent,
+            fallbacks=self._fallbacks,
+            rounds=self._rounds,
+            retries_left=self._budget.tries,
+            retries_refused=self._budget.refused,
+            refusals=tuple(self._refusals.items()),
+            waits=self._waits.statistics(),
+            chains=tuple(ChainStatistics.of(queue) for queue in self._lanes.queues.values()),
+            lanes=tuple(lane.statistics(now) for lane in self._lanes.lanes.values()),
+        )
+
+    # Waiting
+
+    def _admit(self, job: Job, queue: FairQueue, now: float) -> None:
+        """Let a new job wait, if that is of any use and there is room."""
+        if not self._may_wait(job, queue, now):
+            return
+        if job.replace_older:
+            for older in self._waiting.of_agent(job):
+                self._turn_away(older, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
+        if queue.live >= queue.capacity:
+            refusal = full(queue, now)
+            victim = queue.victim_for(job)
+            if victim is None:
+                self._refuse(job, refusal)
+                return
+            self._turn_away(victim, refusal)
+        self._wait(job, queue, now)
+
+    def _may_wait(self, job: Job, queue: FairQueue, now: float) -> bool:
+        """Whether a lane can be back in time; else it is refused at once."""
+        job.expires_s = min(job.deadline_s, now + self._config.queue.max_wait_s, job.drop_after_s or math.inf)
+        back_s, down = queue.outlook(now, job.tokens)
+        if down or back_s > job.expires_s:
+            self._refuse(job, unavailable(queue, back_s - now, down=down))
+            return False
+        return True
+
+    def _wait(self, job: Job, queue: FairQueue, now: float) -> None:
+        self._waiting.add(job, queue, now)
+        for lane in queue.lanes:
+            if not lane.key.pumping:
+                self._pump(lane.key, now)
+
+    def _turn_away(self, job: Job, refusal: Refusal) -> None:
+        """Refuse a job that waits, unless the refusal of another has just ended it."""
+        if job.state is State.QUEUED:
+            self._waiting.remove(job)
+            self._refuse(job, refusal)
+
+    def _pump(self, key: KeyState, now: float) -> None:
+        """Send what may go by a key's lanes, by its ledger, and see when to look again."""
+        key.pumping = True
+        wake_s = 0.0
+        try:
+            while wake_s <= now:
+                wake_s = self._pump_one(key, now)
+        finally:
+            key.pumping = False
+        self._wakeups.wake(key, wake_s)
+
+    def _pump_one(self, key: KeyState, now: float) -> float:
+        """Send the next job by one of the lanes; returns `now` after that, else when one may go."""
+        wake_s, best, best_tag, best_lane = math.inf, None, math.inf, None
+        for lane in key.lanes:
+            if not lane.waiting or (backlog := lane.turns.first()) is None:
+                continue
+            job = backlog.first()
+            at_s = lane.earliest_s(now, job.tokens)
+            if at_s > now:
+                wake_s = min(wake_s, at_s)
+            elif (tag := lane.turns.first_tag()) < best_tag:
+                best, best_tag, best_lane = job, tag, lane
+        if best is None or best_lane is None:
+            return wake_s
+        if best.expires_s <= now:
+            self._turn_away(best, expiry_of(best, now))
+            return now
+        assert best.queue is not None, "a job that waits has a queue"
+        for earlier in best.queue.lanes:
+            if earlier is best_lane:
+                break
+            if earlier.key is key:
+                if earlier.earliest_s(now, best.tokens) <= now:
+                    best_lane = earlier
+                    break
+            elif not earlier.key.pumping and earlier.earliest_s(now, best.tokens) <= now:
+                self._pump(earlier.key, now)
+                if best.state is not State.QUEUED:
+                    return now
+        self._waiting.remove(best)
+        self._send(best, best_lane, now)
+        return now
+
+    def _go_on(self, key: KeyState, now: float) -> None:
+        """Something changed at a key."""
+        if not key.pumping:
+            for lane in key.lanes:
+                if lane.waiting:
+                    self._pump(key, now)
+                    self._wakeups.arm()
+                    return
+
+    def _rang(self) -> None:
+        now = self._monotonic()
+        while (job := self._wakeups.expired(now)) is not None:
+            self._turn_away(job, expiry_of(job, now))
+        while (key := self._wakeups.due(now)) is not None:
+            if not key.pumping:
+                self._pump(key, now)
+        self._wakeups.arm()
+
+    # Sending and what comes of it
+
+    def _send(self, job: Job, lane: Lane, now: float) -> None:
+        queue = job.queue
+        assert queue is not None, "a job has a queue before it is sent"
+        lane.take(now, job.tokens)
+        session = job.session
+        ledger = lane.key.ledger
+        account = ledger.account(session)
+        cost = job.charged = lane.cost_s(job.tokens)
+        ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
+        job.account = account
+        job.state = State.SENT
+        job.sent_s = now
+        job.lane = lane
+        target = job.target = queue.targets[lane]
+        self._sent += 1
+        self._in_flight += 1
+        self._waits.add(now - job.queued_s)
+        if job.attempts:
+            self._note_fallback(job, lane)
+        try:
+            job.carrier.send(job, target)
+        except Exception:  # noqa: BLE001 - a carrier's fault must neither leak a permit nor stop those who wait
+            _log.exception("a request could not be sent", provider=target.provider.name)
+            if job.state is State.SENT and job.lane is lane:
+                self._let_go(job, lane, Result.BROKEN, 0, now)
+                lane.undecided(now)
+                self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
+
+    def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
+        """The attempt is over: its permit comes back, and it is noted."""
+        lane.release()
+        self._in_flight -= 1
+        job.lane = None
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
+        waited_s = job.sent_s - job.queued_s
+        job.attempts.append(
+            Attempt(target.provider.name, target.key.id, target.model, result, status, waited_s, now - job.sent_s)
+        )
+
+    def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
+        """Put the estimate right when the real number of tokens is known."""
+        if outcome.prompt_tokens is None and outcome.completion_tokens is None:
+            return
+        actual = (outcome.prompt_tokens or 0) + (outcome.completion_tokens or 0)
+        if actual == job.tokens:
+            return
+        lane.settle(job.sent_s, job.tokens, actual)
+        change = lane.cost_s(actual) - job.charged
+        if job.account is not None and change:
+            lane.key.ledger.correct(job.account, change)
+
+    def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+        """Whether the job is over; if not, it waits, was sent or was refused."""
+        job.state = State.NEW
+        over = True
+        match outcome.result:
+            case Result.RATE_LIMITED:
+                over = self._after_limit(job, lane, outcome, now)
+            case Result.FAILED | Result.BROKEN:
+                if lane.broke(now):
+                    self._tell(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
+                over = self._after_error(job, lane, outcome, now)
+            case Result.ACCOUNT:
+                lane.account_refused(now, outcome.message)
+                self._tell(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
+                over = self._after_error(job, lane, outcome, now)
+            case Result.REJECTED:
+                lane.succeeded()
+                lane.settle(job.sent_s, job.tokens, 0)
+            case Result.DEADLINE if now - job.sent_s >= HUNG_S:
+                lane.broke(now)
+            case _:
+                lane.undecided(now)
+        if over:
+            job.state = State.DONE
+        for queue in lane.queues:
+            if queue.live:
+                self._dismiss_hopeless(queue, now)
+        return over
+
+    def _after_limit(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+        """Back to the front, uncharged, if there is a way left for it."""
+        lane.rate_limited(now, job.sent_s, outcome.retry_after_s)
+        lane.settle(job.sent_s, job.tokens, 0)
+        if job.account is not None:
+            lane.key.ledger.correct(job.account, -job.charged)
+        self._tell(EventKind.LIMITED, job, lane, lane.limited_until_s)
+        queue = job.queue
+        assert queue is not None, "a job that was sent has a queue"
+        if outcome.begun:
+            return True
+        back_s, down = queue.outlook(now, job.tokens)
+        if all(other.blocked_until_s > now for other in queue.lanes):
+            job.rounds += 1
+            self._rounds += 1
+        if job.rounds > self._config.queue.max_rounds or self._closed or not self._may_retry(lane, queue, now):
+            self._refuse(job, unavailable(queue, back_s - now, down=down))
+        elif self._may_wait(job, queue, now):
+            self._send_or_wait(job, queue, now)
+        return False
+
+    def _after_error(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+        """On to the rest of the chain, if the provider's errors are to be passed over."""
+        queue = job.queue
+        assert queue is not None, "a job that was sent has a queue"
+        rest = queue.rest_after(lane)
+        if not lane.key.provider.fall_back_on_errors or not rest or outcome.begun or self._closed:
+            return True
+        tail = self._lanes.queue_of(Plan(rest, queue.plan.model, queue.plan.surface), now)
+        back_s, down = tail.outlook(now, job.tokens)
+        expires_s = min(job.deadline_s, now + self._config.queue.max_wait_s, job.drop_after_s or math.inf)
+        if down or back_s > expires_s or not self._may_retry(lane, tail, now):
+            return True  # the error that there is says more than a refusal
+        job.queue = tail
+        job.expires_s = expires_s
+        self._send_or_wait(job, tail, now)
+        return False
+
+    def _send_or_wait(self, job: Job, queue: FairQueue, now: float) -> None:
+        job.queued_s = now
+        for lane in queue.lanes:
+            if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
+                self._send(job, lane, now)
+                return
+        self._wait(job, queue, now)
+        self._wakeups.arm()
+
+    def _may_retry(self, lane: Lane, queue: FairQueue, now: float) -> bool:
+        """Whether one more try may be made: free after news and towards a healthy lane, else from the one budget.
+
+        News is the first refusal after a success, with all that were on their way at that time.
+        """
+        if (lane.streak == 1 and lane.troubles >= 1) or any(other.is_healthy(now) for other in queue.lanes):
+            return True
+        return self._budget.spend()
+
+    def _dismiss_hopeless(self, queue: FairQueue, now: float) -> None:
+        """Refuse those who would wait in vain, now that a lane is limited for longer or down."""
+        back_s, down = queue.outlook(now, 0)
+        if not down and back_s <= max(now, queue.checked_s):
+            return
+        queue.checked_s = back_s
+        refusal = unavailable(queue, back_s - now, down=down)
+        for job in [job for backlog in queue.backlogs.values() for job in backlog if down or job.expires_s < back_s]:
+            self._turn_away(job, refusal)
+
+    # Refusals and events
+
+    def _refuse(self, job: Job, refusal: Refusal) -> None:
+        job.state = State.DONE
+        self._refusals[refusal.code] = self._refusals.get(refusal.code, 0) + 1
+        try:
+            job.carrier.refuse(job, refusal)
+        except Exception:  # noqa: BLE001 - one carrier's fault must not stop those who wait
+            _log.exception("a refusal could not be delivered", code=refusal.code.value)
+
+    def _note_fallback(self, job: Job, lane: Lane) -> None:
+        last = job.attempts[-1]
+        target = job.target
+        assert target is not None, "a job that is sent has a target"
+        if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
+            self._fallbacks += 1
+            self._tell(EventKind.FELL_BACK, job, lane, 0.0)
+
+    def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float) -> None:
+        if self._on_event is not None:
+            provider, key = lane.key.provider, lane.key.key
+            event = QueueEvent(kind, provider.name, key.id, lane.model, job.session.id, until_s, lane.reason)
+            self._on_event(event)

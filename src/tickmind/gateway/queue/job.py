@@ -1,0 +1,150 @@
+"""One request on its way through the queue: what it asks for, where it may go, and what became of each attempt."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING, Protocol
+
+from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.settings.config import ApiKey, Provider, Surface
+
+if TYPE_CHECKING:
+    from tickmind.gateway.queue.backlog import Backlog, FairQueue
+    from tickmind.gateway.queue.fair import SessionAccount
+    from tickmind.gateway.queue.lane import Lane
+    from tickmind.gateway.routing.origins import Pin
+    from tickmind.gateway.sharing.sessions import Session
+
+
+class Priority(IntEnum):
+    """Who goes first within a session; waiting counts, so nobody starves."""
+
+    HIGH = 0
+    NORMAL = 1
+    LOW = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One place where a request may go. `base_url` is checked; `custom` says that the caller named it."""
+
+    provider: Provider
+    key: ApiKey
+    model: str  # the name that this provider knows
+    custom: bool = False
+    pin: "Pin | None" = None  # the only addresses to connect to; only where the caller named the endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The chain of targets of a request, best first. Equal plans wait in one queue; it is made once and kept."""
+
+    targets: tuple[Target, ...]
+    model: str  # as the caller named it
+    surface: Surface = "chat"
+
+
+class Result(Enum):
+    """How an attempt ended."""
+
+    OK = "ok"
+    RATE_LIMITED = "rate_limited"  # 429 and the like: wait, or go elsewhere
+    ACCOUNT = "account"  # the key is refused, banned or out of money: waiting does not help
+    REJECTED = "rejected"  # the provider says that the request itself is wrong
+    FAILED = "failed"  # 5xx
+    BROKEN = "broken"  # no connection, or it broke, or unreadable
+    DEADLINE = "deadline"
+    CANCELLED = "cancelled"  # the caller went away
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one attempt, as far as the queue must know. `begun`: bytes have already gone to the caller."""
+
+    result: Result
+    status: int = 0
+    retry_after_s: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    begun: bool = False
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at one provider, as replies and statistics show it."""
+
+    provider: str
+    key_id: str
+    model: str
+    result: Result
+    status: int
+    waited_s: float  # in the queue, before it
+    took_s: float
+
+
+class State(Enum):
+    """Where a job is. It goes from new to queued and sent, back to queued after a 429, and to done once."""
+
+    NEW = "new"
+    HELD = "held"  # its agent has deferred
+    QUEUED = "queued"
+    SENT = "sent"
+    DONE = "done"
+
+
+class Carrier(Protocol):
+    """Who brings a job to its provider and hears its end: the HTTP side, or a double in tests.
+
+    `send` puts the job on the wire of the lane's target and reports later by `Dispatcher.ended`. `refuse` is the end.
+    Exactly one of `refuse` and a final `ended` comes for each submitted job, and nothing after a `cancel`.
+    """
+
+    def send(self, job: "Job", target: Target) -> None:
+        """Send it now."""
+        ...
+
+    def refuse(self, job: "Job", refusal: Refusal) -> None:
+        """Tell the caller that it was not served."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request. The fields above the line are given, those below belong to the dispatcher."""
+
+    plan: Plan
+    session: "Session"
+    carrier: Carrier
+    deadline_s: float  # monotonic; the total
+    agent: str = ""
+    priority: Priority = Priority.NORMAL
+    tokens: int = 0  # estimated: the prompt's and what the reply may take
+    replace_older: bool = False
+    drop_after_s: float | None = None  # monotonic: of no use after this
+
+    state: State = State.NEW
+    arrived_s: float = 0.0
+    queued_s: float = 0.0
+    sent_s: float = 0.0
+    lane: "Lane | None" = None
+    target: Target | None = None
+    rounds: int = 0
+    attempts: list[Attempt] = field(default_factory=list)
+    number: int = 0  # in the order of arrival
+    expires_s: float = 0.0  # monotonic: when it stops waiting
+    queue: "FairQueue | None" = None
+    backlog: "Backlog | None" = None  # while it is queued
+    account: "SessionAccount | None" = None  # what its way to the provider was charged to
+    charged: float = 0.0
+
+
+class Handle(Protocol):
+    """A timer that can be called off."""
+
+    def cancel(self) -> None:
+        """Call it off."""
+        ...
+
+
+Timers = Callable[[float, Callable[[], None]], Handle]  # (monotonic time, what to do) -> handle; `loop.call_at` is one

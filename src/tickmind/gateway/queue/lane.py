@@ -1,0 +1,362 @@
+"""The way to one provider with one key (and model, where a model has limits of its own): has it room, and when.
+
+A lane owns the state of its rate limit, its circuit and its permits. `take` and `release` come in pairs, one of each
+for every request; what is out of step is an assertion, not a leak.
+"""
+
+# ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
+
+import math
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tickmind.gateway.queue.circuit import Circuit, CircuitState
+from tickmind.gateway.queue.fair import LaneTurns, Ledger
+from tickmind.gateway.queue.pace import PaceMaker, PaceStatistics, local_pace, tightest
+from tickmind.gateway.queue.ratelimit_headers import RateLimits
+from tickmind.gateway.queue.restraint import Restraint
+from tickmind.gateway.settings.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
+
+if TYPE_CHECKING:
+    from tickmind.gateway.queue.backlog import FairQueue
+
+MIN_WAIT_S = 0.1  # after a 429, whatever it says
+MAX_DEFAULT_WAIT_S = 60.0  # after many 429s that do not say how long
+MIN_CONCURRENCY = 1.0  # of adaptive concurrency
+MAX_CONCURRENCY = 256.0
+START_CONCURRENCY = 8.0  # of adaptive concurrency, where no other is given
+BACK_OFF = 0.7  # of adaptive concurrency, after trouble
+NOMINAL_S = 1e-3  # what a request counts where there is no rate
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatistics:
+    """A lane as statistics and the dashboard show it; times are monotonic."""
+
+    provider: str
+    key_id: str
+    model: str  # empty: all models of the key
+    in_flight: int
+    concurrency: float  # infinite if there is no bound
+    waiting: int
+    limited_until_s: float
+    blocked_until_s: float
+    reason: str
+    circuit: CircuitState
+    paces: tuple[PaceStatistics, ...]
+    guessed_per_minute: float  # 0 if there is no guess
+    learnt: RateLimits | None
+    sent: int
+    served: int
+    limited: int
+    failed: int
+
+
+class KeyState:
+    """What all lanes of one provider's key share: the pace, the permits and the accounts."""
+
+    __slots__ = (
+        "burst",
+        "concurrency",
+        "in_flight",
+        "key",
+        "lanes",
+        "ledger",
+        "pace",
+        "provider",
+        "pumping",
+        "wake_s",
+    )
+
+    def __init__(self, provider: Provider, key: ApiKey, *, window_s: float, make_pace: PaceMaker = local_pace) -> None:
+        limits = tightest(provider.limits, key.limits)
+        self.provider = provider
+        self.key = key
+        self.pace = make_pace(f"{provider.name}/{key.id}", limits)
+        self.burst = limits.burst
+        self.concurrency = math.inf if limits.concurrency is None else limits.concurrency
+        self.in_flight = 0
+        self.ledger = Ledger(window_s)
+        self.lanes: list[Lane] = []
+        self.pumping = False  # whether the dispatcher is at it
+        self.wake_s = math.inf  # when the dispatcher looks at it again
+
+
+class Lane:
+    """See the module. `limits` are the model's own, if it has any."""
+
+    __slots__ = (
+        "_random",
+        "_retry",
+        "account_pause_s",
+        "adaptive",
+        "circuit",
+        "concurrency",
+        "failed",
+        "in_flight",
+        "key",
+        "limited",
+        "limited_until_s",
+        "model",
+        "pace",
+        "paused_until_s",
+        "queues",
+        "reason",
+        "request_s",
+        "restraint",
+        "sent",
+        "served",
+        "streak",
+        "token_s",
+        "troubles",
+        "turns",
+        "waiting",
+    )
+
+    def __init__(
+        self,
+        key: KeyState,
+        model: str,
+        limits: Limits | None,
+        *,
+        retry: RetryConfig,
+        circuit: CircuitConfig,
+        chance: random.Random,
+        make_pace: PaceMaker = local_pace,
+    ) -> None:
+        self.key = key
+        self.model = model
+        self.pace = None if limits is None else make_pace(f"{key.provider.name}/{key.key.id}/{model}", limits)
+        self.concurrency = math.inf if limits is None or limits.concurrency is None else float(limits.concurrency)
+        self.adaptive = key.provider.adaptive_concurrency
+        if self.adaptive and self.concurrency == math.inf:
+            self.concurrency = min(START_CONCURRENCY, key.concurrency)
+        self.account_pause_s = circuit.account_pause_s
+        self.circuit = Circuit(circuit)
+        self.turns = LaneTurns(key.ledger)
+        self.waiting = 0  # jobs that could go by this lane
+        self.queues: list[FairQueue] = []  # whose chains it is in
+        self.in_flight = 0
+        self.limited_until_s = -math.inf
+        self.paused_until_s = -math.inf
+        self.reason = ""
+        self.streak = 0  # 429s one after the other, those that were on their way together counted once
+        self.troubles = 0  # since the last success, of any kind
+        self.sent = self.served = self.limited = self.failed = 0
+        self._retry = retry
+        self._random = chance
+        given = (key.pace,) if self.pace is None else (key.pace, self.pace)
+        self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s)
+        self.request_s = 0.0
+        self.token_s = 0.0
+        self._weigh()
+        key.lanes.append(self)
+
+    # Room
+
+    def earliest_s(self, now: float, tokens: int) -> float:
+        """When a request may go out if none goes before: `now`, or later, or infinite if a reply must come first."""
+        key = self.key
+        if self.in_flight >= self.concurrency or key.in_flight >= key.concurrency:
+            return math.inf
+        if self.troubles and self.in_flight and (self.streak > 1 or self.circuit.state is CircuitState.PROBING):
+            return math.inf  # one at a time finds out
+        at = key.pace.earliest_s(now, tokens)
+        if self.pace is not None:
+            own = self.pace.earliest_s(now, tokens)
+            if own > at:
+                at = own
+        if self.restraint.active:
+            at = max(at, self.restraint.earliest_s(now, tokens))
+        if self.troubles:
+            at = max(at, self.blocked_until_s)
+        return at
+
+    @property
+    def blocked_until_s(self) -> float:
+        """When the limit, the open circuit or the account's pause is over, whichever is last."""
+        until = max(self.limited_until_s, self.paused_until_s)
+        return max(until, self.circuit.until_s) if self.circuit.state is CircuitState.OPEN else until
+
+    def is_down(self, now: float) -> bool:
+        """Whether waiting is of no use: the circuit is open or the account is refused."""
+        if self.paused_until_s > now:
+            return True
+        state = self.circuit.state
+        return state is CircuitState.PROBING or (state is CircuitState.OPEN and self.circuit.until_s > now)
+
+    def is_healthy(self, now: float) -> bool:
+        """Whether its last word was good and it takes requests."""
+        return not self.troubles and self.blocked_until_s <= now
+
+    def back_s(self, now: float, tokens: int) -> float:
+        """When it could take a request at the earliest, whoever else waits and however many are under way."""
+        at = max(now, self.blocked_until_s, self.key.pace.earliest_s(now, tokens))
+        if self.pace is not None:
+            at = max(at, self.pace.earliest_s(now, tokens))
+        return max(at, self.restraint.earliest_s(now, tokens)) if self.restraint.active else at
+
+    # Permits
+
+    def take(self, now: float, tokens: int) -> None:
+        """A request goes out now."""
+        key = self.key
+        assert self.in_flight < self.concurrency, "no more in flight than there are permits"
+        assert key.in_flight < key.concurrency, "no more in flight than the key has permits"
+        self.in_flight += 1
+        key.in_flight += 1
+        self.sent += 1
+        key.pace.take(now, tokens)
+        if self.pace is not None:
+            self.pace.take(now, tokens)
+        restraint = self.restraint
+        if restraint.guess is not None and now >= restraint.guess.next_mark_s:
+            restraint.guess.mark(now, self.sent - 1)
+        if restraint.active:
+            restraint.take(now, tokens)
+        if self.troubles:
+            self.circuit.sent()
+
+    def release(self) -> None:
+        """Its permit comes back, however it ended; exactly once for each `take`."""
+        self.in_flight -= 1
+        self.key.in_flight -= 1
+        assert self.in_flight >= 0, "each permit comes back once"
+
+    def settle(self, taken_s: float, estimated: int, actual: int) -> None:
+        """The real number of tokens is known."""
+        self.key.pace.settle(taken_s, estimated, actual)
+        if self.pace is not None:
+            self.pace.settle(taken_s, estimated, actual)
+        self.restraint.settle(taken_s, estimated, actual)
+
+    # What came back
+
+    def succeeded(self) -> None:
+        """The provider answered, if only that the request is wrong."""
+        self.served += 1
+        if self.troubles:
+            self.troubles = self.streak = 0
+            self.reason = ""
+            self.circuit.succeeded()
+        if self.adaptive and self.in_flight + 1 >= self.concurrency / 2:
+            most = min(MAX_CONCURRENCY, self.key.concurrency)
+            self.concurrency = min(most, self.concurrency + 1 / self.concurrency)
+
+    def rate_limited(self, now: float, sent_s: float, retry_after_s: float | None) -> None:
+        """A 429. A later one extends the limit and never shortens it."""
+        self.limited += 1
+        self.troubles += 1
+        asked = retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0
+        guess = self.restraint.guess
+        if sent_s >= self.limited_until_s:  # else it was on its way when the limit became known
+            self.streak += 1
+            if guess is not None:
+                guess.refused(now, self.sent, retry_after_s if asked else None)
+        elif guess is not None:
+            guess.not_taken()
+        if asked:
+            assert retry_after_s is not None, "it was asked for"
+            wait_s = min(max(retry_after_s, MIN_WAIT_S), self._retry.max_wait_s)
+        else:
+            growth = 2.0 ** min(self.streak - 1, 10)
+            wait_s = self._retry.default_wait_s * (1 + self._random.random() * growth)
+            wait_s = min(wait_s, MAX_DEFAULT_WAIT_S, self._retry.max_wait_s)
+        self.limit_until(now + wait_s, f"rate limited, asked to wait {wait_s:.3g} s")
+        self._shrink()
+        if self.circuit.state is CircuitState.PROBING:
+            self.circuit.succeeded()  # a provider that counts is not down
+
+    def limit_until(self, until_s: float, reason: str) -> None:
+        """Nothing goes out before; then the rate ramps up with no burst."""
+        if until_s > self.limited_until_s:
+            self.limited_until_s = until_s
+            self.reason = reason
+            self.restraint.limited(until_s)
+        self.troubles = max(1, self.troubles)
+
+    def broke(self, now: float) -> bool:
+        """A 5xx or no answer at all; True if the circuit opened by it."""
+        self.failed += 1
+        self.troubles += 1
+        self._shrink()
+        opened = self.circuit.failed(now)
+        if opened:
+            self.reason = f"{self.circuit.failures} failures one after the other"
+        return opened
+
+    def account_refused(self, now: float, message: str) -> None:
+        """The key is refused: every lane of it pauses. This is no rate limit, and waiting is not the cure."""
+        self.failed += 1
+        for lane in self.key.lanes:
+            lane.troubles += 1
+            lane.paused_until_s = max(lane.paused_until_s, now + self.account_pause_s)
+            lane.reason = f"the account is refused: {message}" if message else "the account is refused"
+        self.circuit.undecided(now)
+
+    def undecided(self, now: float) -> None:
+        """The request ended without saying anything about the provider."""
+        self.circuit.undecided(now)
+
+    def learn(self, limits: RateLimits, now: float) -> None:
+        """What the headers of a reply say: unknown limits become known, and what runs low is spread until it is new."""
+        if self.restraint.learn(limits, now, burst=self.key.burst):
+            self._weigh()
+
+    def is_idle(self, now: float) -> bool:
+        """Whether it may be forgotten: nothing is under way and nothing of the past matters."""
+        return (
+            not self.in_flight
+            and not self.waiting
+            and max(self.blocked_until_s, self.restraint.hold_until_s) <= now
+            and self.key.pace.is_fresh(now)
+            and (self.pace is None or self.pace.is_fresh(now))
+        )
+
+    def cost_s(self, tokens: int) -> float:
+        """What a request uses of the scarcest limit: seconds of all of it."""
+        by_tokens = tokens * self.token_s
+        return by_tokens if by_tokens > self.request_s else self.request_s
+
+    def per_second(self, now: float) -> float:
+        """How many requests it takes in the long run, infinite if it has no rate."""
+        interval_s = self.restraint.interval_s(now)
+        return 1 / interval_s if interval_s else math.inf
+
+    def statistics(self, now: float) -> LaneStatistics:
+        """For people to look at."""
+        restraint = self.restraint
+        return LaneStatistics(
+            provider=self.key.provider.name,
+            key_id=self.key.key.id,
+            model=self.model,
+            in_flight=self.in_flight,
+            concurrency=min(self.concurrency, self.key.concurrency),
+            waiting=self.waiting,
+            limited_until_s=self.limited_until_s,
+            blocked_until_s=self.blocked_until_s,
+            reason=self.reason,
+            circuit=self.circuit.state,
+            paces=tuple(pace.statistics(now) for pace in restraint.paces()),
+            guessed_per_minute=60 * restraint.guess.rate(now) if restraint.guess is not None else 0.0,
+            learnt=restraint.learnt,
+            sent=self.sent,
+            served=self.served,
+            limited=self.limited,
+            failed=self.failed,
+        )
+
+    # Inside
+
+    def _weigh(self) -> None:
+        """Say what a request and a token cost, from all limits that are known."""
+        paces = self.restraint.paces()
+        self.request_s = max(pace.request_s for pace in paces)
+        self.token_s = max(pace.token_s for pace in paces)
+        if not self.request_s and not self.token_s:
+            self.request_s = NOMINAL_S
+
+    def _shrink(self) -> None:
+        if self.adaptive:
+            self.concurrency = max(MIN_CONCURRENCY, self.concurrency * BACK_OFF)

@@ -1,0 +1,98 @@
+"""Finds the queue of a chain and the lanes that it needs; makes them when they are first needed, forgets idle ones."""
+
+import random
+
+from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.queue.lane import KeyState, Lane
+from tickmind.gateway.queue.pace import PaceMaker, local_pace
+from tickmind.gateway.settings.config import GatewayConfig
+
+_PLANS = 4096  # plan objects that are found without comparing them
+_SWEEP = 256  # lanes that may be idle
+
+KeyName = tuple[str, str, str]  # provider, base URL, key id
+LaneName = tuple[str, str, str, str]  # and the model, if it has limits of its own
+
+
+class Lanes:
+    """All queues, lanes and keys of a gateway."""
+
+    __slots__ = ("_by_plan", "_chance", "_config", "_make_pace", "_sweep_at", "keys", "lanes", "queues")
+
+    def __init__(self, config: GatewayConfig, chance: random.Random, *, make_pace: PaceMaker = local_pace) -> None:
+        self._config = config
+        self._chance = chance
+        self._make_pace = make_pace
+        self.keys: dict[KeyName, KeyState] = {}
+        self.lanes: dict[LaneName, Lane] = {}
+        self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue] = {}  # lanes and models of a chain -> queue
+        self._by_plan: dict[int, tuple[Plan, FairQueue]] = {}  # id of a plan -> that plan, so that it lives, and queue
+        self._sweep_at = _SWEEP
+
+    def queue_of(self, plan: Plan, now: float) -> FairQueue:
+        """The queue in which a plan waits; plans with the same targets share one."""
+        found = self._by_plan.get(id(plan))
+        if found is not None:
+            return found[1]
+        names = _lane_names(plan)
+        name = tuple(zip(names, (target.model for target in plan.targets), strict=True))
+        queue = self.queues.get(name)
+        if queue is None:
+            if len(self.lanes) >= self._sweep_at or len(self.queues) >= self._sweep_at:
+                self._forget_idle(now)
+            lanes = tuple(map(self._lane, names, plan.targets))
+            queue_config = self._config.queue
+            queue = FairQueue(plan, lanes, capacity=queue_config.capacity, age_s=queue_config.priority_age_s)
+            self.queues[name] = queue
+            for lane in lanes:
+                lane.queues.append(queue)
+        if len(self._by_plan) >= _PLANS:
+            self._by_plan.clear()
+        self._by_plan[id(plan)] = (plan, queue)
+        return queue
+
+    def _lane(self, name: LaneName, target: Target) -> Lane:
+        lane = self.lanes.get(name)
+        if lane is None:
+            key = self.keys.get(name[:3])
+            if key is None:
+                window_s = self._config.sharing.window_s
+                key = self.keys[name[:3]] = KeyState(
+                    target.provider, target.key, window_s=window_s, make_pace=self._make_pace
+                )
+            lane = self.lanes[name] = Lane(
+                key,
+                name[3],
+                target.provider.model_limits.get(target.model),
+                retry=self._config.retry,
+                circuit=self._config.circuit,
+                chance=self._chance,
+                make_pace=self._make_pace,
+            )
+        return lane
+
+    def _forget_idle(self, now: float) -> None:
+        """Forget what would be made anew just as it is, so that callers with ever new keys don't fill the memory."""
+        for name, queue in list(self.queues.items()):
+            if not queue.live and all(lane.is_idle(now) for lane in queue.lanes):
+                del self.queues[name]
+                for lane in queue.lanes:
+                    lane.queues.remove(queue)
+        for lane_name, lane in list(self.lanes.items()):
+            if not lane.queues:
+                del self.lanes[lane_name]
+                lane.key.lanes.remove(lane)
+                if not lane.key.lanes:
+                    del self.keys[lane_name[:3]]
+        self._by_plan.clear()
+        self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
+
+
+def _lane_names(plan: Plan) -> list[LaneName]:
+    """A model has a lane of its own where it has limits of its own, or where the chain goes to another of the key."""
+    keys = [(target.provider.name, target.provider.base_url, target.key.id) for target in plan.targets]
+    return [
+        (*key, target.model if target.model in target.provider.model_limits or keys.count(key) > 1 else "")
+        for key, target in zip(keys, plan.targets, strict=True)
+    ]

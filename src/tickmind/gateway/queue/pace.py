@@ -1,0 +1,255 @@
+"""How fast requests may go out: every limit on requests and tokens holds at the same time, exactly.
+
+Requests are spaced evenly (the generic cell rate algorithm) at 99 % of each rate per second and minute. A timer that
+fires late is caught up by at most half a percent of the window, so in any window of the provider's, wherever it begins,
+sliding or fixed, there are never more requests than the limit, and half a percent is left for what the network shifts.
+A `burst` above one would break this promise (burst and refill both fall into one minute), so with it, and always for
+tokens, whose amounts differ, a counter of the last window holds the limit besides: what was used at once is missing
+at the window's end. Limits per day are only counted, not spaced: a day's allowance may be used when it is needed.
+"""
+
+# ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tickmind.gateway.settings.config import Limits
+
+MARGIN = 0.01  # of every rate stays unused
+SLACK = 0.005  # of a window is how much a late send is caught up
+MAX_SLACK_S = 0.05
+SLOTS = 182  # of a window's counter; a slot is a 180th of the window, and what is in it counts until all of it is out
+MINUTE_S = 60.0
+DAY_S = 86_400.0
+
+
+class Window:
+    """Counts what was used within the last `span_s` seconds, rounded up to its slots."""
+
+    __slots__ = ("_newest", "_slots", "_width_s", "limit", "span_s", "total")
+
+    def __init__(self, limit: float, span_s: float) -> None:
+        self.limit = limit
+        self.span_s = span_s
+        self.total = 0.0
+        self._width_s = span_s / (SLOTS - 2)
+        self._newest = 0
+        self._slots = [0.0] * SLOTS
+
+    def earliest_s(self, now: float, amount: float) -> float:
+        """When this much more fits; more than the whole limit is taken for the whole limit, or it would never fit."""
+        self._roll(now)
+        over = self.total + min(amount, self.limit) - self.limit
+        if over <= 0:
+            return now
+        newest, slots = self._newest, self._slots
+        for number in range(newest - SLOTS + 1, newest + 1):
+            over -= slots[number % SLOTS]
+            if over <= 1e-9:
+                return (number + SLOTS) * self._width_s
+        return (newest + SLOTS) * self._width_s
+
+    def add(self, now: float, amount: float) -> None:
+        """Count it."""
+        self._roll(now)
+        self._slots[self._newest % SLOTS] += amount
+        self.total += amount
+
+    def correct(self, then: float, change: float) -> None:
+        """Change what was counted at a time; nothing if that is out of the window by now."""
+        number = math.floor(then / self._width_s)
+        if self._newest - number < SLOTS:
+            self._slots[number % SLOTS] += change
+            self.total += change
+
+    def used(self, now: float, last_s: float) -> float:
+        """What was counted in the last seconds, at most the window."""
+        self._roll(now)
+        count = min(SLOTS, max(1, math.ceil(last_s / self._width_s)))
+        return sum(self._slots[number % SLOTS] for number in range(self._newest - count + 1, self._newest + 1))
+
+    def _roll(self, now: float) -> None:
+        number = int(now / self._width_s)
+        newest = self._newest
+        if number <= newest:
+            return
+        self._newest = number
+        if self.total == 0.0:
+            return
+        slots = self._slots
+        if number - newest >= SLOTS:
+            self._slots = [0.0] * SLOTS
+            self.total = 0.0
+            return
+        for gone in range(newest + 1, number + 1):
+            place = gone % SLOTS
+            if slots[place]:
+                self.total -= slots[place]
+                slots[place] = 0.0
+
+
+class Meter:
+    """One limit. `spaced`: evenly, else only counted."""
+
+    __slots__ = ("_slack_s", "_tolerance", "limit", "span_s", "tat_s", "unit_s", "window")
+
+    def __init__(self, limit: float, span_s: float, *, burst: int, spaced: bool, counted: bool) -> None:
+        if limit < 1:  # less than one in the window: one in a longer window
+            span_s, limit = span_s / limit, 1.0
+        self.limit = limit
+        self.span_s = span_s
+        self.unit_s = span_s / limit * (1 + MARGIN) if spaced else 0.0
+        self.tat_s = -math.inf  # the theoretical time of the next one's arrival
+        self._tolerance = min(float(burst), limit) - 1
+        self._slack_s = min(SLACK * span_s, MAX_SLACK_S)
+        self.window = Window(limit, span_s) if counted or not spaced else None
+
+    def earliest_s(self, now: float, amount: float) -> float:
+        """When this much may go out; a time in the past is now."""
+        at = self.tat_s - self._tolerance * amount * self.unit_s
+        if self.window is not None:
+            return max(at, self.window.earliest_s(now, amount))
+        return at
+
+    def take(self, now: float, amount: float) -> None:
+        """It goes out now."""
+        late = now - self._slack_s
+        self.tat_s = (late if late > self.tat_s else self.tat_s) + amount * self.unit_s
+        if self.window is not None:
+            self.window.add(now, amount)
+
+    def correct(self, taken_s: float, change: float) -> None:
+        """The amount taken at a time was another."""
+        self.tat_s += change * self.unit_s
+        if self.window is not None:
+            self.window.correct(taken_s, change)
+
+    def spend_burst(self, now: float) -> None:
+        """What was saved up is gone; the even spacing holds from here."""
+        full = now + self._tolerance * self.unit_s
+        self.tat_s = max(self.tat_s, full)
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether nothing of the past matters any more, so that a new one would do as well."""
+        return self.tat_s <= now and (self.window is None or self.window.earliest_s(now, self.window.limit) <= now)
+
+
+@dataclass(frozen=True, slots=True)
+class PaceStatistics:
+    """How much of each limit is used: (limit, window in seconds, used within the window or None if only spaced)."""
+
+    requests: tuple[tuple[float, float, float | None], ...]
+    tokens: tuple[tuple[float, float, float | None], ...]
+
+
+class Pace:
+    """All limits of one provider, key or model, together; shared by whatever they bind.
+
+    Ask `earliest_s`, then `take`; `settle` when the real number of tokens is known (0 if the provider did no work).
+    """
+
+    __slots__ = ("_requests", "_tokens", "request_s", "token_s")
+
+    def __init__(self, limits: Limits) -> None:
+        burst = max(1, limits.burst)
+        requests = (
+            (limits.requests_per_second, 1.0, True),
+            (limits.requests_per_minute, MINUTE_S, True),
+            (limits.requests_per_day, DAY_S, False),
+        )
+        tokens = ((limits.tokens_per_minute, MINUTE_S, True), (limits.tokens_per_day, DAY_S, False))
+        self._requests = tuple(
+            Meter(limit, span_s, burst=burst, spaced=spaced, counted=burst > 1)
+            for limit, span_s, spaced in requests
+            if limit is not None
+        )
+        self._tokens = tuple(
+            Meter(limit, span_s, burst=burst, spaced=spaced, counted=True)
+            for limit, span_s, spaced in tokens
+            if limit is not None
+        )
+        # What one request and one token use of the scarcest limit, in seconds of all of it.
+        self.request_s = max((meter.span_s / meter.limit for meter in self._requests), default=0.0)
+        self.token_s = max((meter.span_s / meter.limit for meter in self._tokens), default=0.0)
+
+    @property
+    def interval_s(self) -> float:
+        """The even distance of requests; 0 if there is no rate for them."""
+        return max((meter.unit_s for meter in self._requests), default=0.0)
+
+    def earliest_s(self, now: float, tokens: int) -> float:
+        """When a request with so many tokens may go out, if nothing else goes before; `now` if at once."""
+        at = now
+        for meter in self._requests:
+            own = meter.earliest_s(now, 1)
+            if own > at:
+                at = own
+        if tokens:
+            for meter in self._tokens:
+                own = meter.earliest_s(now, tokens)
+                if own > at:
+                    at = own
+        return at
+
+    def take(self, now: float, tokens: int) -> None:
+        """It goes out now."""
+        for meter in self._requests:
+            meter.take(now, 1)
+        if tokens:
+            for meter in self._tokens:
+                meter.take(now, tokens)
+
+    def settle(self, taken_s: float, estimated: int, actual: int) -> None:
+        """A request that went out at `taken_s` used other than the estimated tokens."""
+        if estimated != actual:
+            for meter in self._tokens:
+                meter.correct(taken_s, actual - estimated)
+
+    def spend_burst(self, now: float) -> None:
+        """Nothing saved up may go out at once, as after a limit."""
+        for meter in self._requests:
+            meter.spend_burst(now)
+
+    def is_fresh(self, now: float) -> bool:
+        """Whether it may be forgotten."""
+        return all(meter.is_fresh(now) for meter in (*self._requests, *self._tokens))
+
+    def statistics(self, now: float) -> PaceStatistics:
+        """For people to look at."""
+
+        def figures(meters: tuple[Meter, ...]) -> tuple[tuple[float, float, float | None], ...]:
+            return tuple(
+                (meter.limit, meter.span_s, meter.window.used(now, meter.span_s) if meter.window else None)
+                for meter in meters
+            )
+
+        return PaceStatistics(figures(self._requests), figures(self._tokens))
+
+
+PaceMaker = Callable[[str, Limits], Pace]  # (name, limits) -> the pace; paces of one name may be shared elsewhere
+
+
+def local_pace(_name: str, limits: Limits) -> Pace:
+    """A pace that this gateway keeps by itself."""
+    return Pace(limits)
+
+
+def tightest(limits: Limits, other: Limits | None) -> Limits:
+    """The limits that hold if both do."""
+    if other is None:
+        return limits
+
+    def least(one: float | None, two: float | None) -> float | None:
+        return one if two is None else two if one is None else min(one, two)
+
+    concurrency = least(limits.concurrency, other.concurrency)
+    return Limits(
+        requests_per_second=least(limits.requests_per_second, other.requests_per_second),
+        requests_per_minute=least(limits.requests_per_minute, other.requests_per_minute),
+        requests_per_day=least(limits.requests_per_day, other.requests_per_day),
+        tokens_per_minute=least(limits.tokens_per_minute, other.tokens_per_minute),
+        tokens_per_day=least(limits.tokens_per_day, other.tokens_per_day),
+        burst=min(limits.burst, other.burst),
+        concurrency=None if concurrency is None else int(concurrency),
+    )

@@ -1,0 +1,109 @@
+"""What the queue shows of itself: frozen figures for statistics, the dashboard and tests."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.lane import LaneStatistics
+from tickmind.gateway.refusal import Code
+
+
+class EventKind(Enum):
+    """What is worth telling when it happens."""
+
+    LIMITED = "limited"
+    CIRCUIT_OPENED = "circuit_opened"
+    ACCOUNT_REFUSED = "account_refused"
+    FELL_BACK = "fell_back"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEvent:
+    """Something that happened at a lane. `until_s` is monotonic, 0 where it has no meaning."""
+
+    kind: EventKind
+    provider: str
+    key_id: str
+    model: str
+    session: str
+    until_s: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStatistics:
+    """One queue: its chain as (provider, key id, model), and who waits in it."""
+
+    model: str  # as callers name it
+    chain: tuple[tuple[str, str, str], ...]
+    depth: int
+    capacity: int
+    waiting: tuple[tuple[str, int], ...]  # (session id, jobs)
+
+    @classmethod
+    def of(cls, queue: FairQueue) -> "ChainStatistics":
+        """The figures of a queue."""
+        return cls(
+            model=queue.plan.model,
+            chain=tuple((target.provider.name, target.key.id, target.model) for target in queue.plan.targets),
+            depth=queue.live,
+            capacity=queue.capacity,
+            waiting=tuple((session.id, backlog.live) for session, backlog in queue.backlogs.items()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitStatistics:
+    """How long the jobs waited that were sent last, those that need not wait included."""
+
+    count: int
+    mean_s: float
+    p50_s: float
+    p90_s: float
+    p99_s: float
+    max_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """All of the queue at one moment."""
+
+    queued: int
+    in_flight: int
+    submitted: int
+    sent: int
+    fallbacks: int
+    rounds: int
+    retries_left: float
+    retries_refused: int
+    refusals: tuple[tuple[Code, int], ...]
+    waits: WaitStatistics
+    chains: tuple[ChainStatistics, ...]
+    lanes: tuple[LaneStatistics, ...]
+
+
+class Waits:
+    """The last waiting times, in a ring."""
+
+    __slots__ = ("_next", "_ring")
+
+    SIZE = 1024
+
+    def __init__(self) -> None:
+        self._ring = [0.0] * self.SIZE
+        self._next = 0
+
+    def add(self, wait_s: float) -> None:
+        """One more."""
+        number = self._next
+        self._ring[number % 1024] = wait_s
+        self._next = number + 1
+
+    def statistics(self) -> WaitStatistics:
+        """Mean and percentiles; zeros if there was none."""
+        waits = sorted(self._ring[: min(self._next, self.SIZE)])
+        if not waits:
+            return WaitStatistics(0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        last = len(waits) - 1
+        p50_s, p90_s, p99_s = (waits[round(part * last)] for part in (0.5, 0.9, 0.99))
+        return WaitStatistics(len(waits), sum(waits) / len(waits), p50_s, p90_s, p99_s, waits[-1])

@@ -1,0 +1,130 @@
+"""Doubles for tests of the queue: simulated time with timers, and a provider that keeps its limits like a real one."""
+
+import math
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+from tickmind.base import ManualClock
+from tickmind.gateway.queue.job import Job, Outcome, Result
+
+
+class _Timer:
+    """A timer of simulated time."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Callable[[], None]) -> None:
+        self.what: Callable[[], None] | None = what
+
+    def cancel(self) -> None:
+        """Call it off."""
+        self.what = None
+
+
+class SimulatedTime(ManualClock):
+    """A clock with timers, which fire in order as `run_until` moves it: ten minutes pass at once, each time alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._heap: list[tuple[float, int, _Timer]] = []
+        self._number = 0
+        self.fired = 0
+
+    def at(self, when_s: float, what: Callable[[], None]) -> _Timer:
+        """Call something at a monotonic time; this is the dispatcher's `timers`."""
+        self._number += 1
+        timer = _Timer(what)
+        heappush(self._heap, (max(when_s, self.monotonic()), self._number, timer))
+        return timer
+
+    def after(self, delay_s: float, what: Callable[[], None]) -> _Timer:
+        """Call something later."""
+        return self.at(self.monotonic() + delay_s, what)
+
+    def run_until(self, when_s: float) -> None:
+        """Let time pass, with all that happens in it."""
+        while self._heap and self._heap[0][0] <= when_s:
+            at_s, _, timer = heappop(self._heap)
+            if timer.what is None:
+                continue
+            self._move_to(at_s)
+            what, timer.what = timer.what, None
+            self.fired += 1
+            what()
+        self._move_to(when_s)
+
+    def run_for(self, seconds: float) -> None:
+        """Let so much time pass."""
+        self.run_until(self.monotonic() + seconds)
+
+    @property
+    def pending(self) -> int:
+        """Timers that are still to fire."""
+        return sum(timer.what is not None for _, _, timer in self._heap)
+
+    def _move_to(self, when_s: float) -> None:
+        now = self.monotonic()
+        if when_s > now:
+            self._wall += when_s - now
+            self._monotonic = when_s
+
+
+class ScriptedProvider:
+    """Answers by a real count of its last window, sliding or fixed, and notes every call.
+
+    `script`, if given, decides instead: it gets the job and the time and returns an outcome, or None for the count's.
+    """
+
+    def __init__(
+        self,
+        time: SimulatedTime,
+        *,
+        limit: float = math.inf,
+        span_s: float = 60.0,
+        fixed: bool = False,
+        retry_after: bool = True,
+        script: Callable[[Job, float], Outcome | None] | None = None,
+    ) -> None:
+        self._time = time
+        self._limit = limit
+        self._span_s = span_s
+        self._fixed = fixed
+        self._retry_after = retry_after
+        self._script = script
+        self._accepted: deque[float] = deque()
+        self.calls: list[float] = []
+        self.limited = 0
+
+    @property
+    def served(self) -> int:
+        """Calls that were not refused for the limit."""
+        return len(self.calls) - self.limited
+
+    def call(self, job: Job) -> Outcome:
+        """What comes of a call now."""
+        now = self._time.monotonic()
+        self.calls.append(now)
+        outcome = self._script(job, now) if self._script is not None else None
+        if outcome is not None:
+            self.limited += outcome.result is Result.RATE_LIMITED
+            return outcome
+        accepted = self._accepted
+        begin_s = math.floor(now / self._span_s) * self._span_s if self._fixed else now - self._span_s
+        while accepted and (accepted[0] < begin_s if self._fixed else accepted[0] <= begin_s):
+            accepted.popleft()
+        if len(accepted) >= self._limit:
+            self.limited += 1
+            free_s = (begin_s if self._fixed else accepted[0]) + self._span_s
+            return Outcome(Result.RATE_LIMITED, 429, retry_after_s=free_s - now if self._retry_after else None)
+        accepted.append(now)
+        return Outcome(Result.OK, 200, prompt_tokens=job.tokens, completion_tokens=0)
+
+    def busiest(self, span_s: float) -> int:
+        """The most calls in any window of so many seconds, its end not included."""
+        most = first = 0
+        for last, at_s in enumerate(self.calls):
+            while self.calls[first] <= at_s - span_s + 1e-9:
+                first += 1
+            most = max(most, last - first + 1)
+        return most

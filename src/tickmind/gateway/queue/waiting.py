@@ -1,0 +1,50 @@
+"""All jobs that wait, whichever queue they are in, by whom they are from."""
+
+from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.job import Job, State
+from tickmind.gateway.queue.wakeups import Wakeups
+
+
+class Waiting:
+    """Puts jobs into queues and takes them out, so that queue, lanes, expiry and index always agree."""
+
+    __slots__ = ("_agents", "_wakeups", "count")
+
+    def __init__(self, wakeups: Wakeups) -> None:
+        self.count = 0
+        self._wakeups = wakeups
+        self._agents: dict[tuple[str, str, str], dict[Job, None]] = {}  # owner, session, agent -> its jobs
+
+    def add(self, job: Job, queue: FairQueue, now: float) -> None:
+        """It waits from now on, until its `expires_s`."""
+        job.state = State.QUEUED
+        job.queued_s = now
+        job.queue = queue
+        self.count += 1
+        queue.push(job)
+        if job.agent:
+            self._agents.setdefault(_name(job), {})[job] = None
+        self._wakeups.expire(job)
+
+    def remove(self, job: Job) -> None:
+        """It waits no longer; what becomes of it is up to the caller."""
+        queue = job.queue
+        assert job.state is State.QUEUED, "only a job that waits can be taken out"
+        assert queue is not None, "a job that waits has a queue"
+        job.state = State.NEW
+        self.count -= 1
+        queue.remove(job)
+        if job.agent:
+            name = _name(job)
+            jobs = self._agents[name]
+            del jobs[job]
+            if not jobs:
+                del self._agents[name]
+
+    def of_agent(self, job: Job) -> list[Job]:
+        """The waiting jobs of the same agent of the same session."""
+        return list(self._agents.get(_name(job), ())) if job.agent else []
+
+
+def _name(job: Job) -> tuple[str, str, str]:
+    return job.session.owner, job.session.id, job.agent

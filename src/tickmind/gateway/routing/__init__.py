@@ -1,0 +1,1 @@
+"""Where a model goes, and which endpoints callers may name."""

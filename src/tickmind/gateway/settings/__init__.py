@@ -1,0 +1,1 @@
+"""What the operator says, checked and frozen: `config` are the types, `file` reads them from YAML."""

@@ -1,0 +1,192 @@
+"""What is wrong in a configuration file, told so that it can be mended: where, what is expected, what to write.
+
+    ConfigError
+    └── ConfigFileError    everything that is wrong in one file, one line each
+
+A value that may be a secret is never repeated.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tickmind.base import ConfigError, redact
+from tickmind.gateway.settings.yaml_source import Document, Path, Place
+
+_MOST_SHOWN = 20
+_LONGEST_VALUE = 60
+_KEY_NAMES = ("api_key", "apikey", "apiKey", "token", "secret", "password", "authorization")
+_SECRET_PARTS = ("keys", "headers", "redis_url", "key_id_secret", "callers")  # settings whose values are not repeated
+_KINDS = {
+    "object": "a mapping (name: value)",
+    "array": "a list",
+    "string": "a text",
+    "boolean": "true or false",
+    "null": "null",
+}
+HOW_TO_GIVE_KEYS = (
+    "keys are not written into the file: set an environment variable and write `key_env: ITS_NAME`, "
+    "or put the key into a file of its own (chmod 600) and write `key_file: PATH`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake. `path` leads to the setting, `place` is where it stands, if it stands anywhere."""
+
+    path: Path
+    message: str
+    place: Place | None = None
+
+    def text(self, file: str) -> str:
+        """The line that a person sees: `gateway.yaml:12:7: queue.capacity: ...`, which editors can jump to."""
+        where = f"{file}:{self.place.line}:{self.place.column}" if self.place else file
+        name = dotted(self.path)
+        return redact(f"{where}: {name}: {self.message}" if name else f"{where}: {self.message}")
+
+
+class ConfigFileError(ConfigError):
+    """A configuration file can't be used; `problems` are all that were found, in the order of the file."""
+
+    def __init__(self, file: str, problems: Sequence[Problem]) -> None:
+        self.file = file
+        self.problems = tuple(problems)
+        lines = [problem.text(file) for problem in self.problems[:_MOST_SHOWN]]
+        if len(self.problems) > _MOST_SHOWN:
+            lines.append(f"{file}: and {len(self.problems) - _MOST_SHOWN} more")
+        super().__init__("\n".join(lines))
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `providers.groq.keys[0].key`."""
+    out = ""
+    for step in path:
+        out += f"[{step}]" if isinstance(step, int) else f".{step}" if out else step
+    return out
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """` (did you mean ...?)` if one of the words is like it, else nothing."""
+    found = difflib.get_close_matches(word[:100], list(words), n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
+
+
+def schema_text() -> str:
+    """The JSON schema of the file, as it is shipped."""
+    return files("tickmind.gateway.settings").joinpath("gateway.schema.json").read_text(encoding="utf-8")
+
+
+@cache
+def config_schema() -> Mapping[str, Any]:
+    """The JSON schema of the file; also for editors."""
+    found: Mapping[str, Any] = json.loads(schema_text())
+    return found
+
+
+def schema_problems(document: Document) -> list[Problem]:
+    """Everything in a file that does not fit the schema, in the order of the file."""
+    from jsonschema import Draft202012Validator  # heavy
+
+    found = [
+        problem
+        for error in Draft202012Validator(config_schema()).iter_errors(document.value)
+        for problem in _explain(error, document)
+    ]
+    return in_order(found)
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """As they stand in the file."""
+    return sorted(problems, key=lambda it: (it.place.line, it.place.column) if it.place else (0, 0))
+
+
+def _explain(error: Any, document: Document) -> Iterator[Problem]:
+    """What a `ValidationError` means; its fields are Any because the stubs count those of one not yet raised."""
+    path: Path = tuple(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        for name in sorted(set(error.instance) - set(known)):
+            yield Problem((*path, name), _unknown(name, known), document.place((*path, name), of_key=True))
+        return
+    if error.validator == "required":
+        missing = [name for name in error.validator_value if name not in error.instance]
+        for name in missing:
+            part = error.schema["properties"][name]
+            yield Problem(path, f"{name!r} is missing{_write(name, part)}", document.place(path))
+        return
+    if "propertyNames" in error.absolute_schema_path:
+        place = document.place((*path, error.instance), of_key=True)
+        yield Problem(path, f"expected {_expected(error)}{_given(error, path)}", place)
+        return
+    if path and path[-1] in ("key", "key_id_secret") and error.validator == "pattern":
+        yield Problem(path, HOW_TO_GIVE_KEYS, document.place(path))
+        return
+    message = f"expected {_expected(error)}{_given(error, path)}{_write_value(path, error.schema)}"
+    yield Problem(path, message, document.place(path))
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    if name in _KEY_NAMES:
+        return f"there is no such setting; {HOW_TO_GIVE_KEYS}"
+    return f"there is no such setting{nearest(name, known)}; there are: {', '.join(known)}"
+
+
+def _expected(error: Any) -> str:
+    schema = error.schema
+    if "x-expected" in schema:
+        return str(schema["x-expected"])
+    if "enum" in schema:
+        return " or ".join(str(value) for value in schema["enum"])
+    if error.validator in ("minItems", "maxItems", "minLength", "maxLength"):
+        bound = "at least" if str(error.validator).startswith("min") else "at most"
+        unit = "entries" if str(error.validator).endswith("Items") else "characters"
+        return f"{bound} {error.validator_value} {unit}"
+    if error.validator == "uniqueItems":
+        return "each entry once"
+    kinds = schema.get("type", "object")
+    return " or ".join(_kind(kind, schema) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _kind(kind: str, schema: Mapping[str, Any]) -> str:
+    if kind not in ("integer", "number"):
+        return _KINDS[kind]
+    noun = "a whole number" if kind == "integer" else "a number"
+    bounds = []
+    if "minimum" in schema:
+        bounds.append(f"of {schema['minimum']:,} or more")
+    if "exclusiveMinimum" in schema:
+        bounds.append(f"above {schema['exclusiveMinimum']:,}")
+    if "maximum" in schema:
+        bounds.append(f"up to {schema['maximum']:,}")
+    return " ".join([noun, *bounds])
+
+
+def _given(error: Any, path: Path) -> str:
+    """What stands there instead, unless it may be secret."""
+    value = error.instance
+    if value is None:
+        return ", not nothing"
+    if isinstance(value, bool | int | float):
+        return f", not {json.dumps(value)}"
+    kind = "object" if isinstance(value, Mapping) else "array" if isinstance(value, list) else "string"
+    if kind != "string" or any(part in _SECRET_PARTS for part in path):
+        return f", not {_KINDS[kind]}" if error.validator == "type" else ""
+    text = redact(str(value))
+    return f", not {text if len(text) <= _LONGEST_VALUE else f'{text[:_LONGEST_VALUE]}...'!r}"
+
+
+def _write_value(path: Path, schema: Mapping[str, Any]) -> str:
+    names = [step for step in path if isinstance(step, str)]
+    return _write(names[-1], schema) if names and not isinstance(path[-1], int) else _write("", schema)
+
+
+def _write(name: str, schema: Mapping[str, Any]) -> str:
+    if not schema.get("examples"):
+        return ""
+    example = schema["examples"][0]
+    shown = example if isinstance(example, str) and example else json.dumps(example)
+    return f"; write for example `{name}: {shown}`" if name else f"; write for example `- {shown}`"

@@ -1,0 +1,301 @@
+"""Reads the providers and the routes of a configuration, each laid over what is built in."""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from tickmind.base import LimitExceededError, Secret, redact
+from tickmind.gateway.routing.base_url import BaseUrl, BaseUrlError, parse_base_url
+from tickmind.gateway.routing.key_ids import KeyIds
+from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, Limits, Provider, Route
+from tickmind.gateway.settings.defaults import (
+    BUILT_IN_LIMITS,
+    BUILT_IN_MODELS,
+    BUILT_IN_PATTERNS,
+    BUILT_IN_PROVIDERS,
+    ENV_PROVIDER,
+)
+from tickmind.gateway.settings.problems import nearest
+from tickmind.gateway.settings.secrets import SecretSources, SourceError, has_reference
+from tickmind.gateway.settings.yaml_source import Document
+from tickmind.gateway.settings.yaml_source import Path as SettingPath
+from tickmind.llm.safety import is_loopback
+
+Wrong = Callable[[SettingPath, str], None]  # notes a problem
+Chain = tuple[tuple[str, str], ...]
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_OWN_HEADERS = frozenset(
+    [
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ]
+)  # the gateway sets them, or they belong to one connection
+_SECRET_HEADER = re.compile(r"auth|cookie|credential|key|passw|secret|token", re.IGNORECASE)
+
+
+class LayOver(Protocol):
+    """How limits are laid over others."""
+
+    def __call__(self, base: Limits, given: Mapping[str, Any], /) -> Limits:
+        """The first with what the second says."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FromEnvironment:
+    """What LLM_BASE_URL, LLM_API_KEY and LLM_MODEL say; `ignored` is why they are not used."""
+
+    provider: Provider | None = None
+    model: str = ""
+    ignored: str = ""
+
+
+class ProviderReader:
+    """Reads `providers`; problems go to `wrong`, so that all of them are told."""
+
+    def __init__(
+        self, document: Document, sources: SecretSources, key_ids: KeyIds, wrong: Wrong, lay_over: LayOver
+    ) -> None:
+        self._said: Mapping[str, Any] = document.value.get("providers", {})
+        self._sources = sources
+        self._key_ids = key_ids
+        self._wrong = wrong
+        self._lay_over = lay_over
+        names = dict.fromkeys((*BUILT_IN_PROVIDERS, *self._said))
+        self._settings = {name: {**BUILT_IN_PROVIDERS.get(name, {}), **self._said.get(name, {})} for name in names}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that may be referred to; a reference to one that is not there now (disabled, not set) is passed over."""
+        return frozenset((*self._settings, ENV_PROVIDER))
+
+    def read(self) -> dict[str, Provider]:
+        """All that are enabled: the built-in ones first, then the file's others. Their fallbacks come later."""
+        enabled = {name: said for name, said in self._settings.items() if said.get("enabled", True)}
+        return {name: provider for name, said in enabled.items() if (provider := self._provider(name, said))}
+
+    def with_fallbacks(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
+        """The same providers, each with its chain, now that all are known."""
+        found = {}
+        for name, provider in providers.items():
+            said = self._settings.get(name, {}).get("fallback", [])
+            chain = read_chain(said, providers, self.names, ("providers", name, "fallback"), self._wrong)
+            found[name] = replace(provider, fallback=chain)
+        return found
+
+    def from_environment(
+        self, providers: Mapping[str, Provider], *, is_own: Callable[[BaseUrl], bool]
+    ) -> FromEnvironment:
+        """The endpoint of the LLM_ variables: a provider of its own, or a known one with one more key."""
+        try:
+            address = self._sources.expand("${LLM_BASE_URL}")
+        except SourceError:  # not set: a key alone is for OpenAI, as everywhere
+            address = BUILT_IN_PROVIDERS["openai"]["base_url"] if self._variable("LLM_API_KEY") else ""
+        if not address:
+            return FromEnvironment()
+        try:
+            url = parse_base_url(address)
+        except BaseUrlError as error:
+            self._wrong((), f"LLM_BASE_URL can't be used: {error}")
+            return FromEnvironment()
+        if is_own(url):
+            return FromEnvironment(ignored="LLM_BASE_URL names this gateway itself, so it is no provider of it")
+        model = self._model_variable()
+        known = next((one for one in providers.values() if parse_base_url(one.base_url) == url), None)
+        base = known or Provider(ENV_PROVIDER, str(url))
+        if known is None and ENV_PROVIDER in providers:
+            return FromEnvironment(ignored=f"the file has a provider {ENV_PROVIDER!r}; LLM_BASE_URL is not used")
+        key = self._variable("LLM_API_KEY")
+        keys, missing = base.keys, base.missing_keys
+        if key and all(one.secret.reveal() != key for one in keys):
+            keys = (self._key(key, "LLM_API_KEY"), *(one for one in keys if one.secret))
+        elif not keys and not key:
+            keys = (self._key("", ""),) if is_loopback(url.host) else ()
+            missing = (*missing, "LLM_API_KEY") if not keys else ()
+        provider = replace(base, keys=keys, missing_keys=missing, default_model=model or base.default_model)
+        return FromEnvironment(provider, model)
+
+    def _model_variable(self) -> str:
+        try:
+            return self._sources.expand("${LLM_MODEL}")
+        except SourceError:  # not set
+            return ""
+
+    def _variable(self, name: str) -> str | None:
+        try:
+            return self._sources.variable(name)
+        except SourceError as error:
+            self._wrong((), str(error))
+            return None
+
+    def _provider(self, name: str, said: Mapping[str, Any]) -> Provider | None:
+        path = ("providers", name)
+        if "base_url" not in said:
+            message = f"'base_url' is missing: {name!r} is not built in{nearest(name, BUILT_IN_PROVIDERS)}"
+            self._wrong(path, f"{message}; write for example `base_url: https://api.example.com/v1`")
+            return None
+        try:
+            url = parse_base_url(self._sources.expand(said["base_url"]))
+        except (BaseUrlError, SourceError) as error:
+            self._wrong((*path, "base_url"), str(error))
+            return None
+        keys, missing = self._keys(path, said, url)
+        headers, secret_headers = self._headers((*path, "headers"), said.get("headers", {}))
+        base_limits = BUILT_IN_LIMITS.get(name, UNKNOWN_LIMITS)
+        return Provider(
+            name,
+            str(url),
+            keys=keys,
+            missing_keys=missing,
+            limits=self._lay_over(base_limits, said.get("limits", {})),
+            model_limits={
+                model: self._lay_over(Limits(), limits) for model, limits in said.get("model_limits", {}).items()
+            },
+            default_model=said.get("default_model", ""),
+            surfaces=tuple(said.get("surfaces", ("chat",))),
+            headers=headers,
+            secret_headers=secret_headers,
+            adaptive_concurrency=said.get("adaptive_concurrency", False),
+            fall_back_on_errors=said.get("fall_back_on_errors", False),
+        )
+
+    def _keys(
+        self, path: SettingPath, said: Mapping[str, Any], url: BaseUrl
+    ) -> tuple[tuple[ApiKey, ...], tuple[str, ...]]:
+        """The keys that there are, and the variables that are not set."""
+        if "keys" not in said and not is_loopback(url.host):
+            message = "'keys' is missing; write `keys: [{key_env: NAME_OF_A_VARIABLE}]`, or `keys: []` if it needs none"
+            self._wrong(path, message)
+            return (), ()
+        if not said.get("keys"):
+            return (self._key("", ""),), ()
+        found: list[ApiKey] = []
+        missing: list[str] = []
+        for index, one in enumerate(said["keys"]):
+            key_path = (*path, "keys", index)
+            try:
+                value, source = self._look_up(one)
+            except (SourceError, LimitExceededError) as error:
+                self._wrong(key_path, str(error))
+                continue
+            if value is None:
+                missing.append(source)
+            elif any(earlier.secret.reveal() == value for earlier in found):
+                self._wrong(key_path, f"the key of {source} is listed twice; its limit would be counted twice")
+            else:
+                limits = self._lay_over(Limits(), one["limits"]) if "limits" in one else None
+                found.append(replace(self._key(value, source), limits=limits))
+        return tuple(found), tuple(missing)
+
+    def _look_up(self, said: Mapping[str, Any]) -> tuple[str | None, str]:
+        if "key_env" in said:
+            return self._sources.variable(said["key_env"]), said["key_env"]
+        if "key_file" in said:
+            return self._sources.file(said["key_file"]), said["key_file"]
+        return self._sources.key(said["key"]), said["key"][2:-1]
+
+    def _key(self, value: str, source: str) -> ApiKey:
+        return ApiKey(self._key_ids.of(value), Secret(value, lasting=True), source=source)
+
+    def _headers(self, path: SettingPath, said: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Secret]]:
+        plain: dict[str, str] = {}
+        secret: dict[str, Secret] = {}
+        for name, value in said.items():
+            if not _HEADER_NAME.fullmatch(name):
+                self._wrong((*path, name), "this is no name of a header")
+            elif name.lower() in _OWN_HEADERS:
+                hint = "; give the key under `keys`" if "auth" in name.lower() else ""
+                self._wrong((*path, name), f"the gateway sets this header itself{hint}")
+            elif not has_reference(value) and (_SECRET_HEADER.search(name) or redact(value) != value):
+                self._wrong((*path, name), f"this looks like a secret; write a reference, `{name}: ${{NAME}}`")
+            else:
+                self._add_header((*path, name), value, plain, secret)
+        return plain, secret
+
+    def _add_header(self, path: SettingPath, value: str, plain: dict[str, str], secret: dict[str, Secret]) -> None:
+        name = str(path[-1])
+        try:
+            expanded = self._sources.expand(value)
+        except SourceError as error:
+            self._wrong(path, str(error))
+            return
+        if not expanded.isascii() or not expanded.isprintable():
+            self._wrong(path, "a header's value must be plain ASCII in one line")
+        elif has_reference(value):
+            secret[name] = Secret(expanded, lasting=True)
+        else:
+            plain[name] = expanded
+
+
+def read_routes(
+    said: Mapping[str, Any], providers: Mapping[str, Provider], names: Collection[str], wrong: Wrong
+) -> tuple[dict[str, Route], tuple[tuple[str, Route], ...]]:
+    """The exact table and the patterns. Routes to providers of `names` that are not there now are left out."""
+    exact: dict[str, Route] = {}
+    for model, route in {**BUILT_IN_MODELS, **said.get("models", {})}.items():
+        found = _route(route, model, providers, names, ("models", model), wrong)
+        if found is not None:
+            exact[model] = found
+    patterns: list[tuple[str, Route]] = []
+    for index, route in enumerate(said.get("patterns", BUILT_IN_PATTERNS)):
+        found = _route(route, None, providers, names, ("patterns", index), wrong)
+        if found is not None:
+            patterns.append((route["match"], found))
+    return exact, tuple(patterns)
+
+
+def _route(
+    said: Mapping[str, Any],
+    model: str | None,
+    providers: Mapping[str, Provider],
+    names: Collection[str],
+    path: SettingPath,
+    wrong: Wrong,
+) -> Route | None:
+    name = said["provider"]
+    if name not in providers:
+        if name not in names:
+            wrong((*path, "provider"), _no_such_provider(name, names))
+        return None
+    chain = providers[name].fallback
+    if "fallback" in said:
+        chain = read_chain(said["fallback"], providers, names, (*path, "fallback"), wrong)
+    first = (name, said.get("model", model))
+    return Route((first, *(target for target in chain if target != first)))
+
+
+def read_chain(
+    said: list[str], providers: Mapping[str, Provider], names: Collection[str], path: SettingPath, wrong: Wrong
+) -> Chain:
+    """A fallback list as (provider, model): `groq` is its default model, `groq/qwen/qwen3-32b` a certain one."""
+    found: list[tuple[str, str]] = []
+    for index, entry in enumerate(said):
+        name, _, model = entry.partition("/")
+        if name not in names:
+            wrong((*path, index), _no_such_provider(name, names))
+        if name not in providers:
+            continue
+        model = model or providers[name].default_model
+        if not model:
+            wrong((*path, index), f"{name!r} has no default_model; write `{name}/MODEL`, or give it one")
+        elif (name, model) not in found:
+            found.append((name, model))
+    return tuple(found)
+
+
+def _no_such_provider(name: str, names: Collection[str]) -> str:
+    return f"there is no provider {name!r}{nearest(name, names)}; there are: {', '.join(sorted(names))}"

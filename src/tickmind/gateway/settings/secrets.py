@@ -1,0 +1,79 @@
+"""Where a configuration's secrets come from: variables and files, never the configuration itself."""
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+from tickmind.base import Limit
+
+MAX_KEY_FILE_BYTES = Limit("size of a key file", 16_384, "bytes")
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+class SourceError(ValueError):
+    """A secret can't be had; the message says what to do and never shows a value."""
+
+
+class SecretSources:
+    """Looks secrets up. `look_up` finds variables; files are relative to `folder`."""
+
+    def __init__(self, look_up: Callable[[str], str | None], folder: Path) -> None:
+        self._look_up = look_up
+        self._folder = folder
+
+    def variable(self, name: str) -> str | None:
+        """The value of a variable, None if it is not set; raises `SourceError` if it is no key."""
+        value = self._look_up(name)
+        return None if value is None else _checked(value, f"the value of {name}")
+
+    def expand(self, text: str) -> str:
+        """A text with each `${NAME}` replaced; raises `SourceError` for one that is not set."""
+
+        def value_of(match: re.Match[str]) -> str:
+            value = self._look_up(match[1])
+            if value is None:
+                raise SourceError(
+                    f"the environment variable {match[1]} is not set; set it, or take ${{{match[1]}}} out"
+                )
+            return value
+
+        return _REFERENCE.sub(value_of, text)
+
+    def key(self, reference: str) -> str:
+        """The key that `${NAME}` stands for."""
+        return _checked(self.expand(reference), f"the value of {reference}")
+
+    def file(self, name: str) -> str:
+        """The key that a file holds, if nobody but its owner may read it."""
+        path = self._folder / Path(name).expanduser()
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe must not hang it
+        except OSError as error:
+            raise SourceError(f"the key file {path} can't be read: {error.strerror}") from None
+        try:
+            facts = os.fstat(descriptor)
+            if not stat.S_ISREG(facts.st_mode):
+                raise SourceError(f"the key file {path} is no regular file")
+            if facts.st_mode & 0o077:
+                raise SourceError(f"the key file {path} can be read by others; run: chmod 600 {path}")
+            data = os.read(descriptor, int(MAX_KEY_FILE_BYTES.maximum) + 1)
+        finally:
+            os.close(descriptor)
+        MAX_KEY_FILE_BYTES.check(len(data))
+        return _checked(data.decode("utf-8", errors="replace"), f"the content of {path}")
+
+
+def has_reference(text: str) -> bool:
+    """Whether a text names a variable as `${NAME}`."""
+    return _REFERENCE.search(text) is not None
+
+
+def _checked(value: str, what: str) -> str:
+    key = value.strip()
+    if not key:
+        raise SourceError(f"{what} is empty")
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SourceError(f"{what} is no key: it has blanks, control or non-ASCII characters in it; copy it again")
+    return key

@@ -1,0 +1,83 @@
+"""Keys for those who use the gateway: random, shown once, kept as hashes.
+
+A key is 256 bits of chance, so its plain SHA-256 can't be searched, and checking one costs a microsecond; a slow
+password hash would guard nothing more and could be used to keep the gateway busy.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from tickmind.base import ConfigError
+from tickmind.gateway.settings.config import Caller, GatewayConfig
+from tickmind.llm.safety import is_loopback
+
+_PREFIX: Final = "sk-tm-"  # a shape that logs mask, and that clients which look for `sk-` accept
+_HASH: Final = re.compile(r"sha256:([0-9a-f]{64})")
+_MOST_SEEN: Final = 4096
+_BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE | re.ASCII)
+
+
+def new_key() -> str:
+    """Make a key that nobody can guess. It is shown to its owner once and stored nowhere."""
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def hash_key(key: str) -> str:
+    """What the configuration holds of a key: enough to know it again, of no use to whoever reads it."""
+    return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
+
+
+def check_exposure(config: GatewayConfig) -> None:
+    """Raise `ConfigError` if others than this machine could use the gateway without a key."""
+    if not config.callers and not is_loopback(config.host):
+        raise ConfigError(
+            f"listening on {config.host} lets others spend your quota, so callers need keys: make one with `tickmind "
+            "gateway key NAME` and put the entry that it prints under `callers` in the configuration file, or listen "
+            "on 127.0.0.1; keys cross the network in the clear unless a TLS proxy stands in front"
+        )
+
+
+class CallerKeys:
+    """Tells who is calling. With no callers nobody needs a key, and `required` says so.
+
+    A header that was found right is remembered, so that it is not hashed with each request; the table is looked up
+    by Python's keyed hash, so how long that takes tells nothing about its content.
+    """
+
+    def __init__(self, callers: Iterable[Caller]) -> None:
+        self._callers: dict[bytes, tuple[bytes, Caller]] = {}  # digest of the key -> the same, and whose it is
+        for caller in callers:
+            match = _HASH.fullmatch(caller.key_hash)
+            if match is None:
+                raise ConfigError(f"the key_hash of {caller.name!r} is no hash; see `tickmind gateway key NAME`")
+            digest = bytes.fromhex(match[1])
+            self._callers[digest] = (digest, caller)
+        self._seen: dict[str, Caller] = {}  # header -> whose it is
+
+    @property
+    def required(self) -> bool:
+        """Whether callers must bring a key."""
+        return bool(self._callers)
+
+    def check(self, authorization: str | None) -> Caller | None:
+        """Who an `Authorization: Bearer ...` header belongs to; None if nobody's, or if there is none."""
+        if not authorization:
+            return None
+        seen = self._seen.get(authorization)
+        if seen is not None:
+            return seen
+        match = _BEARER.fullmatch(authorization)
+        if match is None:
+            return None
+        digest = hashlib.sha256(match[1].encode("utf-8", "surrogateescape")).digest()
+        known, caller = self._callers.get(digest, (b"", None))
+        if caller is None or not hmac.compare_digest(known, digest):
+            return None
+        if len(self._seen) >= _MOST_SEEN:
+            self._seen.clear()
+        self._seen[authorization] = caller
+        return caller

@@ -1,0 +1,311 @@
+"""What happened so far: requests, results, waits, latencies, tokens and cost, per provider, model and session."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tickmind.base import Clock, Limit
+from tickmind.gateway.queue.job import Result, Target
+from tickmind.gateway.refusal import Code
+from tickmind.gateway.sharing.histogram import Histogram, HistogramSnapshot
+from tickmind.gateway.sharing.sessions import Session
+from tickmind.llm.prices import PRICES, Price, find_price
+
+MAX_TARGETS = Limit("providers and models told apart in statistics", 256)
+MAX_SESSIONS = Limit("sessions told apart in statistics", 1024)
+OTHER = "(other)"  # whatever comes beyond that
+_OK = Result.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Requests, tokens and money. `unpriced` are answers whose cost is not in `cost_usd`, for want of a price."""
+
+    requests: int = 0
+    ok: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTally:
+    """One provider and model: attempts by result, how long requests waited before and took there."""
+
+    provider: str
+    model: str
+    sums: Sums
+    results: Mapping[Result, int]
+    waits: HistogramSnapshot
+    latencies: HistogramSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTally:
+    """One session: what it used, what was refused to it and how long it waited."""
+
+    session: str
+    sums: Sums
+    refused: int
+    waits: HistogramSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class TallySnapshot:
+    """Everything counted since the start."""
+
+    since_s: float  # seconds ago
+    requests: int  # that came in
+    answered: int
+    refusals: Mapping[Code, int]
+    fallbacks: int  # attempts that followed another one elsewhere
+    attempts: int
+    sums: Sums
+    waits: HistogramSnapshot  # in the queue, of answered requests
+    latencies: HistogramSnapshot  # from arrival to the end, of answered requests
+    targets: tuple[TargetTally, ...]
+    sessions: tuple[SessionTally, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CostTable:
+    """What it cost, by provider, by model and by session, the dearest first."""
+
+    total: Sums
+    by_provider: Mapping[str, Sums] = field(default_factory=dict)
+    by_model: Mapping[str, Sums] = field(default_factory=dict)
+    by_session: Mapping[str, Sums] = field(default_factory=dict)
+
+
+class _Sums:
+    __slots__ = ("completion_tokens", "cost_usd", "ok", "prompt_tokens", "requests", "unpriced")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.ok = 0
+        self.prompt_tokens = 0
+        self.completion_tokens = 0
+        self.cost_usd = 0.0
+        self.unpriced = 0
+
+    def merge(self, other: "_Sums") -> None:
+        self.requests += other.requests
+        self.ok += other.ok
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.cost_usd += other.cost_usd
+        self.unpriced += other.unpriced
+
+    def snapshot(self) -> Sums:
+        return Sums(self.requests, self.ok, self.prompt_tokens, self.completion_tokens, self.cost_usd, self.unpriced)
+
+
+class _TargetRow(_Sums):
+    __slots__ = ("latencies", "model", "price", "provider", "results", "served", "waits")
+
+    def __init__(self, provider: str, model: str, price: Price | None) -> None:
+        super().__init__()
+        self.provider = provider
+        self.model = model
+        self.price = price
+        self.served = 0
+        self.results: dict[Result, int] = {}  # the others; looking up by an enum's member is slow
+        self.waits = Histogram()
+        self.latencies = Histogram()
+
+
+class _SessionRow(_Sums):
+    __slots__ = ("label", "recent", "refused", "waits")
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+        self.refused = 0
+        self.waits = Histogram()
+        self.recent = True  # used since somebody looked for one to give way
+
+
+class Tally:
+    """Counts. Three calls for a request, each a few additions: `arrived`, `attempted` for each try, and an end.
+
+    The end is `answered` or `refused`. What is told apart is bounded: models beyond the limit count as `OTHER`, and
+    sessions that were not heard of for longest are added up under that name, so nothing is lost from the sums.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        prices: Mapping[str, Price] = PRICES,
+        max_targets: Limit = MAX_TARGETS,
+        max_sessions: Limit = MAX_SESSIONS,
+    ) -> None:
+        self._clock = clock
+        self._started_s = clock.monotonic()
+        self._max_targets = max_targets
+        self._max_sessions = max_sessions
+        self._price_of: Callable[[str], Price | None] = lru_cache(4096)(lambda model: find_price(model, prices))
+        self._requests = 0
+        self._answered = 0
+        self._fallbacks = 0
+        self._attempts = 0
+        self._refusals: dict[Code, int] = dict.fromkeys(Code, 0)
+        self._waits = Histogram()
+        self._latencies = Histogram()
+        self._targets: dict[tuple[str, str], _TargetRow] = {}  # (provider, model) -> row
+        self._sessions: dict[str, _SessionRow] = {}  # session's label -> row, in the order of their coming
+
+    def price(self, model: str) -> Price | None:
+        """What a model costs, or None if nobody said."""
+        return self._price_of(model)
+
+    def arrived(self, session: Session) -> None:
+        """A request came in."""
+        self._requests += 1
+        row = self._sessions.get(session.label) or self._new_session(session.label)
+        row.requests += 1
+        row.recent = True
+
+    def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, *, fallback: bool) -> None:
+        """An attempt ended; `fallback` says that an earlier one of the same request was made elsewhere."""
+        self._attempts += 1
+        if fallback:
+            self._fallbacks += 1
+        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
+        row.requests += 1
+        if result is _OK:
+            row.served += 1
+        else:
+            row.results[result] = row.results.get(result, 0) + 1
+        row.waits.add(waited_s)
+        row.latencies.add(took_s)
+
+    def answered(
+        self,
+        session: Session,
+        target: Target,
+        *,
+        waited_s: float,
+        took_s: float,
+        prompt_tokens: int | None,
+        completion_tokens: int | None,
+        cached_tokens: int = 0,
+    ) -> float | None:
+        """A request was served; returns what it cost in US dollars, or None if that is not known."""
+        self._answered += 1
+        self._waits.add(waited_s)
+        self._latencies.add(took_s)
+        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
+        own = self._sessions.get(session.label) or self._new_session(session.label)
+        own.waits.add(waited_s)
+        row.ok += 1
+        own.ok += 1
+        if prompt_tokens is None or completion_tokens is None:
+            row.unpriced += 1
+            own.unpriced += 1
+            return None
+        row.prompt_tokens += prompt_tokens
+        own.prompt_tokens += prompt_tokens
+        row.completion_tokens += completion_tokens
+        own.completion_tokens += completion_tokens
+        price = row.price if row.model == target.model else self._price_of(target.model)
+        if price is None:
+            row.unpriced += 1
+            own.unpriced += 1
+            return None
+        cost = price.cost_usd(prompt_tokens, completion_tokens, cached_tokens)
+        row.cost_usd += cost
+        own.cost_usd += cost
+        return cost
+
+    def refused(self, code: Code, session: Session | None = None) -> None:
+        """A request was turned down, by the gateway itself; without a session if it had none yet."""
+        self._refusals[code] += 1
+        if session is None:
+            self._requests += 1
+        else:
+            (self._sessions.get(session.label) or self._new_session(session.label)).refused += 1
+
+    def snapshot(self) -> TallySnapshot:
+        """Everything so far; it costs what there is to copy."""
+        return TallySnapshot(
+            since_s=self._clock.monotonic() - self._started_s,
+            requests=self._requests,
+            answered=self._answered,
+            refusals={code: number for code, number in self._refusals.items() if number},
+            fallbacks=self._fallbacks,
+            attempts=self._attempts,
+            sums=self._total(),
+            waits=self._waits.snapshot(),
+            latencies=self._latencies.snapshot(),
+            targets=tuple(
+                TargetTally(
+                    row.provider,
+                    row.model,
+                    row.snapshot(),
+                    {_OK: row.served, **row.results} if row.served else dict(row.results),
+                    row.waits.snapshot(),
+                    row.latencies.snapshot(),
+                )
+                for row in self._targets.values()
+            ),
+            sessions=tuple(
+                SessionTally(row.label, row.snapshot(), row.refused, row.waits.snapshot())
+                for row in self._sessions.values()
+            ),
+        )
+
+    def costs(self) -> CostTable:
+        """Who and what cost how much, for the table of costs."""
+        return CostTable(
+            self._total(),
+            _grouped((row.provider, row) for row in self._targets.values()),
+            _grouped((row.model, row) for row in self._targets.values()),
+            _grouped((row.label, row) for row in self._sessions.values()),
+        )
+
+    def _total(self) -> Sums:
+        total = _Sums()
+        for row in self._targets.values():
+            total.merge(row)
+        total.requests = self._requests
+        return total.snapshot()
+
+    def _new_target(self, target: Target) -> _TargetRow:
+        key = (target.provider.name, target.model)
+        if not self._max_targets.allows(len(self._targets) + 1):
+            key = (OTHER, OTHER)
+            if (known := self._targets.get(key)) is not None:
+                return known
+        row = self._targets[key] = _TargetRow(*key, self._price_of(target.model))
+        return row
+
+    def _new_session(self, label: str) -> _SessionRow:
+        if not self._max_sessions.allows(len(self._sessions) + 1):
+            self._give_way()
+        row = self._sessions[label] = _SessionRow(label)
+        return row
+
+    def _give_way(self) -> None:
+        """Add the session that was quiet for longest to the others; each that was not gets a second chance."""
+        other = self._sessions.pop(OTHER, None) or _SessionRow(OTHER)
+        while True:
+            label = next(iter(self._sessions))
+            row = self._sessions.pop(label)
+            if not row.recent:
+                break
+            row.recent = False
+            self._sessions[label] = row
+        other.merge(row)
+        other.refused += row.refused
+        other.waits.merge(row.waits.snapshot())
+        self._sessions[OTHER] = other
+
+
+def _grouped(rows: Iterable[tuple[str, _Sums]]) -> Mapping[str, Sums]:
+    groups: dict[str, _Sums] = {}
+    for name, row in rows:
+        groups.setdefault(name, _Sums()).merge(row)
+    dearest = sorted(groups.items(), key=lambda item: (-item[1].cost_usd, -item[1].requests, item[0]))
+    return {name: sums.snapshot() for name, sums in dearest}

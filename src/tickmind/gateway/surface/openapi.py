@@ -1,0 +1,248 @@
+"""`GET /openapi.json`: the surface as OpenAPI 3.1, so that clients can be generated and the gateway can be tested."""
+
+from typing import Any
+
+from tickmind.gateway.refusal import STATUS_OF, Code
+
+_ANY = {"type": "object"}
+_NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9][A-Za-z0-9._:@+=~-]*$"}
+_AGENT = {"type": "string", "minLength": 1, "maxLength": 128}
+_MS = {"type": "integer", "minimum": 0}
+_RATE = {"type": ["number", "null"], "description": "None where no limit on requests is set."}
+
+_SCHEMAS: dict[str, Any] = {
+    "Cooldown": {
+        "type": "object",
+        "description": "When the session's next request may be expected to go through.",
+        "required": ["nextAllowedAt", "waitMs", "activeGames", "rateLimit"],
+        "properties": {
+            "nextAllowedAt": {"type": "integer", "description": "Milliseconds since 1970."},
+            "waitMs": _MS,
+            "activeGames": {"type": "integer", "description": "Sessions that share the key now."},
+            "rateLimit": {
+                "type": "object",
+                "required": ["requestsPerMinute", "effectiveRPM"],
+                "properties": {"requestsPerMinute": _RATE, "effectiveRPM": _RATE},
+            },
+        },
+    },
+    "Attempt": {
+        "type": "object",
+        "required": ["provider", "model", "result", "status", "waitedMs", "tookMs"],
+        "properties": {
+            "provider": {"type": "string"},
+            "model": {"type": "string"},
+            "result": {"type": "string"},
+            "status": {"type": "integer"},
+            "waitedMs": _MS,
+            "tookMs": _MS,
+        },
+    },
+    "GenerateRequest": {
+        "type": "object",
+        "required": ["agentId", "prompt"],
+        "properties": {
+            "agentId": _AGENT,
+            "prompt": {"type": "string", "minLength": 1},
+            "systemPrompt": {"type": "string"},
+            "sessionId": _NAME,
+            "model": {"type": "string", "minLength": 1, "maxLength": 200},
+            "maxTokens": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+            "temperature": {"type": "number", "minimum": 0, "maximum": 10},
+            "priority": {"enum": ["high", "normal", "low"]},
+            "timeoutMs": {"type": "integer", "minimum": 1, "maximum": 3_600_000},
+            "dropAfterMs": {"type": "integer", "minimum": 0, "maximum": 3_600_000},
+            "replaceOlder": {"type": "boolean"},
+            "customConfig": {
+                "type": "object",
+                "required": ["baseUrl", "model"],
+                "properties": {
+                    "baseUrl": {"type": "string", "minLength": 1, "maxLength": 2048},
+                    "apiKey": {"type": "string", "maxLength": 4096},
+                    "model": {"type": "string", "minLength": 1, "maxLength": 200},
+                },
+            },
+        },
+    },
+    "GenerateReply": {
+        "type": "object",
+        "required": ["text", "model", "tokensUsed", "provider", "cooldown", "attempts", "waitedMs"],
+        "properties": {
+            "text": {"type": "string"},
+            "thinking": {"type": "string"},
+            "model": {"type": "string"},
+            "tokensUsed": {"type": "integer"},
+            "provider": {"type": "string"},
+            "finishReason": {"type": ["string", "null"]},
+            "waitedMs": _MS,
+            "attempts": {"type": "array", "items": {"$ref": "#/components/schemas/Attempt"}},
+            "cooldown": {"$ref": "#/components/schemas/Cooldown"},
+        },
+    },
+    "Refusal": {
+        "type": "object",
+        "required": ["error", "message"],
+        "properties": {
+            "error": {"enum": [code.value for code in Code]},
+            "message": {"type": "string"},
+            "cooldown": {"$ref": "#/components/schemas/Cooldown"},
+        },
+    },
+    "OpenAIError": {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {
+                "type": "object",
+                "required": ["message"],
+                "properties": {"message": {"type": "string"}, "type": {"type": "string"}, "code": {}},
+            },
+            "cooldown": {"$ref": "#/components/schemas/Cooldown"},
+        },
+    },
+    "ChatRequest": {
+        "type": "object",
+        "description": "As the OpenAI API takes it; what is not listed passes through.",
+        "required": ["messages"],
+        "properties": {
+            "model": {"type": "string", "maxLength": 200},
+            "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
+            "stream": {"type": "boolean"},
+        },
+    },
+    "ResponsesRequest": {
+        "type": "object",
+        "required": ["input"],
+        "properties": {
+            "model": {"type": "string", "maxLength": 200},
+            "input": {"oneOf": [{"type": "string"}, {"type": "array"}]},
+            "stream": {"type": "boolean"},
+        },
+    },
+    "Heartbeat": {"type": "object", "properties": {"sessionId": _NAME}},
+    "Defer": {
+        "type": "object",
+        "required": ["agentId"],
+        "properties": {
+            "agentId": _AGENT,
+            "sessionId": _NAME,
+            "durationMs": {"type": "number", "minimum": 0, "maximum": 1e12, "default": 5000},
+        },
+    },
+}
+
+_HEADERS = [
+    ("x-tickmind-session", "The game or run that asks; the unit of fair share.", _NAME),
+    ("x-tickmind-agent", "The character that asks.", _AGENT),
+    ("x-tickmind-priority", "Who goes first within a session.", {"enum": ["high", "normal", "low"]}),
+    ("x-tickmind-timeout-ms", "The total deadline.", {"type": "integer", "minimum": 1, "maximum": 600_000}),
+    ("x-tickmind-drop-after-ms", "Of no use after this.", {"type": "integer", "minimum": 0, "maximum": 600_000}),
+    ("x-tickmind-replace", "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),
+]
+
+
+def openapi(version: str, *, keys: bool) -> dict[str, Any]:
+    """The document; with `keys` callers must bring one."""
+    document: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "tickmind gateway",
+            "version": version,
+            "description": "One fair door to every model: queues, limits, fallback and shares.",
+        },
+        "paths": {
+            "/api/llm/generate": {"post": _post("generate", "Ask a model.", "GenerateRequest", "GenerateReply")},
+            "/api/llm/heartbeat": {"post": _post("heartbeat", "Keep a session alive.", "Heartbeat")},
+            "/api/llm/defer": {"post": _post("defer", "Hold an agent's requests for a while.", "Defer")},
+            "/api/llm/stats": {"get": _get("stats", "Queues and limits by provider.")},
+            "/api/llm/sessions": {"get": _get("sessions", "Who shares.")},
+            "/api/llm/costs": {"get": _get("costs", "Requests, tokens and money.")},
+            "/api/llm/overview": {"get": _get("overview", "All that the dashboard shows.")},
+            "/v1/chat/completions": {"post": _openai("chat", "Chat Completions.", "ChatRequest")},
+            "/v1/responses": {"post": _openai("responses", "Responses.", "ResponsesRequest")},
+            "/v1/models": {"get": _get("models", "The models that can be named.")},
+            "/healthz": {"get": _get("health", "Whether it takes requests.", open_to_all=True)},
+            "/metrics": {"get": _text("metrics", "Figures for Prometheus.", "text/plain")},
+            "/": {"get": _text("dashboard", "The live page.", "text/html")},
+        },
+        "components": {"schemas": _SCHEMAS},
+    }
+    if keys:
+        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"key": []}]
+    return document
+
+
+def _json(schema: Any, words: str) -> dict[str, Any]:
+    return {"description": words, "content": {"application/json": {"schema": schema}}}
+
+
+def _errors(schema: str) -> dict[str, Any]:
+    by_status: dict[int, list[str]] = {}
+    for code, status in STATUS_OF.items():
+        by_status.setdefault(status, []).append(code.value)
+    for status, words in ((408, "the request did not arrive in time"), (414, "the URL is too long"), (431, "headers")):
+        by_status.setdefault(status, []).append(words)
+    either = {"anyOf": [{"$ref": f"#/components/schemas/{schema}"}, {"$ref": "#/components/schemas/OpenAIError"}]}
+    return {str(status): _json(either, ", ".join(codes)) for status, codes in sorted(by_status.items())}
+
+
+def _post(name: str, words: str, takes: str, gives: str = "") -> dict[str, Any]:
+    reply = {"$ref": f"#/components/schemas/{gives}"} if gives else _ANY
+    operation: dict[str, Any] = {
+        "operationId": name,
+        "summary": words,
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{takes}"}}},
+        },
+        "responses": {"200": _json(reply, "It is done."), **_errors("Refusal")},
+    }
+    if gives:
+        operation["responses"]["default"] = _json({"$ref": "#/components/schemas/Refusal"}, "The provider's own error.")
+    return operation
+
+
+def _openai(name: str, words: str, takes: str) -> dict[str, Any]:
+    operation = _post(name, words, takes)
+    operation["parameters"] = [
+        {"name": header, "in": "header", "required": False, "description": meaning, "schema": schema}
+        for header, meaning, schema in _HEADERS
+    ]
+    operation["responses"] = {
+        "200": {
+            "description": "The provider's own reply, whole or as a stream of events.",
+            "headers": {
+                "x-tickmind-provider": {"schema": {"type": "string"}},
+                "x-tickmind-cooldown": {"schema": {"type": "string"}, "description": "A Cooldown as JSON."},
+                "x-tickmind-attempts": {"schema": {"type": "string"}, "description": "A list of Attempts as JSON."},
+                "x-tickmind-waited-ms": {"schema": {"type": "integer"}},
+            },
+            "content": {"application/json": {"schema": _ANY}, "text/event-stream": {"schema": {"type": "string"}}},
+        },
+        **_errors("OpenAIError"),
+        "default": _json({"$ref": "#/components/schemas/OpenAIError"}, "The provider's own error."),
+    }
+    return operation
+
+
+def _get(name: str, words: str, *, open_to_all: bool = False) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": name,
+        "summary": words,
+        "responses": {"200": _json(_ANY, "The figures."), **_errors("OpenAIError")},
+    }
+    if open_to_all:
+        operation["security"] = []
+    return operation
+
+
+def _text(name: str, words: str, kind: str) -> dict[str, Any]:
+    return {
+        "operationId": name,
+        "summary": words,
+        "responses": {
+            "200": {"description": words, "content": {kind: {"schema": {"type": "string"}}}},
+            **_errors("OpenAIError"),
+        },
+    }

@@ -1,0 +1,102 @@
+"""The endpoints that show: statistics, health, metrics, the OpenAPI document and the dashboard."""
+
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tickmind.base.exposition import CONTENT_TYPE
+from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.surface import figures
+from tickmind.gateway.surface.metrics import metrics
+from tickmind.gateway.surface.openapi import openapi
+from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
+
+if TYPE_CHECKING:
+    from tickmind.gateway.gateway import Gateway
+
+_NO_STORE = b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
+# Scripts and styles only from ourselves, none inline, and no other site may frame the page.
+_POLICY = (
+    b"content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    b"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    b"referrer-policy: no-referrer\r\n"
+)
+_FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/dashboard.js": ("dashboard.js", "text/javascript; charset=utf-8"),
+    "/dashboard.css": ("dashboard.css", "text/css; charset=utf-8"),
+}
+
+
+class Pages:
+    """Reads nothing but the gateway's own figures. With callers' keys on, all of it but the page itself needs one."""
+
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
+
+    def add_to(self, routes: Routes) -> None:
+        """Serve all of them."""
+        for path, figure in (
+            ("/api/llm/stats", figures.stats),
+            ("/api/llm/sessions", figures.sessions),
+            ("/api/llm/costs", figures.costs),
+            ("/api/llm/overview", figures.overview),
+        ):
+            routes.add("GET", path, self._figures(figure))
+        routes.add("GET", "/healthz", self.health)
+        routes.add("GET", "/metrics", self.metrics)
+        routes.add("GET", "/openapi.json", self.openapi)
+        for path, (name, kind) in _FILES.items():
+            routes.add("GET", path, _file(name, kind))
+
+    def health(self, request: Request, responder: Responder) -> None:
+        """`GET /healthz`, for whoever watches over the process: no key is needed."""
+        body = figures.health(self._gateway)
+        responder.reply(
+            503 if body["status"] == "stopping" else 200, JSON + _NO_STORE + cors(request), orjson.dumps(body)
+        )
+
+    def metrics(self, request: Request, responder: Responder) -> None:
+        """`GET /metrics`."""
+        if self._may(request, responder):
+            head = b"content-type: %b\r\n" % CONTENT_TYPE.encode()
+            responder.reply(200, head + _NO_STORE, metrics(self._gateway).encode())
+
+    def openapi(self, request: Request, responder: Responder) -> None:
+        """`GET /openapi.json`."""
+        document = openapi(version("tickmind"), keys=bool(self._gateway.config.callers))
+        responder.reply(200, JSON + cors(request), orjson.dumps(document))
+
+    def _figures(self, figure: Callable[["Gateway"], dict[str, Any]]) -> Callable[[Request, Responder], None]:
+        def show(request: Request, responder: Responder) -> None:
+            if self._may(request, responder):
+                responder.reply(200, JSON + _NO_STORE + cors(request), orjson.dumps(figure(self._gateway)))
+
+        return show
+
+    def _may(self, request: Request, responder: Responder) -> bool:
+        try:
+            self._gateway.wishes(request)
+        except RefusedError as exc:
+            reply_refusal(responder, exc.refusal, cors(request))
+            return False
+        return True
+
+
+def _file(name: str, kind: str) -> Callable[[Request, Responder], None]:
+    head = b"content-type: %b\r\n" % kind.encode() + _NO_STORE + _POLICY
+
+    def show(request: Request, responder: Responder) -> None:  # noqa: ARG001 - the same for everybody
+        responder.reply(200, head, _read(name))
+
+    return show
+
+
+@cache
+def _read(name: str) -> bytes:
+    return files("tickmind.gateway.surface").joinpath("dashboard", name).read_bytes()

@@ -1,0 +1,134 @@
+"""What a gateway is told beside the question: who asks, how urgent it is, and for how long the answer is of use."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from tickmind.base import Limit, Secret
+from tickmind.llm.config import DEFAULT_MODEL, CallConfig, ModelConfig, check_headers, setting_lookup
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.served import Served
+
+Priority = Literal["high", "normal", "low"]
+
+DEFAULT_GATEWAY_URL = "http://127.0.0.1:8766"
+SESSION_HEADER = "x-tickmind-session"
+AGENT_HEADER = "x-tickmind-agent"
+PRIORITY_HEADER = "x-tickmind-priority"
+TIMEOUT_HEADER = "x-tickmind-timeout-ms"
+REPLACE_HEADER = "x-tickmind-replace"
+DROP_AFTER_HEADER = "x-tickmind-drop-after-ms"
+MAX_NAME_CHARS = Limit("length of a session's or an agent's name", 200, "characters")
+_PRIORITIES = ("high", "normal", "low")
+_MARGIN_RATIO, _MOST_MARGIN_S = 0.05, 0.25
+
+
+def load_gateway_config(
+    *,
+    url: str | None = None,
+    api_key: str | Secret | None = None,
+    model: str | None = None,
+    env: Mapping[str, str] | None = None,
+    dotenv_path: str | Path | None = None,
+    **settings: Any,
+) -> ModelConfig:
+    """Where the gateway is: arguments first, then the environment, then the nearest `.env`.
+
+    `LLM_GATEWAY_URL` (else `http://127.0.0.1:8766`), `LLM_GATEWAY_KEY`, which only a gateway that asks callers for keys
+    needs, and `LLM_MODEL` are looked up. Providers' keys are the gateway's business and are not sent.
+    """
+    look_up = setting_lookup(env, dotenv_path=dotenv_path)
+    key = api_key or look_up("LLM_GATEWAY_KEY") or ""
+    try:
+        return ModelConfig(
+            base_url=url or look_up("LLM_GATEWAY_URL") or DEFAULT_GATEWAY_URL,
+            api_key=key if isinstance(key, Secret) else Secret(key.strip()),
+            model=model or look_up("LLM_MODEL") or DEFAULT_MODEL,
+            **settings,
+        )
+    except TypeError as exc:
+        raise LLMConfigError(f"an unknown setting was given: {exc}") from exc
+
+
+def gateway_call(
+    base: CallConfig | None = None,
+    *,
+    agent: str = "",
+    priority: Priority | None = None,
+    replace_older: bool | None = None,
+    drop_after_s: float | None = None,
+) -> CallConfig:
+    """A call that tells a gateway who asks; it works with any client that asks through one.
+
+    `replace_older` lets it take the place of the agent's own request that still waits, `drop_after_s` says after how
+    long the answer is of no use. What is None is as the gateway has it.
+    """
+    headers: dict[str, str] = {}
+    if agent:
+        headers[AGENT_HEADER] = checked_name("an agent's name", agent)
+    if priority is not None:
+        if priority not in _PRIORITIES:
+            raise LLMConfigError(f"priority must be one of {', '.join(_PRIORITIES)}, not {priority!r}")
+        headers[PRIORITY_HEADER] = priority
+    if replace_older is not None:
+        headers[REPLACE_HEADER] = "1" if replace_older else "0"
+    if drop_after_s is not None:
+        headers[DROP_AFTER_HEADER] = str(millis("drop_after_s", drop_after_s))
+    base = base or CallConfig()
+    return replace(base, headers={**base.headers, **headers})
+
+
+def checked_name(what: str, name: str) -> str:
+    """A name that can travel in a header, as it is."""
+    if not name or name != name.strip() or not MAX_NAME_CHARS.allows(len(name)):
+        raise LLMConfigError(
+            f"{what} has 1 to {MAX_NAME_CHARS.maximum:g} characters and no blanks around it, not {name!r}"
+        )
+    try:
+        check_headers({"x": name})
+    except LLMConfigError:
+        raise LLMConfigError(f"{what} is of plain ASCII letters, not {name!r}") from None
+    return name
+
+
+def millis(what: str, seconds: float) -> int:
+    """A duration in whole milliseconds, at least one."""
+    if not (math.isfinite(seconds) and seconds > 0):
+        raise LLMConfigError(f"{what} must be greater than 0, not {seconds!r}")
+    return max(1, int(seconds * 1000))
+
+
+def told_timeout(left_s: float) -> str:
+    """The time that the gateway has, a little short of ours, so that its own word arrives before our patience ends."""
+    return str(millis("timeout_s", left_s - min(left_s * _MARGIN_RATIO, _MOST_MARGIN_S)))
+
+
+@dataclass(frozen=True, slots=True)
+class CustomModel:
+    """An agent's own endpoint, which the gateway's operator must allow; its key goes there and nowhere else."""
+
+    base_url: str
+    api_key: Secret = field(repr=False)
+    model: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def encode(self) -> dict[str, Any]:
+        """As the gateway reads it."""
+        body: dict[str, Any] = {"baseUrl": self.base_url, "apiKey": self.api_key.reveal()}
+        if self.model:
+            body["model"] = self.model
+        if self.headers:
+            body["customHeaders"] = dict(self.headers)
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What came of one prompt."""
+
+    text: str
+    model: str
+    tokens_used: int | None
+    served: Served

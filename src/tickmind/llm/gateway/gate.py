@@ -1,0 +1,173 @@
+"""When the next request may go out, as far as the gateway has said so: one gate for each model of a session.
+
+A gate is open until a reply or a refusal closes it for a time. While the gateway asks to wait, requests go through one
+at a time, at the pace that it named; nobody polls, for one timer wakes the first who waits.
+"""
+
+import asyncio
+from collections import OrderedDict
+
+from tickmind.base import Clock, Limit
+from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError
+from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
+from tickmind.llm.transport import ModelRequest
+
+MAX_WAITERS = Limit("number of requests that wait for one cooldown", 10_000)
+MAX_GATES = Limit("number of models whose cooldowns are kept", 1024)
+DEFAULT_REFUSED_S = 1.0  # after a refusal that does not say how long
+DEFAULT_SPACING_S = 0.05  # between those who waited out a refusal, where no pace is known
+SLACK_S = 0.01  # the way to the gateway may take a little longer for one request than for the next
+CODE = "RATE_LIMIT_COOLDOWN"
+_NEXT_S = 0.001  # what is said to those who would overtake the ones who wait
+_OF_ONE_AGENT = frozenset({"DEFERRED"})  # refusals that say nothing about others
+
+
+class Gate:
+    """One model's turn. It belongs to one event loop; `ready_in_s` and `cooldown` may be read from any thread."""
+
+    def __init__(self, model: str, clock: Clock) -> None:
+        self.cooldown: Cooldown | None = None  # what was last said
+        self._model = model
+        self._clock = clock
+        self._open_s = 0.0  # monotonic
+        self._spacing_s = 0.0
+        self._waiters: OrderedDict[asyncio.Future[None], None] = OrderedDict()  # the first to come first
+        self._timer: asyncio.TimerHandle | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many wait for their turn."""
+        return len(self._waiters)
+
+    def ready_in_s(self) -> float:
+        """How long it is closed; 0 if a request may go out now."""
+        return max(0.0, self._open_s - self._clock.monotonic())
+
+    def check(self) -> None:
+        """Raise `LLMCooldownError` if a request may not go out now."""
+        wait_s = self.ready_in_s()
+        if self._waiters:
+            wait_s = max(wait_s, self._spacing_s, _NEXT_S)
+        if wait_s > 0:
+            raise self._closed(wait_s)
+
+    def take_nowait(self) -> None:
+        """Take a turn now, or raise `LLMCooldownError`."""
+        self.check()
+        if self._spacing_s:
+            self._open_s = self._clock.monotonic() + self._spacing_s
+
+    async def take(self, patience_s: float) -> None:
+        """Take a turn when it comes; raises `LLMCooldownError` at once if that is known to be too late."""
+        if not self._waiters and not self.ready_in_s():
+            self.take_nowait()
+            return
+        ahead = self.waiting
+        wait_s = self.ready_in_s() + ahead * self._spacing_s
+        if wait_s >= patience_s or not MAX_WAITERS.allows(ahead + 1):
+            raise self._closed(wait_s)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters[waiter] = None
+        self._arm()
+        try:
+            async with asyncio.timeout(patience_s):
+                await waiter
+        except TimeoutError:
+            raise self._closed(self.ready_in_s()) from None
+        finally:
+            self._waiters.pop(waiter, None)
+
+    def note(self, cooldown: Cooldown) -> None:
+        """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
+        self.cooldown = cooldown
+        self._spacing_s = cooldown.spacing_s + SLACK_S if cooldown.wait_s > 0 else 0.0
+        self._close_for(cooldown.wait_s)
+
+    def note_refusal(self, error: LLMRateLimitError) -> None:
+        """Take in that a request was held back."""
+        cooldown = None
+        if isinstance(error, LLMCooldownError):
+            if error.code in _OF_ONE_AGENT:
+                return
+            cooldown = error.cooldown
+        self.cooldown = cooldown or self.cooldown
+        known_s = cooldown.spacing_s + SLACK_S if cooldown is not None else self._spacing_s
+        self._spacing_s = max(known_s, DEFAULT_SPACING_S)
+        wait_s = DEFAULT_REFUSED_S if error.retry_after_s is None else error.retry_after_s
+        self._close_for(min(wait_s, MAX_COOLDOWN_S.maximum))
+
+    def send_away(self) -> None:
+        """Let nobody wait any longer, because the client is closed."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiters:
+            waiter, _ = self._waiters.popitem(last=False)
+            if not waiter.done():
+                waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
+
+    def _close_for(self, wait_s: float) -> None:
+        if wait_s > 0:
+            self._open_s = max(self._open_s, self._clock.monotonic() + wait_s)
+
+    def _arm(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.ready_in_s(), self._let_through)
+
+    def _let_through(self) -> None:
+        self._timer = None
+        waiters = self._waiters
+        while waiters and self._open_s <= self._clock.monotonic():
+            waiter, _ = waiters.popitem(last=False)
+            if not waiter.done():  # else it was cancelled just now, and its turn is the next one's
+                waiter.set_result(None)
+                if self._spacing_s:
+                    self._open_s = self._clock.monotonic() + self._spacing_s
+        if waiters:
+            self._arm()
+
+    def _closed(self, wait_s: float) -> LLMCooldownError:
+        return LLMCooldownError(
+            f"it is not this session's turn to ask {self._model} for another {wait_s:.3g} s, "
+            "as the gateway said before; nothing was sent",
+            retry_after_s=wait_s,
+            code=CODE,
+            cooldown=self.cooldown,
+        )
+
+
+class Gates:
+    """The gates of one session, by the model's name."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._gates: OrderedDict[str, Gate] = OrderedDict()
+
+    def of(self, model: str) -> Gate:
+        """The gate of a model; of too many the oldest that nobody waits at is forgotten."""
+        gate = self._gates.get(model)
+        if gate is None:
+            if not MAX_GATES.allows(len(self._gates) + 1):
+                idle = (name for name, one in self._gates.items() if not one.waiting)
+                self._gates.pop(next(idle, ""), None)
+            gate = self._gates[model] = Gate(model, self._clock)
+        return gate
+
+    def known(self, model: str) -> Gate | None:
+        """The gate of a model, if there is one; any thread may ask."""
+        return self._gates.get(model)
+
+    def note_served(self, request: ModelRequest, served: Served) -> None:
+        """Take in what the gateway says with a reply."""
+        if served.cooldown is not None:
+            self.of(request.model).note(served.cooldown)
+
+    def send_away(self) -> None:
+        """Let nobody wait any longer, because the client is closed."""
+        for gate in self._gates.values():
+            gate.send_away()
+
+    @property
+    def waiting(self) -> int:
+        """How many wait at all of them."""
+        return sum(gate.waiting for gate in self._gates.values())

@@ -1,0 +1,126 @@
+"""What a gateway says about a reply beside the reply itself: who answered, after which attempts, and when to ask again.
+
+It stands in `x-tickmind-*` headers, so any client that asks through a gateway gets it. Everything is read tolerantly:
+what can't be read is left out, for a reply must not be lost because of its wrapping.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from tickmind.base import Limit
+
+COOLDOWN_HEADER = "x-tickmind-cooldown"
+PROVIDER_HEADER = "x-tickmind-provider"
+ATTEMPTS_HEADER = "x-tickmind-attempts"
+WAITED_HEADER = "x-tickmind-waited-ms"
+MAX_COOLDOWN_S = Limit("length of a cooldown that is believed", 86_400.0, "s")
+MAX_ATTEMPTS = Limit("number of attempts that are read", 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Cooldown:
+    """When this session may ask this model again, and why: how many share it, and the pace that is left for each."""
+
+    wait_s: float  # from the moment of the reply
+    next_allowed_at_ms: float | None = None  # by the gateway's wall clock, for display
+    active_games: int = 0
+    requests_per_minute: float | None = None  # of the key
+    effective_rpm: float | None = None  # of this session
+
+    @property
+    def spacing_s(self) -> float:
+        """The time between two requests at this session's pace; 0 if that is not known."""
+        return min(60.0 / self.effective_rpm, MAX_COOLDOWN_S.maximum) if self.effective_rpm else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServedAttempt:
+    """One try at one provider."""
+
+    provider: str
+    model: str = ""
+    result: str = ""  # ok, rate_limited, failed and the like
+    status: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Who answered, through a gateway."""
+
+    provider: str = ""
+    attempts: tuple[ServedAttempt, ...] = ()
+    waited_s: float | None = None  # in the gateway's queue
+    cooldown: Cooldown | None = None
+
+
+def read_served(headers: Mapping[str, str]) -> Served | None:
+    """What the headers of a reply say; None if no gateway wrote them. Names are lower-case."""
+    if PROVIDER_HEADER not in headers and COOLDOWN_HEADER not in headers:
+        return None
+    waited_ms = _number_in(headers.get(WAITED_HEADER, ""))
+    return Served(
+        provider=headers.get(PROVIDER_HEADER, ""),
+        attempts=_attempts(_json(headers.get(ATTEMPTS_HEADER, ""))),
+        waited_s=None if waited_ms is None else waited_ms / 1000,
+        cooldown=read_cooldown(_json(headers.get(COOLDOWN_HEADER, ""))),
+    )
+
+
+def read_cooldown(value: Any) -> Cooldown | None:
+    """A cooldown as a gateway writes it in JSON; None if it is none."""
+    if not isinstance(value, dict):
+        return None
+    wait_ms = _number(value.get("waitMs"))
+    if wait_ms is None:
+        return None
+    limit = value.get("rateLimit")
+    limit = limit if isinstance(limit, dict) else {}
+    return Cooldown(
+        wait_s=min(wait_ms / 1000, MAX_COOLDOWN_S.maximum),
+        next_allowed_at_ms=_number(value.get("nextAllowedAt")),
+        active_games=int(_number(value.get("activeGames")) or 0),
+        requests_per_minute=_number(limit.get("requestsPerMinute")),
+        effective_rpm=_number(limit.get("effectiveRPM")),
+    )
+
+
+def _attempts(value: Any) -> tuple[ServedAttempt, ...]:
+    if not isinstance(value, list):
+        return ()
+    return tuple(_attempt(item) for item in value[: int(MAX_ATTEMPTS.maximum)])
+
+
+def _attempt(item: Any) -> ServedAttempt:
+    if not isinstance(item, dict):
+        return ServedAttempt(item if isinstance(item, str) else "")
+    texts = [item.get(name) for name in ("provider", "model", "result")]
+    provider, model, result = (text if isinstance(text, str) else "" for text in texts)
+    return ServedAttempt(provider, model, result, int(_number(item.get("status")) or 0))
+
+
+def _json(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _number_in(text: str) -> float | None:
+    try:
+        return _number(float(text))
+    except ValueError:
+        return None
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

@@ -1,0 +1,56 @@
+"""What all tests share, so that none of them depends on how fast or how busy the machine is."""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
+
+class LoopClock:
+    """The time that the deadlines and pauses of the running event loop go by.
+
+    Left alone it is the usual time. `skip` moves it, so that a test can wait until something has happened and then let
+    a long deadline pass at once; while it is `stopped`, whatever waits for a time does not end.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._monkeypatch = monkeypatch
+        self._skipped_s = 0.0
+        self._stopped_s: float | None = None
+
+    def now_s(self) -> float:
+        return self._skipped_s + (time.monotonic() if self._stopped_s is None else self._stopped_s)
+
+    def skip(self, seconds: float) -> None:
+        self._take_over()
+        self._skipped_s += seconds
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        self._take_over()
+        self._stopped_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._stopped_s = None
+
+    def _take_over(self) -> None:
+        self._monkeypatch.setattr(asyncio.get_running_loop(), "time", self.now_s)
+
+
+@pytest.fixture
+def loop_clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
+    return LoopClock(monkeypatch)
+
+
+@pytest.fixture
+def lasting_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept connections do not grow old while the machine is busy with something else."""
+    monkeypatch.setattr("tickmind.llm.http.KEEP_ALIVE_S", 600.0)
+    monkeypatch.setattr("tickmind.llm.http.STALE_S", 600.0)

@@ -1,0 +1,63 @@
+"""Deadlines come at most one slot late, once, and not to those that ended before."""
+
+import heapq
+from collections.abc import Callable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.base import ManualClock
+from tickmind.gateway.http.deadlines import SLOT_S, Deadlines
+
+
+class Timer:
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class FakeTimers:
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.heap: list[tuple[float, int, Timer, Callable[[], None]]] = []
+
+    def __call__(self, when_s: float, work: Callable[[], None]) -> Timer:
+        timer = Timer()
+        heapq.heappush(self.heap, (when_s, id(timer), timer, work))
+        return timer
+
+    def run(self, until_s: float) -> None:
+        while self.heap and self.heap[0][0] <= until_s:
+            when_s, _, timer, work = heapq.heappop(self.heap)
+            self.clock.advance(max(0.0, when_s - self.clock.monotonic()))
+            if not timer.cancelled:
+                work()
+
+
+class Item:
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.told_s: list[float] = []
+
+    def overdue(self) -> None:
+        self.told_s.append(self.clock.monotonic())
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 5.0), st.booleans()), max_size=40))
+def test_each_is_told_once_and_in_time_unless_it_ended(wanted: list[tuple[float, bool]]) -> None:
+    clock = ManualClock()
+    timers = FakeTimers(clock)
+    deadlines = Deadlines(clock.monotonic, timers)
+    items = [(Item(clock), at_s, ends) for at_s, ends in wanted]
+    for item, at_s, ends in items:
+        slot = deadlines.add(item, at_s)
+        if ends:
+            deadlines.remove(item, slot)
+    timers.run(10.0)
+    for item, at_s, ends in items:
+        assert len(item.told_s) == (0 if ends else 1)
+        assert all(at_s <= told_s + 1e-6 and told_s <= at_s + 2.2 * SLOT_S for told_s in item.told_s)
+    assert len(deadlines) == 0
+    assert not timers.heap

@@ -1,0 +1,44 @@
+"""A provider that echoes our key does not give it to callers, however it cuts its stream."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.gateway.http.masking import StreamMask, masked
+
+KEY = b"sk-canary-0123456789"
+
+
+def fed(pieces: list[bytes], key: bytes = KEY) -> bytes:
+    mask = StreamMask(key)
+    return b"".join(mask.feed(piece) for piece in pieces) + mask.end()
+
+
+def test_a_key_in_a_whole_reply_is_masked() -> None:
+    assert masked(b'{"echo":"Bearer ' + KEY + b'"}', KEY) == b'{"echo":"Bearer ***"}'
+    assert masked(b"as it was", KEY) == b"as it was"
+    assert masked(b"no key, nothing to mask", b"") == b"no key, nothing to mask"
+
+
+@given(
+    st.lists(st.sampled_from([b"x", KEY, KEY[:7], b"sk-c", b"\n"]), max_size=8),
+    st.lists(st.integers(1, 9), max_size=40),
+)
+def test_a_streamed_key_is_masked_wherever_it_is_cut_and_nothing_else_changes(
+    parts: list[bytes], cuts: list[int]
+) -> None:
+    text = b"".join(parts)
+    pieces, at = [], 0
+    for size in cuts:
+        pieces.append(text[at : at + size])
+        at += size
+    pieces.append(text[at:])
+    given_on = fed(pieces)
+    assert KEY not in given_on
+    assert given_on == masked(text, KEY)
+
+
+def test_nothing_is_held_back_for_longer_than_it_may_be_a_key() -> None:
+    mask = StreamMask(KEY)
+    assert mask.feed(b"data: hello\n\n") == b"data: hello\n\n"
+    assert mask.feed(b"data: sk-c") == b"data: "
+    assert mask.feed(b"ool\n\n") == b"sk-cool\n\n"

@@ -1,0 +1,70 @@
+"""What a provider's reply means: limited, refused for good, wrong, failing; and its token counts."""
+
+import json
+
+import pytest
+
+from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of, tokens_of_stream
+from tickmind.gateway.queue.job import Result
+
+NOW_S = 1_700_000_000.0
+
+
+def error(code: str = "", message: str = "", kind: str = "") -> bytes:
+    return json.dumps({"error": {"code": code, "message": message, "type": kind}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "result"),
+    [
+        (429, b"", Result.RATE_LIMITED),
+        (429, error("rate_limit_exceeded", "Rate limit reached"), Result.RATE_LIMITED),
+        (529, error(kind="overloaded_error"), Result.RATE_LIMITED),
+        (400, error("rate_limit_exceeded"), Result.RATE_LIMITED),
+        (429, error("insufficient_quota", "You exceeded your current quota"), Result.ACCOUNT),
+        (429, error("", "Your account has been suspended"), Result.ACCOUNT),
+        (429, error(kind="insufficient_quota"), Result.ACCOUNT),
+        (401, error("invalid_api_key"), Result.ACCOUNT),
+        (403, b"<html>no</html>", Result.ACCOUNT),
+        (400, error("bad_request", "messages is wrong"), Result.REJECTED),
+        (404, error("model_not_found"), Result.REJECTED),
+        (500, b"", Result.FAILED),
+        (503, error("", "rate limit of the sun exceeded"), Result.FAILED),
+        (302, b"", Result.BROKEN),
+        (101, b"", Result.BROKEN),
+        (206, b"", Result.BROKEN),
+    ],
+)
+def test_a_status_and_its_body_say_what_to_do(status: int, body: bytes, result: Result) -> None:
+    assert outcome_of_error(status, {}, body, now_wall_s=NOW_S).result is result
+
+
+@pytest.mark.parametrize(
+    ("value", "wait_s"),
+    [("7", 7.0), ("0.5", 0.5), ("Tue, 14 Nov 2023 22:13:30 GMT", 10.0), ("soon", None), ("nan", None), ("-3", None)],
+)
+def test_retry_after_is_read_in_seconds_and_dates_and_garbage_is_nothing(value: str, wait_s: float | None) -> None:
+    outcome = outcome_of_error(429, {"retry-after": value}, b"", now_wall_s=NOW_S)
+    assert outcome.retry_after_s == wait_s
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"null", b'"x"', b'{"error":5}', b'{"error":{"code":{}}}', b"\xff\xfe"])
+def test_an_error_of_any_shape_is_read(body: bytes) -> None:
+    assert outcome_of_error(500, {}, body, now_wall_s=NOW_S).result is Result.FAILED
+
+
+def test_tokens_are_read_in_both_forms_and_odd_ones_are_nothing() -> None:
+    assert tokens_of({"usage": {"prompt_tokens": 3, "completion_tokens": 4}}) == (3, 4)
+    assert tokens_of({"usage": {"input_tokens": 3, "output_tokens": 4}}) == (3, 4)
+    odd: object
+    for odd in (None, [], {}, {"usage": 3}, {"usage": {"prompt_tokens": -1, "completion_tokens": True}}):
+        assert tokens_of(odd) == (None, None)
+
+
+def test_tokens_of_a_stream_are_in_its_last_events() -> None:
+    counts = b'data: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":6}}\n\n'
+    chat = b'data: {"choices":[]}\n\n' + counts + b"data: [DONE]\n\n"
+    assert tokens_of_stream(chat) == (5, 6)
+    responses = b'event: x\ndata: {"response":{"usage":{"input_tokens":1,"output_tokens":2}}}\n\n'
+    assert tokens_of_stream(responses) == (1, 2)
+    assert tokens_of_stream(b'data: {"usage":null}\n\ndata: {"usage":') == (None, None)

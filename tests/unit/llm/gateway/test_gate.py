@@ -1,0 +1,151 @@
+import asyncio
+
+import pytest
+
+from tickmind.base import ManualClock, SystemClock
+from tickmind.llm.errors import LLMConfigError, LLMCooldownError, LLMRateLimitError
+from tickmind.llm.gateway import gate as gates
+from tickmind.llm.gateway import load_gateway_config
+from tickmind.llm.gateway.gate import Gate, Gates
+from tickmind.llm.served import Cooldown
+
+
+def at_pace(wait_s, rpm=None):
+    return Cooldown(wait_s, effective_rpm=rpm)
+
+
+def test_an_open_gate_holds_nobody_up():
+    gate = Gate("m", ManualClock())
+    for _ in range(100):
+        gate.take_nowait()
+    gate.note(at_pace(0.0, 6.0))
+    for _ in range(100):
+        gate.take_nowait()
+
+
+def test_in_a_cooldown_one_goes_through_at_a_time_at_the_pace_that_was_named():
+    clock = ManualClock()
+    gate = Gate("m", clock)
+    gate.note(at_pace(4.0, 15.0))  # one each 4 s
+    with pytest.raises(LLMCooldownError) as caught:
+        gate.take_nowait()
+    assert caught.value.retry_after_s == 4.0
+    clock.advance(4.0)
+    gate.take_nowait()
+    with pytest.raises(LLMCooldownError):
+        gate.take_nowait()
+    clock.advance(4.02)
+    gate.take_nowait()
+
+
+def test_a_later_word_lengthens_a_wait_and_does_not_shorten_it():
+    clock = ManualClock()
+    gate = Gate("m", clock)
+    gate.note_refusal(LLMRateLimitError("wait", retry_after_s=30.0))
+    gate.note(at_pace(2.0))
+    gate.note(at_pace(0.0))
+    assert gate.ready_in_s() == 30.0
+    gate.note(at_pace(50.0))
+    assert gate.ready_in_s() == 50.0
+
+
+def test_a_refusal_that_does_not_say_how_long_closes_it_for_a_second():
+    gate = Gate("m", ManualClock())
+    gate.note_refusal(LLMCooldownError("full", code="QUEUE_FULL"))
+    assert gate.ready_in_s() == 1.0
+
+
+def test_a_refusal_of_one_agent_is_nobody_elses():
+    gate = Gate("m", ManualClock())
+    gate.note_refusal(LLMCooldownError("later", retry_after_s=60.0, code="DEFERRED"))
+    gate.take_nowait()
+
+
+@pytest.mark.asyncio
+async def test_those_who_wait_go_in_the_order_in_which_they_came():
+    gate, order = Gate("m", SystemClock()), []
+    gate.note(at_pace(0.05, 6000.0))
+
+    async def go(number):
+        await gate.take(30.0)
+        order.append(number)
+
+    await asyncio.gather(*(go(number) for number in range(8)))
+    assert order == list(range(8))
+    assert gate.waiting == 0
+
+
+@pytest.mark.asyncio
+async def test_nobody_overtakes_those_who_wait():
+    gate = Gate("m", SystemClock())
+    gate.note(at_pace(0.02))
+    waits = asyncio.create_task(gate.take(30.0))
+    await asyncio.sleep(0)
+    with pytest.raises(LLMCooldownError):
+        gate.take_nowait()
+    await waits
+
+
+@pytest.mark.asyncio
+async def test_a_wait_is_lengthened_under_those_who_wait_and_ends_with_their_patience():
+    gate = Gate("m", SystemClock())
+    gate.note(at_pace(0.01))
+    waits = asyncio.create_task(gate.take(0.2))
+    await asyncio.sleep(0)
+    gate.note_refusal(LLMRateLimitError("wait", retry_after_s=60.0))
+    with pytest.raises(LLMCooldownError) as caught:
+        await waits
+    assert (caught.value.retry_after_s or 0) > 50
+
+
+@pytest.mark.asyncio
+async def test_a_thousand_who_wait_are_not_looked_at_until_it_is_time(monkeypatch):
+    looks: list[Gate] = []
+    monkeypatch.setattr(Gate, "_let_through", looks.append)
+    gate = Gate("m", SystemClock())
+    gate.note(at_pace(60.0))
+    calls = [asyncio.create_task(gate.take(3600.0)) for _ in range(1000)]
+    await asyncio.sleep(0.05)
+    assert (gate.waiting, looks) == (1000, [])
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+    assert gate.waiting == 0
+
+
+@pytest.mark.asyncio
+async def test_more_than_the_limit_do_not_wait(monkeypatch):
+    monkeypatch.setattr(gates, "MAX_WAITERS", gates.MAX_WAITERS.at(2))
+    gate = Gate("m", SystemClock())
+    gate.note(at_pace(60.0))
+    calls = [asyncio.create_task(gate.take(3600.0)) for _ in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(LLMCooldownError):
+        await gate.take(3600.0)
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
+
+
+def test_models_have_gates_of_their_own_and_the_oldest_are_forgotten(monkeypatch):
+    monkeypatch.setattr(gates, "MAX_GATES", gates.MAX_GATES.at(2))
+    kept = Gates(ManualClock())
+    first = kept.of("a")
+    assert kept.of("a") is first
+    assert kept.of("b") is not first
+    kept.of("c")
+    assert kept.known("a") is None
+    assert kept.known("c") is not None
+
+
+def test_the_address_comes_from_the_environment(tmp_path):
+    env = {"LLM_GATEWAY_URL": "http://gateway.example:9000/", "LLM_GATEWAY_KEY": "caller", "LLM_MODEL": "qwen"}
+    config = load_gateway_config(env=env)
+    assert (config.base_url, config.api_key.reveal(), config.model) == ("http://gateway.example:9000", "caller", "qwen")
+    (tmp_path / ".env").write_text("LLM_GATEWAY_URL=http://127.0.0.1:1\n")
+    assert load_gateway_config(env={}, dotenv_path=tmp_path / ".env").base_url == "http://127.0.0.1:1"
+    plain = load_gateway_config(env={"LLM_API_KEY": "sk-provider"}, dotenv_path=tmp_path / "none")
+    assert plain.base_url == "http://127.0.0.1:8766"
+    assert not plain.api_key  # a provider's key is no business of the way there
+    with pytest.raises(LLMConfigError):
+        load_gateway_config(url="ftp://x", env={})
