@@ -3,20 +3,21 @@
 import asyncio
 import logging
 from random import Random
+from typing import Any
 
 import pytest
 import redis.asyncio
 
 from tickmind.base import Secret, SystemClock
-from tickmind.gateway.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig, SharingConfig
-from tickmind.gateway.cooldown import Cooldowns
-from tickmind.gateway.dispatcher import Dispatcher
-from tickmind.gateway.job import Job, Outcome, Plan, Result, Target
-from tickmind.gateway.lanes import Lanes
+from tickmind.gateway.queue.dispatcher import Dispatcher
+from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.refusal import Code
-from tickmind.gateway.sessions import Session, Sessions
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig, SharingConfig
 from tickmind.gateway.shared.lanes import SharedLanes
 from tickmind.gateway.shared.state import SharedState
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.sessions import Session, Sessions
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 WAIT_S = 30.0
@@ -247,11 +248,11 @@ async def test_no_key_is_ever_stored(house):
         gateway.ask("game")
     await until(lambda: len(one.sent) > 3 and one.shared.statistics().news_sent, "requests and news")
     async with redis.asyncio.Redis.from_url(house.url) as client:
-        names = await client.keys("*")
-        dumps = [await client.dump(name) for name in names]
+        names: list[Any] = await client.keys("*")
+        dumps: list[Any] = [await client.dump(name) for name in names]
     assert len(names) >= 3
     assert all(name.startswith(b"tickmind:") for name in names)
-    assert all(CANARY.encode() not in dump + name for dump, name in zip(dumps, names, strict=True))
+    assert all(CANARY.encode() not in stored for stored in names + dumps)
     await house.close()
 
 
