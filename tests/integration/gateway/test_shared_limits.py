@@ -231,8 +231,17 @@ def test_alone_each_keeps_to_its_part(server):
     assert len(during) >= 0.95 * 175 * 2
     world.alone = 0
     for pace in world.paces:
-        pace.rejoined()
+        pace.rejoined(world.time.monotonic())
     world.server.flushall()
     world.time.run_until(500)
     assert world.busiest(60, start_s=120) <= 121
     assert len([at for at, _ in world.sent if at >= 310]) >= 0.95 * 190 * 2
+
+
+def test_a_slow_limit_is_remembered_until_its_next_time(server):
+    world = World(server, Limits(requests_per_minute=0.1))
+    world.gateway(0).workers(2)
+    world.time.run_until(1500)
+    assert len(world.sent) == 3
+    (name,) = server.keys("t:*")
+    assert server.pttl(name) > 600_000

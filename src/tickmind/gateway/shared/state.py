@@ -262,7 +262,7 @@ class SharedState:
     def _found(self) -> None:
         if not self._connected:
             for pace in self._paces:
-                pace.rejoined()
+                pace.rejoined(self._clock.monotonic())
             self._connected = True
             _log.info("the shared state is there", gateways=self._gateways)
         self._reason = ""

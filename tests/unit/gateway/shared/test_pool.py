@@ -184,7 +184,7 @@ def test_alone_a_pace_keeps_to_its_part():
     assert len(times) == pytest.approx(40, abs=2)
     assert server.poked == []
     server.alone = 0
-    pace.rejoined()
+    pace.rejoined(now)
     pace.earliest_s(now, 0)
     assert len(server.poked) == 1
 
@@ -192,3 +192,17 @@ def test_alone_a_pace_keeps_to_its_part():
 def test_a_part_has_no_burst():
     part = part_of(Limits(requests_per_minute=30, tokens_per_day=100, burst=9, concurrency=4), 2)
     assert part == Limits(requests_per_minute=15, tokens_per_day=50, burst=1, concurrency=4)
+
+
+def test_what_was_taken_alone_is_not_given_back_to_all():
+    server = Server()
+    pace = SharedPace("p", Limits(tokens_per_minute=6000), server, server.poke)
+    (pool,) = pace.pools
+    server.alone = 2
+    pace.take(1.0, 100)
+    server.alone = 0
+    pace.rejoined(2.0)
+    pace.settle(1.0, 100, 10)
+    assert len(pool.question(3.0)) == FIXED + 3
+    pace.settle(2.5, 100, 10)
+    assert len(pool.question(3.0)) == FIXED + 5
