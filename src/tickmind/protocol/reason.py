@@ -27,11 +27,12 @@ class Reason(StrEnum):
     # Movement.
     OUT_OF_BOUNDS = "out_of_bounds"
     NOT_WALKABLE = "not_walkable"
-    DIAGONAL_BLOCKED = "diagonal_blocked"  # both tiles beside a diagonal step must be walkable
-    OCCUPIED = "occupied"  # somebody stands there and did not leave
-    LOST_CONFLICT = "lost_conflict"  # an actor with a smaller row got the tile
+    ILLEGAL_DIAGONAL = "illegal_diagonal"  # both tiles beside a diagonal step must be walkable
+    TILE_CONTESTED = "tile_contested"  # an actor that comes before got the tile
     SWAP = "swap"
     CYCLE = "cycle"
+    OCCUPIED = "occupied"  # somebody stands there and did not ask to leave
+    BLOCKED_BY_FAILED_MOVE = "blocked_by_failed_move"  # somebody stands there and failed to leave
 
     # Actions.
     ASLEEP = "asleep"  # only Wake and Wait are possible
