@@ -63,7 +63,7 @@ class Spawns:
             one = table(node)
             one.nothing_but("item", "amount", "at")
             item = known(one.need("item"), self._items, "item")
-            self._add_ground(item, one.integer("amount", 1, 1, 1_000_000), *self._at(one.need("at")))
+            self._add_ground(item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
         for mark in self._land.marks:
             if (actor := mark.meaning.get("actor")) is not None:
                 one = table(actor)
@@ -131,7 +131,7 @@ class Spawns:
 
     def _add_ground(self, item: str, amount: int, x: int, y: int) -> None:
         key = (y * self._land.width + x, item)
-        self._ground[key] = min(self._ground.get(key, 0) + amount, int(MAX_GROUND.maximum))
+        self._ground[key] = self._ground.get(key, 0) + amount
 
     def _add_actor(self, place: Place, given: Table, x: int, y: int) -> None:
         tile = y * self._land.width + x
