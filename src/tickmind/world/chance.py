@@ -36,3 +36,19 @@ def _mix_one(value: int) -> int:
     value = ((value ^ (value >> 30)) * _FIRST) & _MASK
     value = ((value ^ (value >> 27)) * _SECOND) & _MASK
     return value ^ (value >> 31)
+
+
+class Dice:
+    """A row of numbers from a seed, for generators that draw one after another."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = _mix_one(seed & _MASK)
+
+    def below(self, bound: int) -> int:
+        """A number from 0 up to, not including, `bound`."""
+        self._state = (self._state + _GOLDEN) & _MASK
+        return _mix_one(self._state) % bound
+
+    def between(self, least: int, most: int) -> int:
+        """A number from `least` to `most`, both included."""
+        return least + self.below(most - least + 1)
