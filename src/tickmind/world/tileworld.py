@@ -206,6 +206,8 @@ class TileWorld:
 
     def _record(self, turn: Turn, controlled: "Bool | None") -> TickRecord:
         state = self._state
+        for column in (state.x, state.y, state.status, state.facing):
+            column.flags.writeable = False  # the record has them now; the next tick makes new ones
         known = turn.intents.action < len(ACTION_TYPES)
         actions = turn.intents.action if known.all() else np.where(known, turn.intents.action, 0)
         return TickRecord(
