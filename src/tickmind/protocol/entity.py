@@ -1,0 +1,87 @@
+"""Who and what there is in a world, apart from what happens to it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class EntityInfo:
+    """An actor that can be controlled. Its row in columns is its place in `WorldInfo.actors`."""
+
+    entity_id: str
+    type: str
+    tags: tuple[str, ...] = ()
+    spawn_tick: int = 0
+
+
+class LifecycleKind(StrEnum):
+    """What can happen to an actor as a whole."""
+
+    SPAWNED = "spawned"
+    DESPAWNED = "despawned"
+    CONTROLLED = "controlled"
+    UNCONTROLLED = "uncontrolled"
+
+
+@dataclass(frozen=True, slots=True)
+class LifecycleEvent:
+    """An actor came, went, or was taken or given up by a controller; runners follow these."""
+
+    tick_id: int
+    kind: LifecycleKind
+    entity: EntityInfo
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """An object as it stands at the beginning. Its row in columns is its place in `WorldInfo.objects`."""
+
+    object_id: str
+    kind: str
+    x: int
+    y: int
+    state: str
+    stock: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class KindInfo:
+    """A kind of object: its states in the order of their codes, and what stands in the way in each."""
+
+    name: str
+    states: tuple[str, ...]
+    walkable: tuple[bool, ...]  # state code -> whether one can step there
+    opaque: tuple[bool, ...]  # state code -> whether it blocks sight
+    tags: tuple[str, ...] = ()
+    stock_item: str = ""  # what can be picked up there, as long as there is stock
+
+
+@dataclass(frozen=True, slots=True)
+class FloorInfo:
+    """A kind of floor."""
+
+    name: str
+    walkable: bool
+    opaque: bool
+    hazards: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorldInfo:
+    """All that never changes in a run: the map, and the names behind the numbers in columns."""
+
+    name: str
+    world_version: str
+    width: int
+    height: int
+    sight_radius: int
+    hearing_radius: int
+    tick_duration_ms: int
+    intent_deadline_ms: int
+    floors: tuple[FloorInfo, ...]  # floor code -> kind of floor
+    floor_codes: bytes  # width x height codes, row by row from the north-west corner
+    item_kinds: tuple[str, ...]
+    verbs: tuple[str, ...]  # verb code -> verb; 0 is "", whatever comes first
+    kinds: tuple[KindInfo, ...]
+    objects: tuple[ObjectInfo, ...]
+    actors: tuple[EntityInfo, ...]

@@ -1,0 +1,117 @@
+"""What one actor perceives at the start of a tick."""
+
+from dataclasses import dataclass
+
+from tickmind.protocol.direction import Direction
+from tickmind.protocol.event import Event
+from tickmind.protocol.result import ActionResult
+from tickmind.protocol.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class ItemStack:
+    """Some items of one kind. `item_id` is for worlds with unique items; none has them yet."""
+
+    kind: str
+    quantity: int
+    item_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelfState:
+    """The observer's own state. Energy and hunger go from 0 to 1000 and stand still where the world has no needs."""
+
+    entity_id: str
+    x: int
+    y: int
+    status: Status
+    facing: Direction
+    inventory: tuple[ItemStack, ...] = ()
+    energy: int = 1000
+    hunger: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleTiles:
+    """The window of (2R + 1) x (2R + 1) tiles around the observer, row by row from its north-west corner.
+
+    The masks hold one bit for each tile, the lowest bit of the first byte first. What lies behind an unset bit of
+    `visible` is unknown, and zero in the other columns.
+    """
+
+    radius: int
+    centre_x: int
+    centre_y: int
+    visible: bytes
+    walkable: bytes
+    floors: bytes = b""  # one code of `WorldInfo.floors` for each tile of the window; empty where it was not asked for
+
+    def sees(self, x: int, y: int) -> bool:
+        """Whether the tile is in sight."""
+        return self._bit(self.visible, x, y)
+
+    def can_walk(self, x: int, y: int) -> bool:
+        """Whether the tile is in sight and walkable; somebody may stand there."""
+        return self._bit(self.walkable, x, y)
+
+    def tiles(self) -> list[tuple[int, int]]:
+        """All tiles in sight."""
+        side = 2 * self.radius + 1
+        west, north = self.centre_x - self.radius, self.centre_y - self.radius
+        return [
+            (west + place % side, north + place // side)
+            for place in range(side * side)
+            if self.visible[place >> 3] >> (place & 7) & 1
+        ]
+
+    def _bit(self, mask: bytes, x: int, y: int) -> bool:
+        dx, dy = x - self.centre_x + self.radius, y - self.centre_y + self.radius
+        side = 2 * self.radius + 1
+        if not (0 <= dx < side and 0 <= dy < side):
+            return False
+        place = dy * side + dx
+        return bool(mask[place >> 3] >> (place & 7) & 1)
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleEntity:
+    """Another actor in sight."""
+
+    entity_id: str
+    x: int
+    y: int
+    type: str
+    tags: tuple[str, ...]
+    status: Status
+    facing: Direction
+
+
+@dataclass(frozen=True, slots=True)
+class VisibleObject:
+    """An object in sight: a door, a tree, a chest, or what lies on the ground (`kind` is then `ground`)."""
+
+    object_id: str
+    kind: str
+    x: int
+    y: int
+    state: str = ""
+    work_remaining: int = 0
+    items: tuple[ItemStack, ...] = ()  # what can be picked up there
+    verbs: tuple[str, ...] = ()  # what `Interact` can do in this state
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All that one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
+
+    `deadline_ms` is the time that is left for an intent. `result` is what became of the actor's own last intent.
+    """
+
+    tick_id: int
+    deadline_ms: int
+    me: SelfState
+    visible_tiles: VisibleTiles
+    visible_entities: tuple[VisibleEntity, ...] = ()
+    visible_objects: tuple[VisibleObject, ...] = ()
+    events: tuple[Event, ...] = ()
+    result: ActionResult | None = None

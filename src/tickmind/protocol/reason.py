@@ -1,0 +1,55 @@
+"""Why something was refused or failed."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The closed list of reasons, for `Ack` and `ActionResult`; `NONE` is empty and means that all went well.
+
+    The place in the list is the code in columns (`REASONS[code]`), so new reasons are only ever added at the end.
+    """
+
+    NONE = ""
+
+    # Refusals: the intent never reached the rules.
+    LATE_TICK = "late_tick"  # the deadline of that tick has passed
+    EARLY_TICK = "early_tick"  # that tick has not begun
+    INVALID_LEASE = "invalid_lease"  # unknown, or another entity's
+    EXPIRED_LEASE = "expired_lease"
+    DUPLICATE_INTENT = "duplicate_intent"  # one for each tick; the first one counts
+    UNKNOWN_ENTITY = "unknown_entity"
+    ILLEGAL_ACTION = "illegal_action"  # not an action of this world, or with values that no action has
+    TEXT_TOO_LONG = "text_too_long"
+    OVERLOADED = "overloaded"  # a queue or a rate is at its limit
+    LEASE_HELD = "lease_held"  # somebody else controls the entity
+    STOPPING = "stopping"  # the world is being shut down
+
+    # Movement.
+    OUT_OF_BOUNDS = "out_of_bounds"
+    NOT_WALKABLE = "not_walkable"
+    ILLEGAL_DIAGONAL = "illegal_diagonal"  # both tiles beside a diagonal step must be walkable
+    TILE_CONTESTED = "tile_contested"  # an actor that comes before got the tile
+    SWAP = "swap"
+    CYCLE = "cycle"
+    OCCUPIED = "occupied"  # somebody stands there and did not ask to leave
+    BLOCKED_BY_FAILED_MOVE = "blocked_by_failed_move"  # somebody stands there and failed to leave
+
+    # Actions.
+    ASLEEP = "asleep"  # only Wake and Wait are possible
+    INCAPACITATED = "incapacitated"  # only Use, Say and Wait are possible
+    NOT_ASLEEP = "not_asleep"
+    TOO_TIRED = "too_tired"  # not enough energy to wake up
+    UNKNOWN_KIND = "unknown_kind"  # no such kind of item in this world
+    UNKNOWN_TARGET = "unknown_target"  # no such entity or object in this world
+    NOTHING_HERE = "nothing_here"  # none of that kind on the tile
+    NOT_IN_INVENTORY = "not_in_inventory"
+    INVENTORY_FULL = "inventory_full"
+    NOT_USABLE = "not_usable"
+    TOO_FAR = "too_far"  # the target is not on this tile or one beside it
+    WRONG_STATE = "wrong_state"  # the object has no such action in its present state
+    MISSING_ITEM = "missing_item"  # the action needs something in the inventory
+    TARGET_OCCUPIED = "target_occupied"  # somebody stands where the object would close or grow
+
+
+REASONS = tuple(Reason)  # code -> reason
+REASON_CODES = {reason: code for code, reason in enumerate(REASONS)}

@@ -1,0 +1,105 @@
+"""One tick as it happened: what the log keeps, the viewer shows, and a restart continues from."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from tickmind.protocol.intent import ACTION_TYPES, IntentColumns
+from tickmind.protocol.reason import REASONS
+from tickmind.protocol.result import ActionResult, Effect
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int8, Int32, UInt8
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """Something that was said, and where."""
+
+    actor_id: str
+    channel: str
+    text: str
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDelta:
+    """A field of an object that has a new value: `state`, `work_remaining`, `stock`, or an item kind on the ground."""
+
+    object_id: str
+    field: str
+    new_value: int | str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActorColumns:
+    """All actors after the tick, in ascending rows; row i is `TickRecord.actor_ids[i]`."""
+
+    x: "Int32"
+    y: "Int32"
+    status_bits: "Int32"
+    facing: "Int8"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultColumns:
+    """What became of each intent of the tick, in ascending rows; few have a target or effects, so these are sparse."""
+
+    actor: "Int32"  # rows
+    action: "UInt8"  # codes of `ACTION_TYPES`
+    reason: "UInt8"  # codes of `REASONS`; 0 is ok
+    target_ids: Mapping[int, str] = field(default_factory=dict)  # place in the columns -> id
+    effects: Mapping[int, tuple[Effect, ...]] = field(default_factory=dict)  # place in the columns -> effects
+
+    def __len__(self) -> int:
+        return len(self.actor)
+
+    def named(self, place: int, actor_ids: Sequence[str]) -> ActionResult:
+        """One result, with names."""
+        reason = REASONS[int(self.reason[place])]
+        return ActionResult(
+            actor_id=actor_ids[int(self.actor[place])],
+            action_type=ACTION_TYPES[int(self.action[place])],
+            ok=not reason,
+            reason=reason,
+            target_id=self.target_ids.get(place, ""),
+            effects=self.effects.get(place, ()),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TickRecord:
+    """Everything that one tick did. The arrays are shared, not copied: nobody writes to them.
+
+    With `intents` and `controlled` a world restored from an older snapshot steps to the same `state_hash` again.
+    """
+
+    tick_id: int
+    sim_time_ms: int  # since the beginning, when the tick is over
+    world_version: str
+    state_hash: bytes
+    actor_ids: Sequence[str]  # actor row -> id; the same object in every record of a run
+    actor_state: ActorColumns
+    results: ResultColumns
+    utterances: tuple[Utterance, ...]
+    object_deltas: tuple[ObjectDelta, ...]
+    intents: IntentColumns
+    controlled: "Bool | None"  # actor row -> whether somebody holds its lease; None: all
+
+    def action_results(self) -> Iterator[ActionResult]:
+        """The results one by one, with names; for small worlds, tests and single actors."""
+        for place in range(len(self.results)):
+            yield self.result_at(place)
+
+    def result_at(self, place: int) -> ActionResult:
+        """One result, with names."""
+        return self.results.named(place, self.actor_ids)
+
+
+class Sink(Protocol):
+    """Where finished ticks go; `record` implements it with a log on disk."""
+
+    def publish(self, record: TickRecord) -> None:
+        """Take one tick. When it returns, the tick is kept for good and may be shown to others."""
+        ...

@@ -1,0 +1,65 @@
+"""The tile world's rules: pure, columnar, without I/O. The same inputs give the same world, byte for byte.
+
+    scenario = load_scenario("clearing.yaml")          # or parse_scenario(text), parse_scenario(generate_village(7))
+    world = TileWorld.from_scenario(scenario)
+
+    warm_up()                      compile the inner loops, or load them; once, before the first tick
+
+    world.tick_id                  the tick that the next step() resolves; the first is 1
+    world.world_version            the rule set, as a semantic version
+    world.info                     WorldInfo: the map and the names behind the numbers
+    world.row_of(entity_id)        the actor's row, or None
+    world.compile(intents)         {actor row: Intent} -> IntentColumns
+    world.step(intents, controlled=None) -> TickRecord
+        Resolve movement, then actions, then what grows and tires. `intents` is a mapping of rows to Intents, or
+        IntentColumns; an actor without one waits. `controlled` is a bool for each row; None means all of them.
+    world.observe(rows, deadline_ms=None) -> list[Observation]
+        What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
+    world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns
+        The same for many or all actors, packed.
+    world.state_hash() -> bytes
+    world.snapshot() -> bytes
+    world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format
+
+State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, and the inventory as a matrix of
+actors x item kinds; and for each object row: kind, x, y, state, work_remaining, stock.
+"""
+
+from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
+from tickmind.world.generators import generate_caves, generate_village
+from tickmind.world.kernels import warm_up
+from tickmind.world.limits import (
+    MAX_ACTORS,
+    MAX_INVENTORY,
+    MAX_MAP_SIDE,
+    MAX_OBJECTS,
+    MAX_SCENARIO_BYTES,
+    MAX_TEXT_CHARS,
+)
+from tickmind.world.rules import SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario import Scenario
+from tickmind.world.scenario_reader import load_scenario, parse_scenario
+from tickmind.world.tileworld import TileWorld
+
+__all__ = [
+    "MAX_ACTORS",
+    "MAX_INVENTORY",
+    "MAX_MAP_SIDE",
+    "MAX_OBJECTS",
+    "MAX_SCENARIO_BYTES",
+    "MAX_TEXT_CHARS",
+    "SIGHT_RULES",
+    "BadIntentsError",
+    "Needs",
+    "Rules",
+    "Scenario",
+    "ScenarioError",
+    "SnapshotMismatchError",
+    "TileWorld",
+    "WorldError",
+    "generate_caves",
+    "generate_village",
+    "load_scenario",
+    "parse_scenario",
+    "warm_up",
+]
