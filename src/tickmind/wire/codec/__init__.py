@@ -1,0 +1,74 @@
+"""Between protobuf records and `protocol` types, both ways.
+
+`encode_...` writes and `decode_...` reads. Whatever a message holds, reading it gives a value that keeps all rules of
+its type, or raises `MessageError`. Packed columns are in `tickmind.wire.columns`, which needs NumPy.
+"""
+
+from tickmind.wire.codec.actions import (
+    decode_ack,
+    decode_intent,
+    decode_result,
+    decode_submit_response,
+    encode_ack,
+    encode_intent,
+    encode_result,
+    encode_submit_request,
+)
+from tickmind.wire.codec.control import decode_down, decode_up, encode_down, encode_up
+from tickmind.wire.codec.entities import (
+    WorldReader,
+    decode_entity,
+    decode_lifecycle,
+    decode_page,
+    encode_entity,
+    encode_lifecycle,
+    encode_world,
+)
+from tickmind.wire.codec.leases import (
+    decode_lease,
+    decode_lease_answer,
+    decode_tick,
+    encode_acquired,
+    encode_lease,
+    encode_renewed,
+    encode_tick,
+)
+from tickmind.wire.codec.observations import decode_observation, encode_observation
+from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
+from tickmind.wire.codec.values import parse
+
+__all__ = [
+    "WorldReader",
+    "decode_ack",
+    "decode_down",
+    "decode_entity",
+    "decode_intent",
+    "decode_lease",
+    "decode_lease_answer",
+    "decode_lifecycle",
+    "decode_observation",
+    "decode_page",
+    "decode_result",
+    "decode_status",
+    "decode_submit_response",
+    "decode_thought_report",
+    "decode_tick",
+    "decode_up",
+    "encode_ack",
+    "encode_acquired",
+    "encode_down",
+    "encode_entity",
+    "encode_intent",
+    "encode_lease",
+    "encode_lifecycle",
+    "encode_observation",
+    "encode_renewed",
+    "encode_result",
+    "encode_status",
+    "encode_submit_request",
+    "encode_thought_report",
+    "encode_tick",
+    "encode_up",
+    "encode_world",
+    "parse",
+]
