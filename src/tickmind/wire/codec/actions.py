@@ -32,7 +32,6 @@ from tickmind.wire.codec.values import (
     name,
     number,
     optional_name,
-    present,
     reason,
     text,
 )
@@ -170,15 +169,3 @@ def decode_effects(effects: Any) -> tuple[Effect, ...]:
     """Read what an action changed."""
     count(effects, "effects", MAX_EFFECTS)
     return tuple(Effect(name(effect.name, "effects.name"), effect.value) for effect in effects)
-
-
-@encoder
-def encode_submit_request(lease_id: str, entity_id: str, tick_id: int, intent: Intent) -> pb.SubmitIntentRequest:
-    """Write an intent with the right to have it."""
-    return pb.SubmitIntentRequest(lease_id=lease_id, entity_id=entity_id, tick_id=tick_id, intent=encode_intent(intent))
-
-
-def decode_submit_response(message: pb.SubmitIntentResponse) -> Ack:
-    """Read whether the intent was received."""
-    present(message, "ack")
-    return decode_ack(message.ack)

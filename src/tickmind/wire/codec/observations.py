@@ -51,11 +51,26 @@ from tickmind.wire.v1 import observation_pb2 as pb
 RADIUS = int(MAX_RADIUS.maximum)
 NEED = int(MAX_NEED.maximum)
 DURATION_MS = int(MAX_DURATION_MS.maximum)
+MAX_KNOWN_ENTITIES = 4096
+
+_known_entities: dict[bytes, VisibleEntity] = {}  # message -> what was read from it
 
 
 @encoder
 def encode_observation(observation: Observation) -> pb.Observation:
-    """Write an observation."""
+    """Write an observation; for many observers at once `ObservationWriter` is quicker."""
+    message = encode_own_part(observation)
+    add_entity = message.visible_entities.add
+    for seen in observation.visible_entities:
+        write_entity(add_entity(), seen)
+    add_event = message.events.add
+    for event in observation.events:
+        write_event(add_event(), event)
+    return message
+
+
+def encode_own_part(observation: Observation) -> pb.Observation:
+    """Write all of an observation but the actors in sight and the events, which other observers may share."""
     me, tiles = observation.me, observation.visible_tiles
     message = pb.Observation(
         tick_id=observation.tick_id,
@@ -80,20 +95,6 @@ def encode_observation(observation: Observation) -> pb.Observation:
         ),
         visible_objects=[_object(seen) for seen in observation.visible_objects],
     )
-    add_entity = message.visible_entities.add
-    for seen in observation.visible_entities:
-        add_entity(
-            entity_id=seen.entity_id,
-            x=seen.x,
-            y=seen.y,
-            type=seen.type,
-            tags=seen.tags,
-            status_bits=seen.status,
-            facing=_number(seen.facing),
-        )
-    add_event = message.events.add
-    for event in observation.events:
-        _write_event(add_event(), event)
     if observation.result is not None:
         message.result.CopyFrom(encode_result(observation.result))
     return message
@@ -120,7 +121,21 @@ def _object(seen: VisibleObject) -> pb.VisibleObject:
     )
 
 
-def _write_event(message: pb.Event, event: Event) -> None:
+def write_entity(message: pb.VisibleEntity, seen: VisibleEntity) -> None:
+    """Write an actor in sight."""
+    message.entity_id = seen.entity_id
+    message.x = seen.x
+    message.y = seen.y
+    message.type = seen.type
+    if seen.tags:
+        message.tags.extend(seen.tags)
+    if seen.status:
+        message.status_bits = seen.status
+    message.facing = _number(seen.facing)
+
+
+def write_event(message: pb.Event, event: Event) -> None:
+    """Write an event."""
     form: Any
     match event:
         case Moved(entity_id, x, y, direction):
@@ -152,7 +167,7 @@ def decode_observation(message: pb.Observation) -> Observation:
         number(message.deadline_ms, "deadline_ms", 0, DURATION_MS),
         _decode_me(message.me),
         _decode_tiles(message.visible_tiles),
-        tuple([_decode_entity(seen) for seen in entities]),
+        _decode_entities(entities) if entities else (),
         tuple([_decode_object(seen) for seen in objects]) if objects else (),
         tuple([_decode_event(event) for event in events]) if events else (),
         decode_result(message.result) if message.HasField("result") else None,
@@ -201,6 +216,21 @@ def _decode_tiles(message: pb.VisibleTiles) -> VisibleTiles:
     if seen >> tiles or int.from_bytes(walkable, "little") & ~seen:
         raise MessageError("visible_tiles", "masks without bits beyond the window, and walkable only where visible")
     return VisibleTiles(radius, x, y, visible, walkable, floors)
+
+
+def _decode_entities(messages: Any) -> tuple[VisibleEntity, ...]:
+    """Read the actors in sight. Most look as they did a tick ago, and those are not taken apart again."""
+    found = []
+    for message in messages:
+        data = message.SerializeToString()
+        entity = _known_entities.get(data)
+        if entity is None:
+            entity = _decode_entity(message)
+            if len(_known_entities) >= MAX_KNOWN_ENTITIES:
+                _known_entities.clear()
+            _known_entities[data] = entity
+        found.append(entity)
+    return tuple(found)
 
 
 def _decode_entity(message: pb.VisibleEntity) -> VisibleEntity:

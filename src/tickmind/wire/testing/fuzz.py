@@ -110,6 +110,32 @@ CODECS: dict[str, Codec] = {
         columns.encode_viewer_event,
         lambda message: columns.decode_viewer_event(message, BOUNDS),
     ),
+    "submit": Codec(action_pb2.SubmitIntentRequest, ColumnSamples.submit, codec.encode_submit, codec.decode_submit),
+    "acquire": Codec(lease_pb2.AcquireLeaseRequest, ColumnSamples.acquire, codec.encode_acquire, codec.decode_acquire),
+    "observations_request": Codec(
+        observation_pb2.StreamObservationsRequest,
+        ColumnSamples.observations_request,
+        codec.encode_observations_request,
+        codec.decode_observations_request,
+    ),
+    "entities_request": Codec(
+        entity_pb2.ListControllableEntitiesRequest,
+        ColumnSamples.entities_request,
+        codec.encode_entities_request,
+        codec.decode_entities_request,
+    ),
+    "thought_request": Codec(
+        telemetry_pb2.ReportThoughtRequest,
+        ColumnSamples.thought_request,
+        codec.encode_thought_request,
+        codec.decode_thought_request,
+    ),
+    "status_request": Codec(
+        telemetry_pb2.ReportStatusRequest,
+        ColumnSamples.status_request,
+        codec.encode_status_request,
+        codec.decode_status_request,
+    ),
     "snapshot": Codec(
         viewer_pb2.ViewerSnapshot,
         ColumnSamples.snapshot,

@@ -59,6 +59,14 @@ from tickmind.wire.frames import (
     Release,
 )
 from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    ObservationsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
 from tickmind.wire.viewing import Region, ViewerEventType, ViewFilter
 
 T = TypeVar("T")
@@ -327,3 +335,27 @@ class Samples:
     def _region(self) -> Region:
         x, y = sorted((self.side(), self.side())), sorted((self.side(), self.side()))
         return Region(x[0], y[0], x[1], y[1])
+
+    def submit(self) -> SubmitRequest:
+        """An intent with the right to have it."""
+        return SubmitRequest(self.secret(), self.name(), self.number(2**63 - 1), self.intent())
+
+    def acquire(self) -> AcquireRequest:
+        """Who wants to control what."""
+        return AcquireRequest(self.name(), self.name(), self.rng.choice((None, self.secret())))
+
+    def observations_request(self) -> ObservationsRequest:
+        """Whose observations are asked for."""
+        return ObservationsRequest(self.secret(), self.name(), self._coin())
+
+    def entities_request(self) -> EntitiesRequest:
+        """Which actors to list."""
+        return EntitiesRequest(self._coin(), self.number(10_000), self.maybe(self.name))
+
+    def thought_request(self) -> ThoughtRequest:
+        """A thought with the right to report it."""
+        return ThoughtRequest(self.secret(), self.thought_report())
+
+    def status_request(self) -> StatusRequest:
+        """A status with the right to report it."""
+        return StatusRequest(self.secret(), self.agent_status())
