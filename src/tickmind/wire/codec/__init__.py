@@ -25,6 +25,7 @@ from tickmind.wire.codec.entities import (
 from tickmind.wire.codec.leases import (
     decode_lease,
     decode_lease_answer,
+    decode_released,
     decode_tick,
     encode_acquired,
     encode_lease,
@@ -67,6 +68,7 @@ __all__ = [
     "decode_observation",
     "decode_observations_request",
     "decode_page",
+    "decode_released",
     "decode_result",
     "decode_status",
     "decode_status_request",

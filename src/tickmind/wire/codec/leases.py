@@ -101,3 +101,8 @@ def decode_tick(message: tick_pb2.TickEvent) -> TickEvent:
         number(message.tick_duration_ms, "tick_duration_ms", 0, DURATION_MS),
         optional_name(message.world_version, "world_version"),
     )
+
+
+def decode_released(message: pb.ReleaseLeaseResponse) -> Reason:
+    """Read whether there was a lease to end."""
+    return reason(message.reason, "reason")
