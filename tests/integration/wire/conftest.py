@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 import grpc
 import numpy as np
 import pytest
-from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 
 from tickmind.base import Secret
 from tickmind.protocol import (
@@ -32,10 +32,12 @@ from tickmind.protocol import (
 from tickmind.wire import MessageError, codec, columns, server_options
 from tickmind.wire.frames import (
     AckBatch,
+    BatchOpen,
     BatchOpened,
     Closed,
     ControlAck,
     ControlIntent,
+    ControlOpen,
     ControlOpened,
     IntentBatch,
     KeepAlive,
@@ -92,7 +94,6 @@ class FakeWorld(
     action_pb2_grpc.ActionServiceServicer,
     control_pb2_grpc.ControlServiceServicer,
     entity_pb2_grpc.EntityDiscoveryServicer,
-    health_pb2_grpc.HealthServicer,
     lease_pb2_grpc.LeaseServiceServicer,
     observation_pb2_grpc.ObservationServiceServicer,
     telemetry_pb2_grpc.AgentTelemetryServicer,
@@ -124,9 +125,6 @@ class FakeWorld(
 
     def lease(self, entity_id="actor:0", controller_id="me"):
         return Lease(Secret(SECRET), entity_id, controller_id, 7, self.ttl_ms)
-
-    async def Check(self, request, context):
-        return health_pb2.HealthCheckResponse(status=health_pb2.HealthCheckResponse.SERVING)
 
     async def StreamTicks(self, request, context):
         await self._admit(context)
@@ -198,6 +196,7 @@ class FakeWorld(
     async def Control(self, requests, context):
         await self._admit(context)
         opening = codec.decode_up(await anext(aiter(requests)))
+        assert isinstance(opening, ControlOpen)
         self.seen.append(opening)
         if self.lease_held:
             yield codec.encode_down(Closed(Reason.LEASE_HELD, 2500))
@@ -228,6 +227,7 @@ class FakeWorld(
     async def ControlBatch(self, requests, context):
         bounds = columns.ColumnBounds.of(WORLD)
         opening = columns.decode_batch_up(await anext(aiter(requests)), bounds)
+        assert isinstance(opening, BatchOpen)
         self.seen.append(opening)
         nobody = np.empty(0, np.int32), np.empty(0, np.uint8)
         epochs = np.arange(len(opening.actor), dtype=np.int64)
@@ -256,7 +256,7 @@ def add_all(world, server):
     action_pb2_grpc.add_ActionServiceServicer_to_server(world, server)
     control_pb2_grpc.add_ControlServiceServicer_to_server(world, server)
     entity_pb2_grpc.add_EntityDiscoveryServicer_to_server(world, server)
-    health_pb2_grpc.add_HealthServicer_to_server(world, server)
+    health_pb2_grpc.add_HealthServicer_to_server(health.aio.HealthServicer(), server)
     lease_pb2_grpc.add_LeaseServiceServicer_to_server(world, server)
     observation_pb2_grpc.add_ObservationServiceServicer_to_server(world, server)
     telemetry_pb2_grpc.add_AgentTelemetryServicer_to_server(world, server)
@@ -282,11 +282,9 @@ async def running(world, address="127.0.0.1:0", credentials=None):
 @contextmanager
 def running_in_thread(world):
     """The same world on an event loop of its own, for clients that block."""
-    ready, stop = threading.Event(), None
+    ready, stop = threading.Event(), asyncio.Event()
 
     async def serve():
-        nonlocal stop
-        stop = asyncio.Event()
         async with running(world):
             ready.set()
             await stop.wait()

@@ -1,5 +1,8 @@
 import logging
+import shutil
+import subprocess
 
+import grpc
 import numpy as np
 import pytest
 import pytest_asyncio
@@ -15,6 +18,8 @@ from tickmind.wire import (
     LeaseRefusedError,
     MessageError,
     NotAllowedError,
+    OverloadedError,
+    Tls,
     UnreachableError,
     ViewFilter,
     WorldClient,
@@ -198,3 +203,39 @@ async def test_no_error_log_or_repr_shows_a_lease(world, client, caplog):
         await client.submit(lease, 2**63, Wait())
     shown = f"{refused.value!r}{unwritten.value!r}{lease!r}{world.seen!r}{caplog.text}"
     assert secret not in shown
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tls")
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-keyout", str(key), "-out", str(cert), "-days", "2", "-subj", "/CN=localhost"]
+    command += ["-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return key.read_bytes(), cert.read_bytes()
+
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+
+
+@needs_openssl
+async def test_tls_with_a_token_lets_in_and_a_strange_certificate_does_not(fake_world, run_world, certificate):
+    world = fake_world()
+    world.token = "the-right-token-123"
+    credentials = grpc.ssl_server_credentials([certificate])
+    async with run_world(world, "localhost:0", credentials):
+        address, token = f"localhost:{world.port}", Secret(world.token)
+        trusting = Connection(address, tls=Tls(root_certificates=certificate[1]), token=token, timeout_s=30)
+        async with WorldClient(trusting) as client:
+            assert len(await first(client.ticks(retry=None), 2)) == 2
+        async with WorldClient(Connection(address, tls=Tls(), token=token, timeout_s=30)) as client:
+            with pytest.raises(UnreachableError):
+                await client.is_serving()
+
+
+async def test_a_message_over_the_limit_is_not_sent(client):
+    lease = await client.acquire("actor:0", "me")
+    with pytest.raises(OverloadedError, match="limit"):
+        await client.submit(lease, 6, Say("x" * (5 * 1024 * 1024)))
+    assert await client.is_serving()
