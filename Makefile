@@ -9,7 +9,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fmt docs pins clean
+.PHONY: help setup demo test check bench fuzz fmt docs proto pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,12 +52,18 @@ lint: $(READY)
 bench: $(BENCH_READY) ## Measure against the peers; ONLY=engine for one part
 	@$(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 
+fuzz: $(READY) ## Throw mutated messages at the codec until stopped with Ctrl-C
+	@$(BIN)/python tests/fuzz/fuzz_wire.py $(ARGS)
+
 fmt: $(READY) ## Format the code and mend what ruff can
 	@$(BIN)/ruff check --fix $(CODE)
 	@$(BIN)/ruff format $(CODE)
 
 docs: $(READY) ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
+
+proto: $(READY) ## Write the code of the schema in proto/ anew
+	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
 
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins

@@ -1,0 +1,57 @@
+"""How worlds and agents talk: generated protobuf code, the codec between it and `protocol`, and typed clients.
+
+`tickmind.wire.services` tells what each call promises; `codec` and `columns` read and write messages.
+"""
+
+from tickmind.wire.backoff import Backoff
+from tickmind.wire.client import WorldClient
+from tickmind.wire.connection import Connection, Tls, server_options
+from tickmind.wire.control import ControlSession, ControlStatistics
+from tickmind.wire.errors import (
+    CallError,
+    ControlClosedError,
+    DeadlineError,
+    LeaseRefusedError,
+    MessageError,
+    NotAllowedError,
+    OverloadedError,
+    RefusedMessageError,
+    UnreachableError,
+    WireConfigError,
+    WireError,
+)
+from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
+from tickmind.wire.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
+
+__all__ = [
+    "AgentState",
+    "AgentStatus",
+    "Backoff",
+    "CallError",
+    "Connection",
+    "ControlClosedError",
+    "ControlSession",
+    "ControlStatistics",
+    "DeadlineError",
+    "LeaseRefusedError",
+    "MessageError",
+    "NotAllowedError",
+    "OverloadedError",
+    "RefusedMessageError",
+    "Region",
+    "SyncBatchSession",
+    "SyncControlSession",
+    "SyncWorldClient",
+    "ThoughtReport",
+    "Tls",
+    "UnreachableError",
+    "ViewFilter",
+    "ViewerEvent",
+    "ViewerEventType",
+    "ViewerSnapshot",
+    "WireConfigError",
+    "WireError",
+    "WorldClient",
+    "server_options",
+]

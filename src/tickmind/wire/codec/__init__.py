@@ -1,0 +1,102 @@
+"""Between protobuf records and `protocol` types, both ways.
+
+`encode_...` writes and `decode_...` reads. Whatever a message holds, reading it gives a value that keeps all rules of
+its type, or raises `MessageError`. Packed columns are in `tickmind.wire.columns`, which needs NumPy.
+"""
+
+from tickmind.wire.codec.actions import (
+    decode_ack,
+    decode_intent,
+    decode_result,
+    encode_ack,
+    encode_intent,
+    encode_result,
+)
+from tickmind.wire.codec.control import decode_down, decode_up, encode_down, encode_up
+from tickmind.wire.codec.entities import (
+    WorldReader,
+    decode_entity,
+    decode_lifecycle,
+    decode_page,
+    encode_entity,
+    encode_lifecycle,
+    encode_world,
+)
+from tickmind.wire.codec.leases import (
+    decode_lease,
+    decode_lease_answer,
+    decode_released,
+    decode_tick,
+    encode_acquired,
+    encode_lease,
+    encode_renewed,
+    encode_tick,
+)
+from tickmind.wire.codec.observations import decode_observation, encode_observation
+from tickmind.wire.codec.requests import (
+    decode_acquire,
+    decode_entities_request,
+    decode_lease_id,
+    decode_observations_request,
+    decode_status_request,
+    decode_submit,
+    decode_thought_request,
+    encode_acquire,
+    encode_entities_request,
+    encode_observations_request,
+    encode_status_request,
+    encode_submit,
+    encode_thought_request,
+)
+from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
+from tickmind.wire.codec.values import parse
+from tickmind.wire.codec.writer import ObservationWriter
+
+__all__ = [
+    "ObservationWriter",
+    "WorldReader",
+    "decode_ack",
+    "decode_acquire",
+    "decode_down",
+    "decode_entities_request",
+    "decode_entity",
+    "decode_intent",
+    "decode_lease",
+    "decode_lease_answer",
+    "decode_lease_id",
+    "decode_lifecycle",
+    "decode_observation",
+    "decode_observations_request",
+    "decode_page",
+    "decode_released",
+    "decode_result",
+    "decode_status",
+    "decode_status_request",
+    "decode_submit",
+    "decode_thought_report",
+    "decode_thought_request",
+    "decode_tick",
+    "decode_up",
+    "encode_ack",
+    "encode_acquire",
+    "encode_acquired",
+    "encode_down",
+    "encode_entities_request",
+    "encode_entity",
+    "encode_intent",
+    "encode_lease",
+    "encode_lifecycle",
+    "encode_observation",
+    "encode_observations_request",
+    "encode_renewed",
+    "encode_result",
+    "encode_status",
+    "encode_status_request",
+    "encode_submit",
+    "encode_thought_report",
+    "encode_thought_request",
+    "encode_tick",
+    "encode_up",
+    "encode_world",
+    "parse",
+]

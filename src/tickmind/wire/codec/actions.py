@@ -1,0 +1,173 @@
+"""Intents, acknowledgements and results."""
+
+from collections.abc import Callable
+from typing import Any
+
+from tickmind.protocol import (
+    ACTION_CODES,
+    REASON_CODES,
+    Ack,
+    ActionResult,
+    Drop,
+    Effect,
+    Give,
+    Intent,
+    Interact,
+    Move,
+    Pickup,
+    Reason,
+    Say,
+    Sleep,
+    Use,
+    Wait,
+    Wake,
+)
+from tickmind.wire.codec.values import (
+    ACTIONS,
+    DIRECTIONS,
+    chosen,
+    count,
+    encoder,
+    member,
+    name,
+    number,
+    optional_name,
+    reason,
+    text,
+)
+from tickmind.wire.errors import MessageError
+from tickmind.wire.limits import MAX_AMOUNT, MAX_EFFECTS, MAX_TEXT_CHARS
+from tickmind.wire.v1 import action_pb2 as pb
+
+DEFAULT_CHANNEL = Say("").channel
+AMOUNT = int(MAX_AMOUNT.maximum)
+
+_WAIT, _SLEEP, _WAKE = Wait(), Sleep(), Wake()
+
+
+@encoder
+def encode_intent(intent: Intent) -> pb.Intent:
+    """Write an intent."""
+    match intent:
+        case Wait():
+            return pb.Intent(wait=pb.Wait())
+        case Move(direction):
+            return pb.Intent(move=pb.Move(direction=_direction(direction)))
+        case Pickup(kind, amount, item_id):
+            return pb.Intent(pickup=pb.Pickup(kind=kind, amount=amount, item_id=item_id))
+        case Use(kind, amount, item_id):
+            return pb.Intent(use=pb.Use(kind=kind, amount=amount, item_id=item_id))
+        case Say(said, channel):
+            return pb.Intent(say=pb.Say(text=said, channel=channel))
+        case Interact(target_id, verb):
+            return pb.Intent(interact=pb.Interact(target_id=target_id, verb=verb))
+        case Drop(kind, amount, item_id):
+            return pb.Intent(drop=pb.Drop(kind=kind, amount=amount, item_id=item_id))
+        case Give(target_id, kind, amount, item_id):
+            return pb.Intent(give=pb.Give(target_id=target_id, kind=kind, amount=amount, item_id=item_id))
+        case Sleep():
+            return pb.Intent(sleep=pb.Sleep())
+        case Wake():
+            return pb.Intent(wake=pb.Wake())
+        case _:
+            raise TypeError(intent)
+
+
+def _direction(direction: int) -> Any:
+    return direction + 1
+
+
+def decode_intent(message: pb.Intent) -> Intent:
+    """Read an intent; the reason in a `MessageError` is the one for its `Ack`."""
+    form = chosen(message, "action", "intent")
+    return _READERS[form](getattr(message, form))
+
+
+def _items(message: pb.Pickup | pb.Use | pb.Drop | pb.Give) -> tuple[str, int, str]:
+    kind = optional_name(message.kind, "kind")
+    item_id = optional_name(message.item_id, "item_id")
+    if not kind and not item_id:
+        raise MessageError("kind", "the name of a kind of item, unless item_id is set")
+    amount = number(message.amount, "amount", 1, AMOUNT) if message.HasField("amount") else 1
+    return kind, amount, item_id
+
+
+def _say(message: pb.Say) -> Say:
+    said = text(message.text, "text", MAX_TEXT_CHARS)
+    return Say(said, name(message.channel, "channel") if message.HasField("channel") else DEFAULT_CHANNEL)
+
+
+# form of the message -> reader
+_READERS: dict[str, Callable[[Any], Intent]] = {
+    "wait": lambda _: _WAIT,
+    "move": lambda move: Move(member(DIRECTIONS, move.direction, "direction")),
+    "pickup": lambda pickup: Pickup(*_items(pickup)),
+    "use": lambda use: Use(*_items(use)),
+    "say": _say,
+    "interact": lambda work: Interact(name(work.target_id, "target_id"), optional_name(work.verb, "verb")),
+    "drop": lambda drop: Drop(*_items(drop)),
+    "give": lambda give: Give(name(give.target_id, "target_id"), *_items(give)),
+    "sleep": lambda _: _SLEEP,
+    "wake": lambda _: _WAKE,
+}
+
+
+@encoder
+def encode_ack(ack: Ack) -> pb.Ack:
+    """Write an acknowledgement."""
+    return pb.Ack(accepted=ack.accepted, reason=_reason(ack.reason))
+
+
+def _reason(why: Reason) -> Any:
+    return REASON_CODES[why]
+
+
+def decode_ack(message: pb.Ack) -> Ack:
+    """Read an acknowledgement."""
+    why = reason(message.reason, "reason")
+    if message.accepted is bool(why):
+        raise MessageError("reason", "set if and only if the intent was refused")
+    return Ack(message.accepted, why)
+
+
+@encoder
+def encode_result(result: ActionResult) -> pb.ActionResult:
+    """Write what became of an intent."""
+    return pb.ActionResult(
+        actor_id=result.actor_id,
+        action_type=_action(result),
+        ok=result.ok,
+        reason=_reason(result.reason),
+        target_id=result.target_id,
+        effects=encode_effects(result.effects),
+    )
+
+
+def _action(result: ActionResult) -> Any:
+    return ACTION_CODES[result.action_type] + 1
+
+
+def encode_effects(effects: tuple[Effect, ...]) -> list[pb.Effect]:
+    """Write what an action changed."""
+    return [pb.Effect(name=effect.name, value=effect.value) for effect in effects]
+
+
+def decode_result(message: pb.ActionResult) -> ActionResult:
+    """Read what became of an intent."""
+    why = reason(message.reason, "reason")
+    if message.ok is bool(why):
+        raise MessageError("reason", "set if and only if the action failed")
+    return ActionResult(
+        name(message.actor_id, "actor_id"),
+        member(ACTIONS, message.action_type, "action_type"),
+        message.ok,
+        why,
+        optional_name(message.target_id, "target_id"),
+        decode_effects(message.effects) if message.effects else (),
+    )
+
+
+def decode_effects(effects: Any) -> tuple[Effect, ...]:
+    """Read what an action changed."""
+    count(effects, "effects", MAX_EFFECTS)
+    return tuple(Effect(name(effect.name, "effects.name"), effect.value) for effect in effects)

@@ -1,0 +1,103 @@
+"""The frames of a control stream for one entity."""
+
+from typing import Any
+
+from tickmind.protocol import REASON_CODES, Observation
+from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
+from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
+from tickmind.wire.codec.observations import decode_observation, encode_observation
+from tickmind.wire.codec.values import chosen, controller, encoder, name, number, optional_secret, present, reason, tick
+from tickmind.wire.frames import (
+    Closed,
+    ControlAck,
+    ControlDown,
+    ControlIntent,
+    ControlOpen,
+    ControlOpened,
+    ControlUp,
+    KeepAlive,
+    Release,
+)
+from tickmind.wire.v1 import control_pb2 as pb
+
+
+@encoder
+def encode_up(frame: ControlUp) -> pb.ControlRequest:
+    """Write a frame from an agent."""
+    match frame:
+        case ControlIntent(tick_id, intent):
+            return pb.ControlRequest(intent=pb.ControlIntent(tick_id=tick_id, intent=encode_intent(intent)))
+        case KeepAlive():
+            return pb.ControlRequest(keep_alive=pb.KeepAlive())
+        case Release():
+            return pb.ControlRequest(release=pb.Release())
+        case ControlOpen(entity_id, controller_id, previous, want_floors):
+            opening = pb.ControlOpen(
+                entity_id=entity_id,
+                controller_id=controller_id,
+                previous_lease_id=previous.reveal() if previous else "",
+                want_floors=want_floors,
+            )
+            return pb.ControlRequest(open=opening)
+        case _:
+            raise TypeError(frame)
+
+
+def decode_up(message: pb.ControlRequest) -> ControlUp:
+    """Read a frame from an agent. An intent that breaks a rule is a `MessageError`, whose reason goes into the ack."""
+    form = chosen(message, "frame", "frame")
+    if form == "intent":
+        present(message.intent, "intent")
+        return ControlIntent(tick(message.intent.tick_id), decode_intent(message.intent.intent))
+    if form == "keep_alive":
+        return KeepAlive()
+    if form == "release":
+        return Release()
+    opening = message.open
+    return ControlOpen(
+        name(opening.entity_id, "entity_id"),
+        controller(opening.controller_id, "controller_id"),
+        optional_secret(opening.previous_lease_id, "previous_lease_id"),
+        opening.want_floors,
+    )
+
+
+@encoder
+def encode_down(frame: ControlDown) -> pb.ControlResponse:
+    """Write a frame from the world."""
+    match frame:
+        case Observation():
+            return pb.ControlResponse(observation=encode_observation(frame))
+        case ControlAck(tick_id, ack):
+            return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
+        case ControlOpened(lease):
+            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease)))
+        case Closed():
+            return pb.ControlResponse(closed=encode_closed(frame))
+        case _:
+            raise TypeError(frame)
+
+
+def encode_closed(frame: Closed) -> pb.Closed:
+    """Write the end of a stream."""
+    why: Any = REASON_CODES[frame.reason]
+    return pb.Closed(reason=why, retry_after_ms=frame.retry_after_ms)
+
+
+def decode_down(message: pb.ControlResponse) -> ControlDown:
+    """Read a frame from the world."""
+    form = chosen(message, "frame", "frame")
+    if form == "observation":
+        return decode_observation(message.observation)
+    if form == "ack":
+        present(message.ack, "ack")
+        return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
+    if form == "opened":
+        present(message.opened, "lease")
+        return ControlOpened(decode_lease(message.opened.lease))
+    return decode_closed(message.closed)
+
+
+def decode_closed(message: pb.Closed) -> Closed:
+    """Read the end of a stream."""
+    return Closed(reason(message.reason, "reason"), number(message.retry_after_ms, "retry_after_ms", 0, DURATION_MS))

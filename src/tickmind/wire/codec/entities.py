@@ -1,0 +1,253 @@
+"""Who and what there is: actors, their lifecycle, and all of the world that never changes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tickmind.protocol import (
+    EntityInfo,
+    FloorInfo,
+    KindInfo,
+    LifecycleEvent,
+    LifecycleKind,
+    ObjectInfo,
+    WorldInfo,
+)
+from tickmind.wire.codec.values import (
+    INT32_MAX,
+    LIFECYCLE_KINDS,
+    SIDE,
+    count,
+    encoder,
+    member,
+    name,
+    names,
+    number,
+    optional_name,
+    place,
+    present,
+    tick,
+)
+from tickmind.wire.errors import MessageError
+from tickmind.wire.limits import (
+    MAX_ACTORS,
+    MAX_DURATION_MS,
+    MAX_HEARING,
+    MAX_KINDS,
+    MAX_OBJECTS,
+    MAX_PAGE,
+    MAX_RADIUS,
+    MAX_STATES,
+    MAX_TAGS,
+)
+from tickmind.wire.v1 import entity_pb2 as pb
+
+PART_ITEMS = 10_000  # actors or objects in one part of the world
+PART_BYTES = 1_000_000  # floor codes in one part
+KIND_NUMBERS = {kind: code for code, kind in enumerate(LifecycleKind, start=1)}  # kind -> number in messages
+
+
+@encoder
+def encode_entity(entity: EntityInfo) -> pb.EntityInfo:
+    """Write an actor."""
+    return pb.EntityInfo(entity_id=entity.entity_id, type=entity.type, tags=entity.tags, spawn_tick=entity.spawn_tick)
+
+
+def decode_entity(message: pb.EntityInfo) -> EntityInfo:
+    """Read an actor."""
+    return EntityInfo(
+        name(message.entity_id, "entity_id"),
+        optional_name(message.type, "type"),
+        names(message.tags, "tags", MAX_TAGS),
+        tick(message.spawn_tick, "spawn_tick"),
+    )
+
+
+def decode_page(message: pb.ListControllableEntitiesResponse) -> tuple[tuple[EntityInfo, ...], bool]:
+    """Read a page of actors, and whether there are more."""
+    count(message.entities, "entities", MAX_PAGE)
+    if message.more and not message.entities:
+        raise MessageError("more", "false on an empty page")
+    return tuple([decode_entity(entity) for entity in message.entities]), message.more
+
+
+@encoder
+def encode_lifecycle(event: LifecycleEvent) -> pb.LifecycleEvent:
+    """Write what happened to an actor."""
+    number_of: Any = KIND_NUMBERS[event.kind]
+    return pb.LifecycleEvent(tick_id=event.tick_id, kind=number_of, entity=encode_entity(event.entity))
+
+
+def decode_lifecycle(message: pb.LifecycleEvent) -> LifecycleEvent:
+    """Read what happened to an actor."""
+    present(message, "entity")
+    kind = member(LIFECYCLE_KINDS, message.kind, "kind")
+    return LifecycleEvent(tick(message.tick_id), kind, decode_entity(message.entity))
+
+
+def encode_world(world: WorldInfo) -> Iterator[pb.StreamWorldResponse]:
+    """Write all that never changes, in parts that are small enough to send."""
+    yield pb.StreamWorldResponse(header=_encode_header(world))
+    for start in range(0, len(world.floor_codes), PART_BYTES):
+        yield pb.StreamWorldResponse(floor_codes=world.floor_codes[start : start + PART_BYTES])
+    for start in range(0, len(world.objects), PART_ITEMS):
+        yield _encode_objects(world.objects[start : start + PART_ITEMS])
+    for start in range(0, len(world.actors), PART_ITEMS):
+        yield pb.StreamWorldResponse(
+            actors=[encode_entity(actor) for actor in world.actors[start : start + PART_ITEMS]]
+        )
+
+
+@encoder
+def _encode_header(world: WorldInfo) -> pb.WorldHeader:
+    return pb.WorldHeader(
+        name=world.name,
+        world_version=world.world_version,
+        width=world.width,
+        height=world.height,
+        sight_radius=world.sight_radius,
+        hearing_radius=world.hearing_radius,
+        tick_duration_ms=world.tick_duration_ms,
+        intent_deadline_ms=world.intent_deadline_ms,
+        floors=[
+            pb.FloorInfo(name=floor.name, walkable=floor.walkable, opaque=floor.opaque, hazards=floor.hazards)
+            for floor in world.floors
+        ],
+        item_kinds=world.item_kinds,
+        verbs=world.verbs,
+        kinds=[_encode_kind(kind) for kind in world.kinds],
+        object_count=len(world.objects),
+        actor_count=len(world.actors),
+    )
+
+
+def _encode_kind(kind: KindInfo) -> pb.KindInfo:
+    states = [
+        pb.StateInfo(name=state, walkable=walkable, opaque=opaque)
+        for state, walkable, opaque in zip(kind.states, kind.walkable, kind.opaque, strict=True)
+    ]
+    return pb.KindInfo(name=kind.name, states=states, tags=kind.tags, stock_item=kind.stock_item)
+
+
+@encoder
+def _encode_objects(objects: Iterable[ObjectInfo]) -> pb.StreamWorldResponse:
+    return pb.StreamWorldResponse(
+        objects=[
+            pb.ObjectInfo(
+                object_id=thing.object_id, kind=thing.kind, x=thing.x, y=thing.y, state=thing.state, stock=thing.stock
+            )
+            for thing in objects
+        ]
+    )
+
+
+@dataclass(slots=True)
+class WorldReader:
+    """Puts the parts of a world together: `add` each, then `finish`. It never holds more than the header announced."""
+
+    _header: pb.WorldHeader | None = None
+    _floor_codes: bytearray = field(default_factory=bytearray)
+    _objects: list[ObjectInfo] = field(default_factory=list)
+    _actors: list[EntityInfo] = field(default_factory=list)
+
+    def add(self, message: pb.StreamWorldResponse) -> None:
+        """Take the next part."""
+        if self._header is None:
+            present(message, "header")
+            _check_header(message.header)
+            self._header = message.header
+        elif message.HasField("header"):
+            raise MessageError("header", "in the first part only")
+        header = self._header
+        self._floor_codes += message.floor_codes
+        if (
+            len(self._floor_codes) > header.width * header.height
+            or len(self._objects) + len(message.objects) > header.object_count
+            or len(self._actors) + len(message.actors) > header.actor_count
+        ):
+            raise MessageError("parts", "no more than the header announced")
+        self._objects += [_decode_object(thing, header) for thing in message.objects]
+        self._actors += [decode_entity(actor) for actor in message.actors]
+
+    def finish(self) -> WorldInfo:
+        """Give the whole world, once the last part was added."""
+        header = self._header
+        if header is None:
+            raise MessageError("parts", "at least one, with the header")
+        if (len(self._floor_codes), len(self._objects), len(self._actors)) != (
+            header.width * header.height,
+            header.object_count,
+            header.actor_count,
+        ):
+            raise MessageError("parts", "as much as the header announced")
+        if self._floor_codes and max(self._floor_codes) >= len(header.floors):
+            raise MessageError("floor_codes", "codes of the floors in the header")
+        if len({actor.entity_id for actor in self._actors}) != len(self._actors):
+            raise MessageError("actors", "all different in their ids")
+        return WorldInfo(
+            name=optional_name(header.name, "name"),
+            world_version=optional_name(header.world_version, "world_version"),
+            width=header.width,
+            height=header.height,
+            sight_radius=header.sight_radius,
+            hearing_radius=header.hearing_radius,
+            tick_duration_ms=header.tick_duration_ms,
+            intent_deadline_ms=header.intent_deadline_ms,
+            floors=tuple(
+                FloorInfo(name(floor.name, "floors"), floor.walkable, floor.opaque, tuple(floor.hazards))
+                for floor in header.floors
+            ),
+            floor_codes=bytes(self._floor_codes),
+            item_kinds=tuple(header.item_kinds),
+            verbs=tuple(header.verbs),
+            kinds=tuple(_decode_kind(kind) for kind in header.kinds),
+            objects=tuple(self._objects),
+            actors=tuple(self._actors),
+        )
+
+
+def _check_header(header: pb.WorldHeader) -> None:
+    number(header.width, "width", 1, SIDE)
+    number(header.height, "height", 1, SIDE)
+    number(header.sight_radius, "sight_radius", 0, int(MAX_RADIUS.maximum))
+    number(header.hearing_radius, "hearing_radius", 0, int(MAX_HEARING.maximum))
+    number(header.tick_duration_ms, "tick_duration_ms", 0, int(MAX_DURATION_MS.maximum))
+    number(header.intent_deadline_ms, "intent_deadline_ms", 0, int(MAX_DURATION_MS.maximum))
+    number(header.object_count, "object_count", 0, int(MAX_OBJECTS.maximum))
+    number(header.actor_count, "actor_count", 0, int(MAX_ACTORS.maximum))
+    count(header.floors, "floors", MAX_KINDS)
+    count(header.kinds, "kinds", MAX_KINDS)
+    names(header.item_kinds, "item_kinds", MAX_KINDS)
+    count(header.verbs, "verbs", MAX_KINDS)
+    for place_of, verb in enumerate(header.verbs):
+        if bool(optional_name(verb, "verbs")) is (place_of == 0):
+            raise MessageError("verbs", "names, but the first one empty")
+    for floor in header.floors:
+        names(floor.hazards, "floors.hazards", MAX_TAGS)
+    for kind in header.kinds:
+        count(kind.states, "kinds.states", MAX_STATES)
+
+
+def _decode_kind(message: pb.KindInfo) -> KindInfo:
+    return KindInfo(
+        name(message.name, "kinds.name"),
+        tuple(optional_name(state.name, "kinds.states") for state in message.states),
+        tuple(state.walkable for state in message.states),
+        tuple(state.opaque for state in message.states),
+        names(message.tags, "kinds.tags", MAX_TAGS),
+        optional_name(message.stock_item, "kinds.stock_item"),
+    )
+
+
+def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo:
+    x, y = place(message.x, message.y, "objects")
+    if x >= header.width or y >= header.height:
+        raise MessageError("objects", "on the map")
+    return ObjectInfo(
+        name(message.object_id, "objects.object_id"),
+        name(message.kind, "objects.kind"),
+        x,
+        y,
+        optional_name(message.state, "objects.state"),
+        number(message.stock, "objects.stock", 0, INT32_MAX),
+    )

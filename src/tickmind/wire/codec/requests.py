@@ -1,0 +1,128 @@
+"""Requests of plain calls. What is wrong with one is a `MessageError`, whose reason an `Ack` can carry."""
+
+from tickmind.base import Secret
+from tickmind.wire.codec.actions import decode_intent, encode_intent
+from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
+from tickmind.wire.codec.values import (
+    controller,
+    encoder,
+    name,
+    number,
+    optional_name,
+    optional_secret,
+    present,
+    secret,
+    tick,
+)
+from tickmind.wire.limits import MAX_PAGE
+from tickmind.wire.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    ObservationsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
+from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, observation_pb2, telemetry_pb2
+
+
+@encoder
+def encode_submit(request: SubmitRequest) -> action_pb2.SubmitIntentRequest:
+    """Write an intent with the right to have it."""
+    return action_pb2.SubmitIntentRequest(
+        lease_id=request.lease_id.reveal(),
+        entity_id=request.entity_id,
+        tick_id=request.tick_id,
+        intent=encode_intent(request.intent),
+    )
+
+
+def decode_submit(message: action_pb2.SubmitIntentRequest) -> SubmitRequest:
+    """Read an intent with the right to have it."""
+    present(message, "intent")
+    return SubmitRequest(
+        secret(message.lease_id, "lease_id"),
+        name(message.entity_id, "entity_id"),
+        tick(message.tick_id),
+        decode_intent(message.intent),
+    )
+
+
+@encoder
+def encode_acquire(request: AcquireRequest) -> lease_pb2.AcquireLeaseRequest:
+    """Write who wants to control what."""
+    return lease_pb2.AcquireLeaseRequest(
+        entity_id=request.entity_id,
+        controller_id=request.controller_id,
+        previous_lease_id=request.previous_lease_id.reveal() if request.previous_lease_id else "",
+    )
+
+
+def decode_acquire(message: lease_pb2.AcquireLeaseRequest) -> AcquireRequest:
+    """Read who wants to control what."""
+    return AcquireRequest(
+        name(message.entity_id, "entity_id"),
+        controller(message.controller_id, "controller_id"),
+        optional_secret(message.previous_lease_id, "previous_lease_id"),
+    )
+
+
+def decode_lease_id(message: lease_pb2.RenewLeaseRequest | lease_pb2.ReleaseLeaseRequest) -> Secret:
+    """Read which lease to renew or to end."""
+    return secret(message.lease_id, "lease_id")
+
+
+@encoder
+def encode_observations_request(request: ObservationsRequest) -> observation_pb2.StreamObservationsRequest:
+    """Write whose observations are asked for."""
+    return observation_pb2.StreamObservationsRequest(
+        lease_id=request.lease_id.reveal(), entity_id=request.entity_id, want_floors=request.want_floors
+    )
+
+
+def decode_observations_request(message: observation_pb2.StreamObservationsRequest) -> ObservationsRequest:
+    """Read whose observations are asked for."""
+    lease_id, entity_id = secret(message.lease_id, "lease_id"), name(message.entity_id, "entity_id")
+    return ObservationsRequest(lease_id, entity_id, message.want_floors)
+
+
+@encoder
+def encode_entities_request(request: EntitiesRequest) -> entity_pb2.ListControllableEntitiesRequest:
+    """Write which actors to list."""
+    return entity_pb2.ListControllableEntitiesRequest(
+        uncontrolled_only=request.uncontrolled_only,
+        page_size=request.page_size,
+        after_entity_id=request.after_entity_id,
+    )
+
+
+def decode_entities_request(message: entity_pb2.ListControllableEntitiesRequest) -> EntitiesRequest:
+    """Read which actors to list."""
+    size = number(message.page_size, "page_size", 0, int(MAX_PAGE.maximum))
+    return EntitiesRequest(message.uncontrolled_only, size, optional_name(message.after_entity_id, "after_entity_id"))
+
+
+@encoder
+def encode_thought_request(request: ThoughtRequest) -> telemetry_pb2.ReportThoughtRequest:
+    """Write a thought with the right to report it."""
+    report = encode_thought_report(request.report)
+    return telemetry_pb2.ReportThoughtRequest(lease_id=request.lease_id.reveal(), report=report)
+
+
+def decode_thought_request(message: telemetry_pb2.ReportThoughtRequest) -> ThoughtRequest:
+    """Read a thought with the right to report it."""
+    present(message, "report")
+    return ThoughtRequest(secret(message.lease_id, "lease_id"), decode_thought_report(message.report))
+
+
+@encoder
+def encode_status_request(request: StatusRequest) -> telemetry_pb2.ReportStatusRequest:
+    """Write a status with the right to report it."""
+    status = encode_status(request.status)
+    return telemetry_pb2.ReportStatusRequest(lease_id=request.lease_id.reveal(), status=status)
+
+
+def decode_status_request(message: telemetry_pb2.ReportStatusRequest) -> StatusRequest:
+    """Read a status with the right to report it."""
+    present(message, "status")
+    return StatusRequest(secret(message.lease_id, "lease_id"), decode_status(message.status))

@@ -1,0 +1,71 @@
+"""Observations for many observers of one tick, as bytes."""
+
+from tickmind.protocol import Event, Observation, VisibleEntity
+from tickmind.wire.codec.observations import encode_own_part, write_entity, write_event
+from tickmind.wire.codec.values import encoder
+from tickmind.wire.v1 import control_pb2, observation_pb2
+
+ENTITY_TAG = observation_pb2.Observation.VISIBLE_ENTITIES_FIELD_NUMBER << 3 | 2
+EVENT_TAG = observation_pb2.Observation.EVENTS_FIELD_NUMBER << 3 | 2
+FRAME_TAG = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
+STREAM_TAG = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
+
+
+class ObservationWriter:
+    """Writes the observations of one tick, whatever several observers perceive only once. Make a new one each tick.
+
+    It goes by identity: let the observers of an actor or an event share one `VisibleEntity` or `Event` object. The
+    bytes are what `encode_observation` would give after serialization, with the fields in another order.
+    """
+
+    __slots__ = ("_shared",)
+
+    def __init__(self) -> None:
+        # id of an entity or event -> itself, which keeps the id its own, and its field of an observation
+        self._shared: dict[int, tuple[VisibleEntity | Event, bytes]] = {}
+
+    @encoder
+    def write(self, observation: Observation) -> bytes:
+        """A serialized `Observation`."""
+        shared = self._shared
+        pieces = [encode_own_part(observation).SerializeToString()]
+        for seen in observation.visible_entities:
+            known = shared.get(id(seen))
+            pieces.append(known[1] if known else self._add_entity(seen))
+        for event in observation.events:
+            known = shared.get(id(event))
+            pieces.append(known[1] if known else self._add_event(event))
+        return b"".join(pieces)
+
+    def write_frame(self, observation: Observation) -> bytes:
+        """A serialized `ControlResponse`."""
+        return _field(FRAME_TAG, self.write(observation))
+
+    def write_response(self, observation: Observation) -> bytes:
+        """A serialized `StreamObservationsResponse`."""
+        return _field(STREAM_TAG, self.write(observation))
+
+    def _add_entity(self, seen: VisibleEntity) -> bytes:
+        message = observation_pb2.VisibleEntity()
+        write_entity(message, seen)
+        data = _field(ENTITY_TAG, message.SerializeToString())
+        self._shared[id(seen)] = (seen, data)
+        return data
+
+    def _add_event(self, event: Event) -> bytes:
+        message = observation_pb2.Event()
+        write_event(message, event)
+        data = _field(EVENT_TAG, message.SerializeToString())
+        self._shared[id(event)] = (event, data)
+        return data
+
+
+def _field(tag: int, data: bytes) -> bytes:
+    """A field that holds a message: its tag, the length in groups of seven bits, and the bytes."""
+    head = bytearray((tag,))
+    length = len(data)
+    while length > 127:
+        head.append(length & 127 | 128)
+        length >>= 7
+    head.append(length)
+    return bytes(head) + data

@@ -1,0 +1,113 @@
+"""The intents of many actors, packed."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import (
+    ACTION_CODES,
+    ACTION_TYPES,
+    REASON_CODES,
+    UNKNOWN,
+    UNUSED,
+    ActionType,
+    IntentColumns,
+    Reason,
+)
+from tickmind.wire.codec.actions import AMOUNT
+from tickmind.wire.codec.values import encoder, name, tick
+from tickmind.wire.columns.packing import I1, I4, U1, ColumnBounds, pack, read_rows, unpack
+from tickmind.wire.errors import MessageError
+from tickmind.wire.frames import IntentBatch
+from tickmind.wire.limits import MAX_TEXT_CHARS
+from tickmind.wire.v1 import columns_pb2 as pb
+from tickmind.wire.v1 import control_pb2
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tickmind.protocol.columns import Int32, UInt8
+
+COLUMNS = (("actor", I4), ("action", U1), ("direction", I1), ("kind", I4), ("amount", I4), ("target", I4))
+ILLEGAL = REASON_CODES[Reason.ILLEGAL_ACTION]
+TOO_LONG = REASON_CODES[Reason.TEXT_TOO_LONG]
+MOVE, SAY = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.SAY]
+INTERACT, GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
+OF_ITEMS = np.array(
+    [action in (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE) for action in ACTION_TYPES]
+)  # action code -> whether it is about items
+
+
+@encoder
+def encode_intent_batch(tick_id: int, intents: IntentColumns) -> control_pb2.IntentBatch:
+    """Write intents of one tick."""
+    fields: dict[str, Any] = {field: pack(getattr(intents, field), dtype, field) for field, dtype in COLUMNS}
+    places = sorted(intents.texts)
+    columns = pb.IntentColumns(
+        speech_place=np.array(places, I4).tobytes(),
+        speeches=[pb.Speech(channel=intents.texts[at][0], text=intents.texts[at][1]) for at in places],
+        **fields,
+    )
+    return control_pb2.IntentBatch(tick_id=tick_id, intents=columns)
+
+
+def decode_intent_batch(message: control_pb2.IntentBatch, bounds: ColumnBounds) -> IntentBatch:
+    """Read intents of one tick; those that no action could have are refused one by one.
+
+    The arrays are copies, because compiled rules want such as can be written to.
+    """
+    columns = message.intents
+    actor = read_rows(columns.actor, bounds.actors, "actor")
+    found = {field: unpack(getattr(columns, field), dtype, field, len(actor)) for field, dtype in COLUMNS[1:]}
+    reasons = np.where(_legal(found, bounds), 0, ILLEGAL).astype(np.uint8)
+    texts = _read_speeches(columns, found["action"], reasons)
+    kept = reasons == 0
+    moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
+    intents = IntentColumns(
+        actor=actor[kept],
+        texts={int(moved_to[at]): said for at, said in texts.items() if kept[at]},
+        **{field: column[kept] for field, column in found.items()},
+    )
+    return IntentBatch(tick(message.tick_id), intents, actor[~kept], reasons[~kept])
+
+
+def _legal(found: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[np.bool_]":
+    action, direction = found["action"], found["direction"]
+    kind, amount, target = found["kind"], found["amount"], found["target"]
+    known = action < len(ACTION_TYPES)
+    of_items = OF_ITEMS[np.where(known, action, 0)]
+    works, gives = action == INTERACT, action == GIVE
+    kinds = np.where(of_items, bounds.item_kinds, np.where(works, bounds.verbs, 0))
+    targets = np.where(works, bounds.objects, np.where(gives, bounds.actors, 0))
+    legal: NDArray[np.bool_] = known & np.where(action == MOVE, (direction >= 0) & (direction < 8), direction == UNUSED)
+    legal &= _named(kind, kinds, of_items | works) & _named(target, targets, works | gives)
+    legal &= np.where(of_items, (amount >= 1) & (amount <= AMOUNT), amount == UNUSED)
+    return legal
+
+
+def _named(codes: "Int32", bound: "NDArray[Any]", needed: "NDArray[np.bool_]") -> "NDArray[np.bool_]":
+    good = (codes == UNKNOWN) | ((codes >= 0) & (codes < bound))
+    named: NDArray[np.bool_] = np.where(needed, good, codes == UNUSED)
+    return named
+
+
+def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:
+    """The texts by their places; those that are too long, and speakers without a text, get a reason."""
+    places = read_rows(columns.speech_place, len(action), "speech_place")
+    if len(places) != len(columns.speeches):
+        raise MessageError("speeches", "as many as their places")
+    if (action[places] != SAY).any():
+        raise MessageError("speech_place", "places of those that speak")
+    silent = action == SAY
+    silent[places] = False
+    reasons[silent] = ILLEGAL
+    texts: dict[int, tuple[str, str]] = {}
+    for at, speech in zip(places.tolist(), columns.speeches, strict=True):
+        if not MAX_TEXT_CHARS.allows(len(speech.text)):
+            reasons[at] = TOO_LONG
+            continue
+        try:
+            texts[at] = (name(speech.channel, "channel"), speech.text)
+        except MessageError:
+            reasons[at] = ILLEGAL
+    return texts

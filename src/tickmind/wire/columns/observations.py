@@ -1,0 +1,167 @@
+"""The observations of many actors, packed."""
+
+from typing import Any
+
+import numpy as np
+
+from tickmind.protocol import ACTION_TYPES, REASONS, ObservationColumns, Utterance
+from tickmind.wire.codec.observations import DURATION_MS, NEED, RADIUS
+from tickmind.wire.codec.values import count, encoder, name, number, place, text, tick
+from tickmind.wire.columns.packing import (
+    I1,
+    I4,
+    I8,
+    U1,
+    U2,
+    U8,
+    Column,
+    ColumnBounds,
+    check_lists_ascend,
+    pack,
+    read_column,
+    read_offsets,
+    read_rows,
+    unpack,
+)
+from tickmind.wire.errors import MessageError
+from tickmind.wire.limits import MAX_EVENTS, MAX_TEXT_CHARS
+from tickmind.wire.v1 import columns_pb2 as pb
+
+ACTIONS, REASON_COUNT = len(ACTION_TYPES), len(REASONS)
+OBSERVER = (  # one number for each observer
+    Column("x", I4, 0, "width"),
+    Column("y", I4, 0, "height"),
+    Column("status_bits", I4, 0, 8),
+    Column("facing", I1, 0, 8),
+    Column("energy", I4, 0, NEED + 1),
+    Column("hunger", I4, 0, NEED + 1),
+    Column("result_action", U1, 0, ACTIONS),
+    Column("result_reason", U1, 0, REASON_COUNT),
+)
+ENTITY = (
+    Column("entity", I4, 0, "actors"),
+    Column("entity_dx", I1, -RADIUS, RADIUS + 1),
+    Column("entity_dy", I1, -RADIUS, RADIUS + 1),
+    Column("entity_status", U1, 0, 8),
+    Column("entity_facing", I1, 0, 8),
+    Column("entity_flags", U1, 0, 4),
+    Column("entity_action", U1, 0, ACTIONS),
+    Column("entity_reason", U1, 0, REASON_COUNT),
+)
+LEFT = (Column("left", I4, 0, "actors"),)
+OBJECT = (
+    Column("object_row", I4, 0, "objects"),
+    Column("object_state", U1, 0, "states"),
+    Column("object_work", I4),
+    Column("object_stock", I4),
+)
+GROUND = (
+    Column("ground_dx", I1, -RADIUS, RADIUS + 1),
+    Column("ground_dy", I1, -RADIUS, RADIUS + 1),
+    Column("ground_kind", U2, 0, "item_kinds"),
+    Column("ground_amount", I8),
+)
+LISTS = {  # column of offsets -> columns that they part
+    "entity_offset": ENTITY,
+    "left_offset": LEFT,
+    "object_offset": OBJECT,
+    "ground_offset": GROUND,
+}
+ATTRIBUTES = {"object_row": "object"}  # name in messages -> name in ObservationColumns, where they differ
+
+# name in messages, name in ObservationColumns, type
+_PACKED = [
+    (column.name, ATTRIBUTES.get(column.name, column.name), column.dtype)
+    for column in (
+        Column("actor", I4),
+        *OBSERVER,
+        Column("inventory", U2),
+        Column("visible", U8),
+        *(column for columns in LISTS.values() for column in columns),
+        *(Column(offsets, I8) for offsets in (*LISTS, "heard_offset")),
+        Column("heard", I4),
+    )
+]
+
+
+def mask_words(radius: int) -> int:
+    """How many words the mask of one observer's window has."""
+    return ((2 * radius + 1) ** 2 + 63) // 64
+
+
+@encoder
+def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationColumns:
+    """Write the observations of many actors."""
+    fields: dict[str, Any] = {field: pack(getattr(columns, own), dtype, field) for field, own, dtype in _PACKED}
+    return pb.ObservationColumns(
+        tick_id=columns.tick_id,
+        deadline_ms=columns.deadline_ms,
+        radius=columns.radius,
+        utterances=[encode_utterance(utterance) for utterance in columns.utterances],
+        **fields,
+    )
+
+
+def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:
+    """Read the observations of many actors. The arrays share the message's memory and can't be written to."""
+    radius = number(message.radius, "radius", 0, RADIUS)
+    found: dict[str, Any] = {"actor": read_rows(message.actor, bounds.actors, "actor")}
+    n = len(found["actor"])
+    for column in OBSERVER:
+        found[column.name] = read_column(message, column, n, bounds)
+    found["inventory"] = unpack(message.inventory, U2, "inventory", n * bounds.item_kinds).reshape(n, bounds.item_kinds)
+    found["visible"] = _read_masks(message.visible, n, radius)
+    for offsets, columns in LISTS.items():
+        total = len(getattr(message, columns[0].name)) // columns[0].dtype.itemsize
+        found[offsets] = read_offsets(getattr(message, offsets), n, total, offsets)
+        for column in columns:
+            found[ATTRIBUTES.get(column.name, column.name)] = read_column(message, column, total, bounds)
+    check_lists_ascend(found["entity"], found["entity_offset"], "entity")
+    utterances = decode_utterances(message.utterances)
+    heard = read_column(message, Column("heard", I4, 0, len(utterances)), len(message.heard) // 4, bounds)
+    return ObservationColumns(
+        tick_id=tick(message.tick_id),
+        deadline_ms=number(message.deadline_ms, "deadline_ms", 0, DURATION_MS),
+        radius=radius,
+        heard=heard,
+        heard_offset=read_offsets(message.heard_offset, n, len(heard), "heard_offset"),
+        utterances=utterances,
+        **found,
+    )
+
+
+def _read_masks(data: bytes, observers: int, radius: int) -> Any:
+    words = mask_words(radius)
+    masks = unpack(data, U8, "visible", observers * words).reshape(observers, words)
+    used = (2 * radius + 1) ** 2 - 64 * (words - 1)
+    if used < 64 and (masks[:, -1] >> np.uint64(used)).any():
+        raise MessageError("visible", "masks without bits beyond the window")
+    return masks
+
+
+def encode_utterance(utterance: Utterance) -> pb.Utterance:
+    """Write something that was said."""
+    return pb.Utterance(
+        actor_id=utterance.actor_id,
+        channel=utterance.channel,
+        text=utterance.text,
+        x=utterance.x,
+        y=utterance.y,
+    )
+
+
+def decode_utterances(messages: Any) -> tuple[Utterance, ...]:
+    """Read what was said."""
+    count(messages, "utterances", MAX_EVENTS)
+    return tuple([_decode_utterance(message) for message in messages])
+
+
+def _decode_utterance(message: pb.Utterance) -> Utterance:
+    x, y = place(message.x, message.y, "utterances")
+    return Utterance(
+        name(message.actor_id, "utterances.actor_id"),
+        name(message.channel, "utterances.channel"),
+        text(message.text, "utterances.text", MAX_TEXT_CHARS),
+        x,
+        y,
+    )

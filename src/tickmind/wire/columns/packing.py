@@ -1,0 +1,136 @@
+"""Columns as packed little-endian bytes, and the checks that all of them share."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import WorldInfo
+from tickmind.wire.errors import MessageError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tickmind.protocol.columns import Int32, Int64, UInt8
+
+I1, I4, I8 = np.dtype("<i1"), np.dtype("<i4"), np.dtype("<i8")
+U1, U2, U8 = np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u8")
+# bytes of a number -> its unsigned type on this machine
+UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnBounds:
+    """How many of each there are in a world, so that no row or code in a column points beyond."""
+
+    actors: int
+    objects: int
+    item_kinds: int
+    verbs: int
+    states: int  # the most that any kind of object has
+    width: int
+    height: int
+
+    @classmethod
+    def of(cls, world: WorldInfo) -> "ColumnBounds":
+        """The bounds of a world."""
+        return cls(
+            actors=len(world.actors),
+            objects=len(world.objects),
+            item_kinds=len(world.item_kinds),
+            verbs=len(world.verbs),
+            states=max((len(kind.states) for kind in world.kinds), default=0),
+            width=world.width,
+            height=world.height,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its name, the type of its numbers, and the range that they lie in."""
+
+    name: str
+    dtype: "np.dtype[Any]"
+    low: int = 0
+    bound: int | str | None = None  # the first number that is too great, or the name of one in `ColumnBounds`
+
+    def limit(self, bounds: ColumnBounds) -> int | None:
+        """The first number that is too great in a world."""
+        return getattr(bounds, self.bound) if isinstance(self.bound, str) else self.bound
+
+
+def pack(column: "NDArray[Any]", dtype: "np.dtype[Any]", field: str) -> bytes:
+    """Write a column; its type must be right already, because a cast could change numbers unseen."""
+    if column.dtype != dtype:
+        raise MessageError(field, f"of type {dtype.name}, not {column.dtype}")
+    return column.tobytes()
+
+
+def unpack(data: bytes, dtype: "np.dtype[Any]", field: str, length: int | None = None) -> "NDArray[Any]":
+    """Read a column without copying it; `length` is how many numbers there must be."""
+    size = dtype.itemsize
+    if len(data) % size or (length is not None and len(data) != length * size):
+        wanted = "whole" if length is None else f"{length:,}"
+        raise MessageError(field, f"{wanted} numbers of {size} bytes, not {len(data):,} bytes")
+    column: NDArray[Any] = np.frombuffer(data, dtype) if data else np.empty(0, dtype)
+    return column if dtype.isnative else column.astype(dtype.newbyteorder("="))
+
+
+def check_range(column: "NDArray[Any]", low: int, bound: int | None, field: str) -> None:
+    """Refuse numbers below `low`, and from `bound` on."""
+    if not column.size:
+        return
+    if low == 0 and bound is not None:
+        good = int(column.view(UNSIGNED[column.dtype.itemsize]).max()) < bound  # negative ones are great without a sign
+    else:
+        good = int(column.min()) >= low and (bound is None or int(column.max()) < bound)
+    if not good:
+        raise MessageError(field, f"{low:,} or more" if bound is None else f"from {low:,} to {bound - 1:,}")
+
+
+def read_column(message: Any, column: Column, length: int, bounds: ColumnBounds) -> "NDArray[Any]":
+    """Read one column of a message and check its length and range."""
+    found = unpack(getattr(message, column.name), column.dtype, column.name, length)
+    bound = column.limit(bounds)
+    if bound is not None or (column.low == 0 and column.dtype.kind == "i"):
+        check_range(found, column.low, bound, column.name)
+    return found
+
+
+def read_rows(data: bytes, bound: int, field: str) -> "Int32":
+    """Read rows that ascend, none of them twice."""
+    rows: Int32 = unpack(data, I4, field)
+    check_rows(rows, bound, field)
+    return rows
+
+
+def check_rows(rows: "Int32", bound: int, field: str) -> None:
+    """Refuse rows that do not ascend or point beyond the world."""
+    if len(rows) and not (rows[0] >= 0 and rows[-1] < bound and (np.diff(rows) > 0).all()):
+        raise MessageError(field, f"ascending rows below {bound:,}, none twice")
+
+
+def read_codes(data: bytes, length: int, bound: int, field: str, low: int = 0) -> "UInt8":
+    """Read as many codes as there are rows."""
+    codes: UInt8 = unpack(data, U1, field, length)
+    check_range(codes, low, bound, field)
+    return codes
+
+
+def read_offsets(data: bytes, length: int, total: int, field: str) -> "Int64":
+    """Read where the list of each of `length` observers begins; the lists must fill `total` places exactly."""
+    offsets: Int64 = unpack(data, I8, field, length + 1)
+    if offsets[0] != 0 or offsets[-1] != total or (np.diff(offsets) < 0).any():
+        raise MessageError(field, f"offsets that grow from 0 to {total:,}")
+    return offsets
+
+
+def check_lists_ascend(rows: "Int32", offsets: "Int64", field: str) -> None:
+    """Refuse lists whose rows do not ascend within each observer's part."""
+    if len(rows) < 2:
+        return
+    good = np.diff(rows) > 0
+    starts = offsets[1:-1]
+    good[starts[(starts > 0) & (starts < len(rows))] - 1] = True
+    if not good.all():
+        raise MessageError(field, "ascending for each observer")

@@ -1,0 +1,85 @@
+"""What can go wrong between a world and those who talk to it.
+
+    WireError
+    ├── WireConfigError         an address, certificate or token is missing or wrong (also a ConfigError)
+    ├── MessageError            a message breaks a rule; `field` says where and `reason` how to refuse it
+    ├── CallError               a call failed; `status` is gRPC's word for it
+    │   ├── UnreachableError    nobody answers at that address, or the world is stopping
+    │   ├── DeadlineError       the answer did not come in time
+    │   ├── NotAllowedError     the token or the lease does not give the right
+    │   ├── RefusedMessageError the world could not read the message
+    │   └── OverloadedError     a size, a number of streams or a reader's backlog is over its limit
+    ├── LeaseRefusedError       the world did not grant or renew a lease; `reason` and `retry_after_ms` say more
+    └── ControlClosedError      a control stream ended; `reason` says why, if the world said so
+
+No message holds a lease's secret or a token.
+"""
+
+from tickmind.base import ConfigError, TickmindError, redact
+from tickmind.protocol import Reason
+
+
+class WireError(TickmindError):
+    """Talking to a world failed."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(redact(message))
+
+
+class WireConfigError(WireError, ConfigError):
+    """An address, certificate or token is missing or wrong."""
+
+
+class MessageError(WireError):
+    """A message breaks a rule. `reason` is what an `Ack` says if it was an intent."""
+
+    def __init__(self, field: str, expected: str, *, reason: Reason = Reason.ILLEGAL_ACTION) -> None:
+        super().__init__(f"{field} must be {expected}")
+        self.field = field
+        self.reason = reason
+
+
+class CallError(WireError):
+    """A call failed for a reason that is in no other class."""
+
+    def __init__(self, message: str, *, status: str = "UNKNOWN") -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class UnreachableError(CallError):
+    """Nobody answers at that address, or the world is stopping."""
+
+
+class DeadlineError(CallError):
+    """The answer did not come in time."""
+
+
+class NotAllowedError(CallError):
+    """The token or the lease does not give the right."""
+
+
+class RefusedMessageError(CallError):
+    """The world could not read the message."""
+
+
+class OverloadedError(CallError):
+    """A size, a number of streams or a reader's backlog is over its limit."""
+
+
+class LeaseRefusedError(WireError):
+    """The world did not grant or renew a lease."""
+
+    def __init__(self, message: str, *, reason: Reason, retry_after_ms: int = 0) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after_ms = retry_after_ms
+
+
+class ControlClosedError(WireError):
+    """A control stream ended, so its entity must not be taken for controlled any longer."""
+
+    def __init__(self, message: str, *, reason: Reason = Reason.NONE, retry_after_ms: int = 0) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.retry_after_ms = retry_after_ms

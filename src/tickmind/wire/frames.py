@@ -1,0 +1,128 @@
+"""What travels on control streams besides observations and intents."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from tickmind.base import Secret
+from tickmind.protocol import Ack, Intent, Lease, Observation, Reason
+
+if TYPE_CHECKING:
+    from tickmind.protocol import IntentColumns, ObservationColumns
+    from tickmind.protocol.columns import Int32, Int64, UInt8
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """Nothing but a sign of life; it renews the lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Control is given up at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The server ends the stream; nothing follows."""
+
+    reason: Reason = Reason.NONE
+    retry_after_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ControlOpen:
+    """Who wants to control which entity; `previous_lease_id` takes it back after a break."""
+
+    entity_id: str
+    controller_id: str
+    previous_lease_id: Secret | None = None
+    want_floors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ControlIntent:
+    """What the entity does in one tick."""
+
+    tick_id: int
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class ControlOpened:
+    """The entity is under control."""
+
+    lease: Lease
+
+
+@dataclass(frozen=True, slots=True)
+class ControlAck:
+    """Whether the intent of a tick was received."""
+
+    tick_id: int
+    ack: Ack
+
+
+ControlUp: TypeAlias = ControlOpen | ControlIntent | KeepAlive | Release
+ControlDown: TypeAlias = ControlOpened | Observation | ControlAck | Closed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchOpen:
+    """Which actors a host wants to control."""
+
+    controller_id: str
+    actor: "Int32"  # rows, ascending, none twice
+    previous_lease_id: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntentBatch:
+    """Intents of one tick. Those that broke a rule are left out of `intents`; the other two columns name them."""
+
+    tick_id: int
+    intents: "IntentColumns"
+    refused: "Int32"  # rows, ascending
+    refused_reason: "UInt8"  # codes of `REASONS`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchOpened:
+    """One lease for all actors of a host that could be had."""
+
+    lease_id: Secret
+    ttl_ms: int
+    granted: "Int32"  # rows, ascending
+    epoch: "Int64"  # of each granted one
+    refused: "Int32"  # rows, ascending
+    refused_reason: "UInt8"  # codes of `REASONS`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservationBatch:
+    """A part of a tick's observations, whole in itself."""
+
+    part: int
+    parts: int
+    observations: "ObservationColumns"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AckBatch:
+    """What became of one batch of intents."""
+
+    tick_id: int
+    accepted: int
+    refused: "Int32"  # rows, ascending
+    refused_reason: "UInt8"  # codes of `REASONS`
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeasesLost:
+    """Actors that the host no longer controls."""
+
+    actor: "Int32"  # rows, ascending
+    reason: "UInt8"  # codes of `REASONS`
+
+
+BatchUp: TypeAlias = BatchOpen | IntentBatch | KeepAlive | Release
+BatchDown: TypeAlias = BatchOpened | ObservationBatch | AckBatch | LeasesLost | Closed

@@ -1,0 +1,60 @@
+"""What the world is asked for in plain calls, once it was read and checked."""
+
+from dataclasses import dataclass
+
+from tickmind.base import Secret
+from tickmind.protocol import Intent
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitRequest:
+    """An intent, and the right to have it."""
+
+    lease_id: Secret
+    entity_id: str
+    tick_id: int
+    intent: Intent
+
+
+@dataclass(frozen=True, slots=True)
+class AcquireRequest:
+    """Who wants to control which entity; `previous_lease_id` takes it back after a break."""
+
+    entity_id: str
+    controller_id: str
+    previous_lease_id: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationsRequest:
+    """Whose observations are asked for, and the right to have them."""
+
+    lease_id: Secret
+    entity_id: str
+    want_floors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntitiesRequest:
+    """Which page of which actors; a `page_size` of 0 leaves it to the world."""
+
+    uncontrolled_only: bool = False
+    page_size: int = 0
+    after_entity_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtRequest:
+    """A thought, and the right to report for its entity."""
+
+    lease_id: Secret
+    report: ThoughtReport
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest:
+    """A status, and the right to report for its entity."""
+
+    lease_id: Secret
+    status: AgentStatus

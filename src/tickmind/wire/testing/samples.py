@@ -1,0 +1,361 @@
+"""Random values of `protocol` types, all of them legal; the same seed gives the same ones."""
+
+import random
+from collections.abc import Callable
+from typing import TypeVar
+
+from tickmind.base import Secret
+from tickmind.protocol import (
+    Ack,
+    Acted,
+    ActionResult,
+    ActionType,
+    Direction,
+    Drop,
+    Effect,
+    Entered,
+    EntityInfo,
+    Event,
+    FloorInfo,
+    Give,
+    Heard,
+    Intent,
+    Interact,
+    ItemStack,
+    KindInfo,
+    Lease,
+    Left,
+    LifecycleEvent,
+    LifecycleKind,
+    Move,
+    Moved,
+    ObjectInfo,
+    Observation,
+    Pickup,
+    Reason,
+    Say,
+    SelfState,
+    Sleep,
+    Status,
+    Thought,
+    TickEvent,
+    Use,
+    VisibleEntity,
+    VisibleObject,
+    VisibleTiles,
+    Wait,
+    Wake,
+    WorldInfo,
+)
+from tickmind.wire.frames import (
+    Closed,
+    ControlAck,
+    ControlDown,
+    ControlIntent,
+    ControlOpen,
+    ControlOpened,
+    ControlUp,
+    KeepAlive,
+    Release,
+)
+from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    ObservationsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
+from tickmind.wire.viewing import Region, ViewerEventType, ViewFilter
+
+T = TypeVar("T")
+LETTERS = "abcxyz:_-019 éß名🙂"
+FAILURES = [reason for reason in Reason if reason]
+
+
+class Samples:
+    """Makes one value after another from a source of chance."""
+
+    def __init__(self, seed: int | random.Random = 0) -> None:
+        self.rng = seed if isinstance(seed, random.Random) else random.Random(seed)
+
+    def name(self) -> str:
+        """A name; some are as long as they can be."""
+        length = self.rng.choice((1, 3, 8, 8, 8, 100))
+        return "".join(self.rng.choices(LETTERS, k=length))
+
+    def text(self, longest: int = 500) -> str:
+        """A text, with line ends in some."""
+        return "".join(self.rng.choices(LETTERS + "\n\t", k=self.rng.choice((0, 5, 40, longest))))
+
+    def secret(self) -> Secret:
+        """A lease's secret."""
+        return Secret("".join(self.rng.choices("abcXYZ019_-", k=32)))
+
+    def several(self, make: Callable[[], T], most: int = 4) -> tuple[T, ...]:
+        """None to `most` of something."""
+        return tuple(make() for _ in range(self.rng.randint(0, most)))
+
+    def number(self, high: int, low: int = 0) -> int:
+        """A number; the ends of the range come often."""
+        return self.rng.choice((low, high, self.rng.randint(low, high)))
+
+    def side(self) -> int:
+        """A place on one axis of the largest map."""
+        return self.number(4095)
+
+    def maybe(self, make: Callable[[], str]) -> str:
+        """Something, or an empty text."""
+        return make() if self.rng.random() < 0.5 else ""
+
+    def direction(self) -> Direction:
+        """A direction."""
+        return self.rng.choice(tuple(Direction))
+
+    def status(self) -> Status:
+        """A status."""
+        return Status(self.rng.randrange(8))
+
+    def intent(self) -> Intent:
+        """An intent of any kind."""
+        amount = self.number(2_000_000_000, 1)
+        return self.rng.choice(
+            (
+                Wait(),
+                Move(self.direction()),
+                Pickup(self.name(), amount, self.maybe(self.name)),
+                Use(self.name(), amount, self.maybe(self.name)),
+                Use("", amount, self.name()),
+                Say(self.text(), self.name()),
+                Interact(self.name(), self.maybe(self.name)),
+                Drop(self.name(), amount, self.maybe(self.name)),
+                Give(self.name(), self.name(), amount, self.maybe(self.name)),
+                Sleep(),
+                Wake(),
+            )
+        )
+
+    def ack(self) -> Ack:
+        """An acknowledgement."""
+        return Ack(True) if self.rng.random() < 0.5 else Ack(False, self.rng.choice(FAILURES))
+
+    def effect(self) -> Effect:
+        """An effect."""
+        return Effect(self.name(), self.number(2**63 - 1, -(2**63)))
+
+    def result(self) -> ActionResult:
+        """What became of an intent."""
+        reason = self.rng.choice(tuple(Reason))
+        action = self.rng.choice(tuple(ActionType))
+        target = self.maybe(self.name)
+        return ActionResult(self.name(), action, not reason, reason, target, self.several(self.effect))
+
+    def event(self) -> Event:
+        """An event."""
+        x, y = self.side(), self.side()
+        return self.rng.choice(
+            (
+                Entered(self.name(), x, y),
+                Left(self.name(), x, y),
+                Moved(self.name(), x, y, self.direction()),
+                Acted(self.result()),
+                Heard(self.name(), self.name(), self.text(), x, y),
+            )
+        )
+
+    def stack(self) -> ItemStack:
+        """Some items."""
+        return ItemStack(self.name(), self.number(2_000_000_000), self.maybe(self.name))
+
+    def tiles(self) -> VisibleTiles:
+        """A window of tiles."""
+        radius = self.rng.choice((0, 1, 3, 12, 31))
+        tiles = (2 * radius + 1) ** 2
+        visible = self.rng.getrandbits(tiles)
+        walkable = visible & self.rng.getrandbits(tiles)
+        size = (tiles + 7) // 8
+        masks = visible.to_bytes(size, "little"), walkable.to_bytes(size, "little")
+        return VisibleTiles(radius, self.side(), self.side(), *masks, self.rng.choice((b"", self.rng.randbytes(tiles))))
+
+    def visible_entity(self) -> VisibleEntity:
+        """An actor in sight."""
+        tags = self.several(self.name)
+        place = self.side(), self.side()
+        return VisibleEntity(self.name(), *place, self.maybe(self.name), tags, self.status(), self.direction())
+
+    def visible_object(self) -> VisibleObject:
+        """An object in sight."""
+        items, verbs = self.several(self.stack), self.several(self.name)
+        place, work = (self.side(), self.side()), self.number(2**31 - 1)
+        return VisibleObject(self.name(), self.name(), *place, self.maybe(self.name), work, items, verbs)
+
+    def observation(self) -> Observation:
+        """An observation."""
+        me = SelfState(
+            self.name(),
+            self.side(),
+            self.side(),
+            self.status(),
+            self.direction(),
+            self.several(self.stack),
+            self.number(1000),
+            self.number(1000),
+        )
+        return Observation(
+            self.number(2**63 - 1),
+            self.number(86_400_000),
+            me,
+            self.tiles(),
+            self.several(self.visible_entity),
+            self.several(self.visible_object),
+            self.several(self.event),
+            self.rng.choice((None, self.result())),
+        )
+
+    def entity(self) -> EntityInfo:
+        """An actor."""
+        return EntityInfo(self.name(), self.maybe(self.name), self.several(self.name), self.number(2**63 - 1))
+
+    def lifecycle(self) -> LifecycleEvent:
+        """Something that happened to an actor."""
+        kind = self.rng.choice(tuple(LifecycleKind))
+        return LifecycleEvent(self.number(2**63 - 1), kind, self.entity())
+
+    def world(self) -> WorldInfo:
+        """All that never changes of a small world."""
+        width, height = self.rng.randint(1, 20), self.rng.randint(1, 20)
+        floors = tuple(self._floor() for _ in range(self.rng.randint(1, 4)))
+        actors = {actor.entity_id: actor for actor in self.several(self.entity, 12)}
+        return WorldInfo(
+            name=self.maybe(self.name),
+            world_version=self.maybe(self.name),
+            width=width,
+            height=height,
+            sight_radius=self.number(31),
+            hearing_radius=self.number(255),
+            tick_duration_ms=self.number(86_400_000),
+            intent_deadline_ms=self.number(86_400_000),
+            floors=floors,
+            floor_codes=bytes(self.rng.randrange(len(floors)) for _ in range(width * height)),
+            item_kinds=self.several(self.name),
+            verbs=("", *self.several(self.name)),
+            kinds=self.several(self._kind),
+            objects=self.several(lambda: self._object(width, height), 8),
+            actors=tuple(actors.values()),
+        )
+
+    def _floor(self) -> FloorInfo:
+        return FloorInfo(self.name(), self._coin(), self._coin(), self.several(self.name))
+
+    def _coin(self) -> bool:
+        return self.rng.random() < 0.5
+
+    def _kind(self) -> KindInfo:
+        states = self.several(self.name)
+        flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
+        return KindInfo(self.name(), states, *flags, self.several(self.name), self.maybe(self.name))
+
+    def _object(self, width: int, height: int) -> ObjectInfo:
+        x, y = self.rng.randrange(width), self.rng.randrange(height)
+        return ObjectInfo(self.name(), self.name(), x, y, self.maybe(self.name), self.number(2**31 - 1))
+
+    def lease(self) -> Lease:
+        """A lease."""
+        return Lease(self.secret(), self.name(), self.name(), self.number(2**63 - 1), self.number(86_400_000, 1))
+
+    def refusal(self) -> Closed:
+        """Why there is no lease."""
+        return Closed(self.rng.choice(FAILURES), self.number(86_400_000))
+
+    def tick(self) -> TickEvent:
+        """The beginning of a tick."""
+        times = self.number(2**63 - 1), self.number(2**63 - 1)
+        return TickEvent(self.number(2**63 - 1), *times, self.number(86_400_000), self.maybe(self.name))
+
+    def thought_report(self) -> ThoughtReport:
+        """A thought and whose it was."""
+        thought = Thought(
+            entity_id=self.number(2**63 - 1),
+            asked_tick=self.number(2**63 - 1),
+            answered_tick=self.number(2**63 - 1),
+            system_prompt=self.text(),
+            user_message=self.text(),
+            reply=self.text(),
+            thinking=self.text(),
+            directives=self.rng.choice(({}, {self.name(): [1, 2.5, None, True, {"deep": self.text()}]})),
+            client=self.maybe(self.name),
+            model=self.text(),
+            prompt_tokens=self.rng.choice((None, self.number(2**63 - 1))),
+            completion_tokens=self.rng.choice((None, 0, 7)),
+            latency_s=self.rng.random() * 100,
+            cost_usd=self.rng.choice((None, 0.0, self.rng.random())),
+            error_type=self.maybe(self.name),
+            error=self.text(),
+        )
+        return ThoughtReport(self.name(), self.number(2**63 - 1), thought)
+
+    def agent_status(self) -> AgentStatus:
+        """How an agent is doing."""
+        numbers = [self.number(2**63 - 1) for _ in range(5)]
+        state = self.rng.choice(tuple(AgentState))
+        return AgentStatus(self.name(), self.number(2**63 - 1), state, self.text(), *numbers)
+
+    def up(self) -> ControlUp:
+        """A frame from an agent."""
+        previous = self.rng.choice((None, self.secret()))
+        return self.rng.choice(
+            (
+                ControlOpen(self.name(), self.name(), previous, self._coin()),
+                ControlIntent(self.number(2**63 - 1), self.intent()),
+                KeepAlive(),
+                Release(),
+            )
+        )
+
+    def down(self) -> ControlDown:
+        """A frame from the world."""
+        return self.rng.choice(
+            (
+                ControlOpened(self.lease()),
+                self.observation(),
+                ControlAck(self.number(2**63 - 1), self.ack()),
+                Closed(self.rng.choice(tuple(Reason)), self.number(86_400_000)),
+            )
+        )
+
+    def view(self) -> ViewFilter:
+        """What to show."""
+        return ViewFilter(
+            self.several(self.name),
+            self.several(self._region),
+            self.several(lambda: self.rng.choice(tuple(ViewerEventType))),
+        )
+
+    def _region(self) -> Region:
+        x, y = sorted((self.side(), self.side())), sorted((self.side(), self.side()))
+        return Region(x[0], y[0], x[1], y[1])
+
+    def submit(self) -> SubmitRequest:
+        """An intent with the right to have it."""
+        return SubmitRequest(self.secret(), self.name(), self.number(2**63 - 1), self.intent())
+
+    def acquire(self) -> AcquireRequest:
+        """Who wants to control what."""
+        return AcquireRequest(self.name(), self.name(), self.rng.choice((None, self.secret())))
+
+    def observations_request(self) -> ObservationsRequest:
+        """Whose observations are asked for."""
+        return ObservationsRequest(self.secret(), self.name(), self._coin())
+
+    def entities_request(self) -> EntitiesRequest:
+        """Which actors to list."""
+        return EntitiesRequest(self._coin(), self.number(10_000), self.maybe(self.name))
+
+    def thought_request(self) -> ThoughtRequest:
+        """A thought with the right to report it."""
+        return ThoughtRequest(self.secret(), self.thought_report())
+
+    def status_request(self) -> StatusRequest:
+        """A status with the right to report it."""
+        return StatusRequest(self.secret(), self.agent_status())

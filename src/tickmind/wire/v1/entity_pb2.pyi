@@ -1,0 +1,171 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class LifecycleKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LIFECYCLE_KIND_UNSPECIFIED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_SPAWNED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_DESPAWNED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_CONTROLLED: _ClassVar[LifecycleKind]
+    LIFECYCLE_KIND_UNCONTROLLED: _ClassVar[LifecycleKind]
+LIFECYCLE_KIND_UNSPECIFIED: LifecycleKind
+LIFECYCLE_KIND_SPAWNED: LifecycleKind
+LIFECYCLE_KIND_DESPAWNED: LifecycleKind
+LIFECYCLE_KIND_CONTROLLED: LifecycleKind
+LIFECYCLE_KIND_UNCONTROLLED: LifecycleKind
+
+class EntityInfo(_message.Message):
+    __slots__ = ("entity_id", "type", "tags", "spawn_tick")
+    ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    SPAWN_TICK_FIELD_NUMBER: _ClassVar[int]
+    entity_id: str
+    type: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    spawn_tick: int
+    def __init__(self, entity_id: _Optional[str] = ..., type: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., spawn_tick: _Optional[int] = ...) -> None: ...
+
+class LifecycleEvent(_message.Message):
+    __slots__ = ("tick_id", "kind", "entity")
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ENTITY_FIELD_NUMBER: _ClassVar[int]
+    tick_id: int
+    kind: LifecycleKind
+    entity: EntityInfo
+    def __init__(self, tick_id: _Optional[int] = ..., kind: _Optional[_Union[LifecycleKind, str]] = ..., entity: _Optional[_Union[EntityInfo, _Mapping]] = ...) -> None: ...
+
+class ObjectInfo(_message.Message):
+    __slots__ = ("object_id", "kind", "x", "y", "state", "stock")
+    OBJECT_ID_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    X_FIELD_NUMBER: _ClassVar[int]
+    Y_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    STOCK_FIELD_NUMBER: _ClassVar[int]
+    object_id: str
+    kind: str
+    x: int
+    y: int
+    state: str
+    stock: int
+    def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ...) -> None: ...
+
+class StateInfo(_message.Message):
+    __slots__ = ("name", "walkable", "opaque")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WALKABLE_FIELD_NUMBER: _ClassVar[int]
+    OPAQUE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    walkable: bool
+    opaque: bool
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ...) -> None: ...
+
+class KindInfo(_message.Message):
+    __slots__ = ("name", "states", "tags", "stock_item")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    STOCK_ITEM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    states: _containers.RepeatedCompositeFieldContainer[StateInfo]
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    stock_item: str
+    def __init__(self, name: _Optional[str] = ..., states: _Optional[_Iterable[_Union[StateInfo, _Mapping]]] = ..., tags: _Optional[_Iterable[str]] = ..., stock_item: _Optional[str] = ...) -> None: ...
+
+class FloorInfo(_message.Message):
+    __slots__ = ("name", "walkable", "opaque", "hazards")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WALKABLE_FIELD_NUMBER: _ClassVar[int]
+    OPAQUE_FIELD_NUMBER: _ClassVar[int]
+    HAZARDS_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    walkable: bool
+    opaque: bool
+    hazards: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class WorldHeader(_message.Message):
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    SIGHT_RADIUS_FIELD_NUMBER: _ClassVar[int]
+    HEARING_RADIUS_FIELD_NUMBER: _ClassVar[int]
+    TICK_DURATION_MS_FIELD_NUMBER: _ClassVar[int]
+    INTENT_DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
+    FLOORS_FIELD_NUMBER: _ClassVar[int]
+    ITEM_KINDS_FIELD_NUMBER: _ClassVar[int]
+    VERBS_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    OBJECT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    world_version: str
+    width: int
+    height: int
+    sight_radius: int
+    hearing_radius: int
+    tick_duration_ms: int
+    intent_deadline_ms: int
+    floors: _containers.RepeatedCompositeFieldContainer[FloorInfo]
+    item_kinds: _containers.RepeatedScalarFieldContainer[str]
+    verbs: _containers.RepeatedScalarFieldContainer[str]
+    kinds: _containers.RepeatedCompositeFieldContainer[KindInfo]
+    object_count: int
+    actor_count: int
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ...) -> None: ...
+
+class ListControllableEntitiesRequest(_message.Message):
+    __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")
+    UNCONTROLLED_ONLY_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    AFTER_ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    uncontrolled_only: bool
+    page_size: int
+    after_entity_id: str
+    def __init__(self, uncontrolled_only: _Optional[bool] = ..., page_size: _Optional[int] = ..., after_entity_id: _Optional[str] = ...) -> None: ...
+
+class ListControllableEntitiesResponse(_message.Message):
+    __slots__ = ("entities", "more")
+    ENTITIES_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    entities: _containers.RepeatedCompositeFieldContainer[EntityInfo]
+    more: bool
+    def __init__(self, entities: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ..., more: _Optional[bool] = ...) -> None: ...
+
+class StreamEntityLifecycleRequest(_message.Message):
+    __slots__ = ("include_present",)
+    INCLUDE_PRESENT_FIELD_NUMBER: _ClassVar[int]
+    include_present: bool
+    def __init__(self, include_present: _Optional[bool] = ...) -> None: ...
+
+class StreamEntityLifecycleResponse(_message.Message):
+    __slots__ = ("event",)
+    EVENT_FIELD_NUMBER: _ClassVar[int]
+    event: LifecycleEvent
+    def __init__(self, event: _Optional[_Union[LifecycleEvent, _Mapping]] = ...) -> None: ...
+
+class StreamWorldRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class StreamWorldResponse(_message.Message):
+    __slots__ = ("header", "floor_codes", "objects", "actors")
+    HEADER_FIELD_NUMBER: _ClassVar[int]
+    FLOOR_CODES_FIELD_NUMBER: _ClassVar[int]
+    OBJECTS_FIELD_NUMBER: _ClassVar[int]
+    ACTORS_FIELD_NUMBER: _ClassVar[int]
+    header: WorldHeader
+    floor_codes: bytes
+    objects: _containers.RepeatedCompositeFieldContainer[ObjectInfo]
+    actors: _containers.RepeatedCompositeFieldContainer[EntityInfo]
+    def __init__(self, header: _Optional[_Union[WorldHeader, _Mapping]] = ..., floor_codes: _Optional[bytes] = ..., objects: _Optional[_Iterable[_Union[ObjectInfo, _Mapping]]] = ..., actors: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ...) -> None: ...

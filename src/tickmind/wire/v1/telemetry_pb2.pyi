@@ -1,0 +1,119 @@
+from tickmind.wire.v1 import action_pb2 as _action_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class AgentState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    AGENT_STATE_UNSPECIFIED: _ClassVar[AgentState]
+    AGENT_STATE_STARTING: _ClassVar[AgentState]
+    AGENT_STATE_RUNNING: _ClassVar[AgentState]
+    AGENT_STATE_DELIBERATING: _ClassVar[AgentState]
+    AGENT_STATE_DEGRADED: _ClassVar[AgentState]
+    AGENT_STATE_STOPPING: _ClassVar[AgentState]
+AGENT_STATE_UNSPECIFIED: AgentState
+AGENT_STATE_STARTING: AgentState
+AGENT_STATE_RUNNING: AgentState
+AGENT_STATE_DELIBERATING: AgentState
+AGENT_STATE_DEGRADED: AgentState
+AGENT_STATE_STOPPING: AgentState
+
+class Thought(_message.Message):
+    __slots__ = ("engine_entity_id", "asked_tick", "answered_tick", "system_prompt", "user_message", "reply", "thinking", "directives_json", "client", "model", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "error_type", "error")
+    ENGINE_ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    ASKED_TICK_FIELD_NUMBER: _ClassVar[int]
+    ANSWERED_TICK_FIELD_NUMBER: _ClassVar[int]
+    SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    USER_MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    REPLY_FIELD_NUMBER: _ClassVar[int]
+    THINKING_FIELD_NUMBER: _ClassVar[int]
+    DIRECTIVES_JSON_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    MODEL_FIELD_NUMBER: _ClassVar[int]
+    PROMPT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    COMPLETION_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    LATENCY_S_FIELD_NUMBER: _ClassVar[int]
+    COST_USD_FIELD_NUMBER: _ClassVar[int]
+    ERROR_TYPE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    engine_entity_id: int
+    asked_tick: int
+    answered_tick: int
+    system_prompt: str
+    user_message: str
+    reply: str
+    thinking: str
+    directives_json: str
+    client: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    latency_s: float
+    cost_usd: float
+    error_type: str
+    error: str
+    def __init__(self, engine_entity_id: _Optional[int] = ..., asked_tick: _Optional[int] = ..., answered_tick: _Optional[int] = ..., system_prompt: _Optional[str] = ..., user_message: _Optional[str] = ..., reply: _Optional[str] = ..., thinking: _Optional[str] = ..., directives_json: _Optional[str] = ..., client: _Optional[str] = ..., model: _Optional[str] = ..., prompt_tokens: _Optional[int] = ..., completion_tokens: _Optional[int] = ..., latency_s: _Optional[float] = ..., cost_usd: _Optional[float] = ..., error_type: _Optional[str] = ..., error: _Optional[str] = ...) -> None: ...
+
+class ThoughtReport(_message.Message):
+    __slots__ = ("entity_id", "tick_id", "thought")
+    ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    THOUGHT_FIELD_NUMBER: _ClassVar[int]
+    entity_id: str
+    tick_id: int
+    thought: Thought
+    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., thought: _Optional[_Union[Thought, _Mapping]] = ...) -> None: ...
+
+class AgentStatus(_message.Message):
+    __slots__ = ("entity_id", "tick_id", "state", "detail", "observations", "intents", "refused", "thoughts", "failed_thoughts")
+    ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    OBSERVATIONS_FIELD_NUMBER: _ClassVar[int]
+    INTENTS_FIELD_NUMBER: _ClassVar[int]
+    REFUSED_FIELD_NUMBER: _ClassVar[int]
+    THOUGHTS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_THOUGHTS_FIELD_NUMBER: _ClassVar[int]
+    entity_id: str
+    tick_id: int
+    state: AgentState
+    detail: str
+    observations: int
+    intents: int
+    refused: int
+    thoughts: int
+    failed_thoughts: int
+    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ...) -> None: ...
+
+class ReportThoughtRequest(_message.Message):
+    __slots__ = ("lease_id", "report")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    report: ThoughtReport
+    def __init__(self, lease_id: _Optional[str] = ..., report: _Optional[_Union[ThoughtReport, _Mapping]] = ...) -> None: ...
+
+class ReportThoughtResponse(_message.Message):
+    __slots__ = ("ack",)
+    ACK_FIELD_NUMBER: _ClassVar[int]
+    ack: _action_pb2.Ack
+    def __init__(self, ack: _Optional[_Union[_action_pb2.Ack, _Mapping]] = ...) -> None: ...
+
+class ReportStatusRequest(_message.Message):
+    __slots__ = ("lease_id", "status")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    status: AgentStatus
+    def __init__(self, lease_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, _Mapping]] = ...) -> None: ...
+
+class ReportStatusResponse(_message.Message):
+    __slots__ = ("ack",)
+    ACK_FIELD_NUMBER: _ClassVar[int]
+    ack: _action_pb2.Ack
+    def __init__(self, ack: _Optional[_Union[_action_pb2.Ack, _Mapping]] = ...) -> None: ...

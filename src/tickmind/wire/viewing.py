@@ -1,0 +1,90 @@
+"""What viewers ask for and get."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from tickmind.protocol import ActorColumns, LifecycleEvent, ObjectDelta, ResultColumns, Utterance
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32, Int64, UInt8, UInt16
+
+
+class ViewerEventType(StrEnum):
+    """What a viewer can ask for."""
+
+    STATE = "state"
+    RESULT = "result"
+    UTTERANCE = "utterance"
+    OBJECT = "object"
+    LIFECYCLE = "lifecycle"
+    THOUGHT = "thought"
+    STATUS = "status"
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle of tiles, its edges included."""
+
+    min_x: int
+    min_y: int
+    max_x: int
+    max_y: int
+
+
+@dataclass(frozen=True, slots=True)
+class ViewFilter:
+    """What to show. Each list that is not empty narrows it down."""
+
+    actor_ids: tuple[str, ...] = ()
+    regions: tuple[Region, ...] = ()
+    types: tuple[ViewerEventType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewerEvent:
+    """What happened in one tick, as far as the filter lets it through; row i of `state` is actor `actor[i]`."""
+
+    tick_id: int
+    sim_time_ms: int
+    actor: "Int32"  # rows whose state is new, ascending
+    state: ActorColumns
+    results: ResultColumns
+    utterances: tuple[Utterance, ...] = ()
+    object_deltas: tuple[ObjectDelta, ...] = ()
+    lifecycle: tuple[LifecycleEvent, ...] = ()
+    thoughts: tuple[ThoughtReport, ...] = ()
+    statuses: tuple[AgentStatus, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectColumns:
+    """The state of some objects."""
+
+    row: "Int32"  # ascending
+    state: "UInt8"
+    work: "Int32"
+    stock: "Int32"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroundColumns:
+    """What lies on the ground."""
+
+    x: "Int32"
+    y: "Int32"
+    kind: "UInt16"
+    amount: "Int64"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ViewerSnapshot:
+    """The world after a tick, as far as the filter lets it through."""
+
+    tick_id: int
+    sim_time_ms: int
+    actor: "Int32"  # rows, ascending
+    state: ActorColumns
+    objects: ObjectColumns
+    ground: GroundColumns

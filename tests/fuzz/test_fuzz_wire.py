@@ -1,0 +1,19 @@
+import pytest
+
+from tickmind.wire.testing import CODECS, Fuzzer
+
+
+def test_spoilt_messages_are_refused_or_read_as_legal_values():
+    report = Fuzzer(seed=1).run(3_000)
+    assert report.cases == 3_000
+    assert report.refused.total() > 500
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(4))
+def test_200_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
+    report = Fuzzer(seed=100 + seed).run(50_000)
+    for kind in CODECS:
+        assert report.refused[kind] > 100, kind
+        assert report.legal[kind] > 10, kind
