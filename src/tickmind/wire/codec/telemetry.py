@@ -38,6 +38,9 @@ def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
         reply=thought.reply,
         thinking=thought.thinking,
         error=thought.error,
+        provider=thought.provider,
+        attempts=thought.attempts,
+        queued_s=thought.queued_s,
     )
     return pb.ThoughtReport(entity_id=report.entity_id, tick_id=report.tick_id, thought=message)
 
@@ -65,7 +68,14 @@ def _decode_thought(message: pb.Thought) -> Thought:
         latency_s=_amount(message.latency_s, "latency_s"),
         cost_usd=_amount(message.cost_usd, "cost_usd") if message.HasField("cost_usd") else None,
         error_type=optional_name(message.error_type, "error_type"),
-        **texts,
+        system_prompt=texts["system_prompt"],
+        user_message=texts["user_message"],
+        reply=texts["reply"],
+        thinking=texts["thinking"],
+        error=texts["error"],
+        provider=text(message.provider, "provider", MAX_DETAIL_CHARS),
+        attempts=tick(message.attempts, "attempts"),
+        queued_s=_amount(message.queued_s, "queued_s") if message.HasField("queued_s") else None,
     )
 
 

@@ -290,6 +290,9 @@ class Samples:
             completion_tokens=self.rng.choice((None, 0, 7)),
             latency_s=self.rng.random() * 100,
             cost_usd=self.rng.choice((None, 0.0, self.rng.random())),
+            provider=self.rng.choice(("", "groq")),
+            attempts=self.rng.randrange(4),
+            queued_s=self.rng.choice((None, 0.0, self.rng.random())),
             error_type=self.maybe(self.name),
             error=self.text(),
         )
