@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tickmind.gateway.routing.base_url import parse_base_url
 from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.base_url import parse_base_url
 from tickmind.gateway.settings.config import GatewayConfig, Limits, Provider, Route
 from tickmind.llm.safety import is_loopback
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
-from tickmind.gateway.routing.addresses import Address, forbidden_kind
-from tickmind.gateway.routing.base_url import BaseUrl, BaseUrlError, parse_base_url
+from tickmind.gateway.settings.addresses import Address, forbidden_kind
+from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import GatewayConfig
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]  # (host, port) -> addresses as text; raises OSError

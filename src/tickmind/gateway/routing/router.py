@@ -9,10 +9,10 @@ from typing import Final, TypeVar
 from tickmind.base import Clock, ConfigError, Secret, SystemClock
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
-from tickmind.gateway.routing.base_url import BaseUrl, parse_base_url
-from tickmind.gateway.routing.key_ids import KeyIds
 from tickmind.gateway.routing.origins import Origins, Resolver, read_custom_url, resolve_by_system
+from tickmind.gateway.settings.base_url import BaseUrl, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConfig, Provider, Route, Surface
+from tickmind.gateway.settings.key_ids import KeyIds
 
 MAX_MODEL_CHARS: Final = 256
 MAX_KEY_CHARS: Final = 4096

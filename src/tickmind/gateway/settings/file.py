@@ -14,9 +14,8 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
 
 from tickmind.base import ConfigError, LimitExceededError, Secret, get_logger
-from tickmind.gateway.routing.addresses import forbidden_kind
-from tickmind.gateway.routing.base_url import BaseUrl, BaseUrlError, parse_base_url
-from tickmind.gateway.routing.key_ids import KeyIds
+from tickmind.gateway.settings.addresses import forbidden_kind
+from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import (
     Budget,
     CacheConfig,
@@ -31,6 +30,7 @@ from tickmind.gateway.settings.config import (
     SharingConfig,
     WireConfig,
 )
+from tickmind.gateway.settings.key_ids import KeyIds
 from tickmind.gateway.settings.problems import ConfigFileError, Problem, in_order, schema_problems
 from tickmind.gateway.settings.providers import ProviderReader, read_routes
 from tickmind.gateway.settings.secrets import SecretSources, SourceError, has_reference

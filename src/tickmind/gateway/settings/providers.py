@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tickmind.base import LimitExceededError, Secret, redact
-from tickmind.gateway.routing.base_url import BaseUrl, BaseUrlError, parse_base_url
-from tickmind.gateway.routing.key_ids import KeyIds
+from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, Limits, Provider, Route
 from tickmind.gateway.settings.defaults import (
     BUILT_IN_LIMITS,
@@ -16,6 +15,7 @@ from tickmind.gateway.settings.defaults import (
     BUILT_IN_PROVIDERS,
     ENV_PROVIDER,
 )
+from tickmind.gateway.settings.key_ids import KeyIds
 from tickmind.gateway.settings.problems import nearest
 from tickmind.gateway.settings.secrets import SecretSources, SourceError, has_reference
 from tickmind.gateway.settings.yaml_source import Document

@@ -7,9 +7,9 @@ import pytest
 from tickmind.base import Secret
 from tickmind.gateway.http import upstreams as module
 from tickmind.gateway.http.upstreams import Upstreams
-from tickmind.gateway.routing.key_ids import KeyIds
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Provider, WireConfig
+from tickmind.gateway.settings.key_ids import KeyIds
 
 URL = "http://127.0.0.1:9/v1"
 OWN_KEY = "sk-the-gateways-own-0123456789"

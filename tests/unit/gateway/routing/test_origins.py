@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.queue.job import Plan
 from tickmind.gateway.refusal import Code, RefusedError
-from tickmind.gateway.routing.addresses import forbidden_kind, special_kind
-from tickmind.gateway.routing.base_url import BaseUrlError, parse_base_url
 from tickmind.gateway.routing.origins import RESOLVE_TTL_S, Pin, resolve_by_system
 from tickmind.gateway.routing.router import Router
+from tickmind.gateway.settings.addresses import forbidden_kind, special_kind
+from tickmind.gateway.settings.base_url import BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, GatewayConfig, Provider
 from tickmind.gateway.settings.file import load_config
 from tickmind.gateway.settings.problems import ConfigFileError

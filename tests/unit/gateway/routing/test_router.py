@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from tickmind.base import ConfigError, Secret
 from tickmind.gateway.refusal import Code, RefusedError
-from tickmind.gateway.routing.key_ids import KeyIds
 from tickmind.gateway.routing.router import Router, compile_pattern
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Provider, Route
 from tickmind.gateway.settings.file import load_config
+from tickmind.gateway.settings.key_ids import KeyIds
 
 ENV = {
     "GROQ_API_KEY": "gsk_groq_0123456789",

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from tickmind.gateway.routing.addresses import Address
+from tickmind.gateway.settings.addresses import Address
 
 _LONGEST_URL: Final = 2000
 _LONGEST_HOST: Final = 253
