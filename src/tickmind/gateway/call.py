@@ -7,7 +7,7 @@ caller is gone. It ends exactly once, by a reply, a refusal or the caller's leav
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from tickmind.gateway.http.inbound import Responder
+from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers

@@ -10,7 +10,7 @@ from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.admission import Wishes, read_wishes
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.deadlines import Deadlines
-from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher

@@ -28,6 +28,7 @@ class Code(StrEnum):
     SHUTTING_DOWN = "SHUTTING_DOWN"
     NOT_FOUND = "NOT_FOUND"
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    INTERNAL = "INTERNAL"  # a fault of the gateway itself, which is in its log
 
 
 STATUS_OF: dict[Code, int] = {
@@ -50,6 +51,7 @@ STATUS_OF: dict[Code, int] = {
     Code.SHUTTING_DOWN: 503,
     Code.NOT_FOUND: 404,
     Code.METHOD_NOT_ALLOWED: 405,
+    Code.INTERNAL: 500,
 }
 
 

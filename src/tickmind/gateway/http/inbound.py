@@ -8,156 +8,31 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import cast
 
 import httptools
 
-from tickmind.base import Clock
+from tickmind.base import Clock, get_logger
+from tickmind.gateway.http.exchange import Request, Responder, status_line
 from tickmind.gateway.settings.config import WireConfig
 
 MAX_URL_BYTES = 2048
 MAX_PIPELINED = 8  # requests that may wait behind the one being answered, before reading stops
 MAX_HEADERS = 100
+LINGER_S = 2.0  # how long a refused caller may go on sending, so that it sees the refusal instead of a reset
 _NEVER = math.inf
+_log = get_logger(__name__)
 
-_REASONS = {
-    200: b"OK", 204: b"No Content", 400: b"Bad Request", 401: b"Unauthorized", 402: b"Payment Required",
-    403: b"Forbidden", 404: b"Not Found", 405: b"Method Not Allowed", 408: b"Request Timeout", 409: b"Conflict",
-    410: b"Gone", 413: b"Content Too Large", 414: b"URI Too Long", 422: b"Unprocessable Content",
-    429: b"Too Many Requests", 431: b"Request Header Fields Too Large", 500: b"Internal Server Error",
-    501: b"Not Implemented", 502: b"Bad Gateway", 503: b"Service Unavailable", 504: b"Gateway Timeout",
-    505: b"HTTP Version Not Supported",
-}  # fmt: skip
-_STATUS_LINES = {status: b"HTTP/1.1 %d %s\r\n" % (status, reason) for status, reason in _REASONS.items()}
-
-
-def status_line(status: int) -> bytes:
-    """The first line of a reply; a provider's own odd status passes through without a reason."""
-    return _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
-
-
-class Request:
-    """One whole request. Header names are lower-case bytes."""
-
-    __slots__ = ("body", "headers", "keep_alive", "method", "peer", "url")
-
-    def __init__(
-        self, method: bytes, url: bytes, headers: dict[bytes, bytes], body: bytes, peer: str, *, keep_alive: bool
-    ) -> None:
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.peer = peer
-        self.keep_alive = keep_alive
-
-    @property
-    def path(self) -> bytes:
-        """The URL without its query."""
-        return self.url.partition(b"?")[0]
-
-    @property
-    def query(self) -> bytes:
-        """What follows the question mark."""
-        return self.url.partition(b"?")[2]
-
-
-class Pending(Protocol):
-    """Whatever is being done for a request; it hears when the caller is gone or slow."""
-
-    def gone(self) -> None:
-        """The caller went away: drop everything."""
-        ...
-
-    def hold(self) -> None:
-        """The caller reads slower than we write."""
-        ...
-
-    def go_on(self) -> None:
-        """The caller has caught up."""
-        ...
-
-
-Handler = Callable[[Request, "Responder"], None]
-
-
-class Responder:
-    """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
-
-    __slots__ = ("_connection", "_head_only", "_keep_alive", "pending")
-
-    def __init__(self, connection: "InboundConnection", *, keep_alive: bool) -> None:
-        self._connection: InboundConnection | None = connection
-        self._keep_alive = keep_alive
-        self._head_only = False
-        self.pending: Pending | None = None
-
-    @property
-    def open(self) -> bool:
-        """Whether somebody still waits for the answer."""
-        return self._connection is not None
-
-    def reply(self, status: int, headers: bytes, body: bytes) -> None:
-        """Answer whole; `headers` are lines that end with CRLF, without the length."""
-        connection = self._connection
-        if connection is None:
-            return
-        self._connection = self.pending = None
-        close = b"" if self._keep_alive else b"connection: close\r\n"
-        line = _STATUS_LINES.get(status) or status_line(status)
-        if self._head_only or status == 204:
-            length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
-            connection.write(b"%b%b%b%b\r\n" % (line, headers, close, length))
-            connection.answered(keep_alive=self._keep_alive)
-            return
-        connection.write(b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, close, len(body), body))
-        connection.answered(keep_alive=self._keep_alive)
-
-    def reply_head_only(self) -> None:
-        """Leave the body out of the whole reply that follows, as HEAD wants it."""
-        self._head_only = True
-
-    def begin(self, status: int, headers: bytes) -> None:
-        """Send the head of a reply whose length is not known."""
-        if self._connection is not None:
-            close = b"" if self._keep_alive else b"connection: close\r\n"
-            self._connection.write(b"%b%b%btransfer-encoding: chunked\r\n\r\n" % (status_line(status), headers, close))
-
-    def piece(self, data: bytes) -> None:
-        """Send the next bytes of the body."""
-        if self._connection is not None and data:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
-
-    def end(self, last: bytes = b"") -> None:
-        """End the reply that was begun, with a last piece if there is one."""
-        connection = self._connection
-        if connection is None:
-            return
-        self._connection = self.pending = None
-        connection.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
-        connection.answered(keep_alive=self._keep_alive)
-
-    def cut(self) -> None:
-        """Break off a reply that can't be finished, so that nobody takes it for whole."""
-        connection = self._connection
-        if connection is not None:
-            self._connection = self.pending = None
-            connection.abort()
-
-    def lost(self) -> None:
-        """The connection is gone (called by it)."""
-        pending = self.pending
-        self._connection = self.pending = None
-        if pending is not None:
-            pending.gone()
+Handler = Callable[[Request, Responder], None]
 
 
 class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_clock", "_handler", "_header_bytes", "_headers", "_on_close", "_parser", "_paused",
-        "_queue", "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
+        "_body", "_body_bytes", "_choked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes", "_headers",
+        "_in_head", "_on_close", "_parser", "_patience_s", "_queue", "_reading", "_responder", "_transport", "_url",
+        "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -176,7 +51,12 @@ class InboundConnection(asyncio.Protocol):
         self._body_bytes = 0
         self._queue: deque[Request] = deque()
         self._responder: Responder | None = None
-        self._paused = False
+        self._in_head = True
+        self._fed = 0  # bytes of the request that is being read, in all reads but the first
+        self._deaf = False  # nothing more is read from this caller
+        self._choked = False  # the caller does not read what we write
+        self._reading = True
+        self._patience_s = wire.idle_timeout_s
         self.peer = ""
         self.idle_since_s = clock.monotonic()
         self.busy_since_s = _NEVER  # since when a request is being read
@@ -191,20 +71,22 @@ class InboundConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse what came; anything malformed is answered with 400 and the connection is closed."""
-        if self._transport is None:
+        if self._deaf:
             return
-        if self.busy_since_s == _NEVER:
-            self.busy_since_s = self._clock.monotonic()
+        self._fed += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._fail(501, b"this server speaks plain HTTP/1.1 only")
+            return  # the request is served all the same, as the last one
         except httptools.HttpParserError as exc:
-            cause = exc.__context__
-            if isinstance(cause, _BadRequestError):
-                self._fail(cause.status, cause.words)
-            else:
-                self._fail(400, b"the request is not valid HTTP/1.1")
+            self._malformed(exc.__context__)
+            return
+        if self.busy_since_s != _NEVER and self._fed:
+            wire = self._wire
+            if self._in_head and self._fed > wire.max_header_bytes + MAX_URL_BYTES:
+                self._fail(431, b"the headers are too large")
+            elif self._fed > wire.max_header_bytes + 2 * wire.max_request_bytes:
+                self._fail(413, b"the request is larger than max_request_bytes")
 
     def eof_received(self) -> bool:
         """The caller has closed its side: it is gone."""
@@ -220,19 +102,29 @@ class InboundConnection(asyncio.Protocol):
         self._on_close(self)
 
     def pause_writing(self) -> None:
-        """The caller does not keep up."""
+        """The caller does not keep up: it gets nothing more, and is not read, until it does."""
+        self._choked = True
+        self._read_or_wait()
         if self._responder is not None and self._responder.pending is not None:
             self._responder.pending.hold()
 
     def resume_writing(self) -> None:
         """The caller has caught up."""
-        if self._responder is not None and self._responder.pending is not None:
-            self._responder.pending.go_on()
+        self._choked = False
+        if self._responder is not None:
+            if self._responder.pending is not None:
+                self._responder.pending.go_on()
+        elif self._queue:
+            self._serve(self._queue.popleft())
+        self._read_or_wait()
 
     # called by the parser
 
     def on_message_begin(self) -> None:
         """A new request begins."""
+        self.busy_since_s = self._clock.monotonic()
+        self._in_head = True
+        self._fed = 0
         self._url = b""
         self._headers = {}
         self._header_bytes = 0
@@ -246,10 +138,12 @@ class InboundConnection(asyncio.Protocol):
             raise _BadRequestError(414, b"the URL is too long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
+        """One header; what comes after a chunked body is bounded, and not taken for one."""
         self._header_bytes += len(name) + len(value) + 4
         if self._header_bytes > self._wire.max_header_bytes or len(self._headers) >= MAX_HEADERS:
             raise _BadRequestError(431, b"the headers are too large")
+        if not self._in_head:
+            return
         name = name.lower()
         if name in self._headers and name in _ONCE:
             raise _BadRequestError(400, b"a header that may come once came twice")
@@ -257,6 +151,11 @@ class InboundConnection(asyncio.Protocol):
 
     def on_headers_complete(self) -> None:
         """Refuse what can't be served before its body is read."""
+        self._in_head = False
+        if self._parser.get_method() == b"CONNECT":
+            raise _BadRequestError(501, b"this server is no proxy")
+        if self._parser.should_upgrade() and not self._headers.keys().isdisjoint(_FRAMING):
+            raise _BadRequestError(501, b"this server speaks plain HTTP/1.1 only; leave the Upgrade header out")
         version = self._parser.get_http_version()
         if version == "1.1":
             if b"host" not in self._headers:
@@ -279,19 +178,26 @@ class InboundConnection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """The request is whole: serve it, or keep it until the one before is answered."""
         self.busy_since_s = _NEVER
+        self._fed = 0
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        parser = self._parser
-        request = Request(
-            parser.get_method(), self._url, self._headers, body, self.peer, keep_alive=parser.should_keep_alive()
-        )
         self._body = []
-        if self._responder is None and not self._queue:
+        parser = self._parser
+        keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
+        self._deaf = not keep_alive
+        request = Request(
+            parser.get_method(),
+            self._url,
+            self._headers,
+            body,
+            self.peer,
+            keep_alive=keep_alive,
+            chunked=parser.get_http_version() != "1.0",
+        )
+        if self._responder is None and not self._queue and not self._choked:
             self._serve(request)
             return
         self._queue.append(request)
-        if len(self._queue) >= MAX_PIPELINED and not self._paused and self._transport is not None:
-            self._paused = True
-            self._transport.pause_reading()
+        self._read_or_wait()
         if len(self._queue) > 4 * MAX_PIPELINED:
             raise _BadRequestError(400, b"too many requests without waiting for a reply")
 
@@ -316,11 +222,9 @@ class InboundConnection(asyncio.Protocol):
         if not keep_alive:
             self._transport.close()
             return
-        if self._queue:
+        if self._queue and not self._choked:
             request = self._queue.popleft()
-            if self._paused and len(self._queue) < MAX_PIPELINED:
-                self._paused = False
-                self._transport.resume_reading()
+            self._read_or_wait()
             self._serve(request)
 
     def abort(self) -> None:
@@ -335,32 +239,73 @@ class InboundConnection(asyncio.Protocol):
 
     def check(self, now_s: float) -> None:
         """Close it if it sends too slowly or says nothing for too long; the server asks every second."""
-        if now_s - self.busy_since_s > self._wire.header_timeout_s:
+        transport = self._transport
+        if transport is None:
+            return
+        if self._reading and now_s - self.busy_since_s > self._wire.header_timeout_s:
             self._fail(408, b"the request did not arrive in time")
-        elif self._responder is None and now_s - self.idle_since_s > self._wire.idle_timeout_s:
-            self.close()
+        elif self._responder is None and now_s - self.idle_since_s > self._patience_s:
+            if self._choked or self._deaf or transport.is_closing():  # what was written does not go out
+                transport.abort()
+            else:
+                transport.close()
 
     def _serve(self, request: Request) -> None:
-        responder = Responder(self, keep_alive=request.keep_alive)
+        responder = Responder(self, request)
         self._responder = responder
-        self._handler(request, responder)
+        try:
+            self._handler(request, responder)
+        except Exception:  # noqa: BLE001 - a fault of ours must not take the caller's other requests with it
+            _log.exception("a request could not be handled", path=request.path.decode("latin-1")[:100])
+            pending = responder.pending
+            responder.reply(500, b"content-type: application/json\r\n", _FAULT)
+            if pending is not None:
+                pending.gone()
+
+    def _read_or_wait(self) -> None:
+        """Read on, unless enough requests wait already."""
+        transport = self._transport
+        wanted = not self._choked and len(self._queue) < MAX_PIPELINED
+        if transport is None or wanted == self._reading or transport.is_closing():
+            return
+        self._reading = wanted
+        if not wanted:
+            transport.pause_reading()
+            return
+        transport.resume_reading()
+        if self.busy_since_s != _NEVER:
+            self.busy_since_s = self._clock.monotonic()
+
+    def _malformed(self, cause: BaseException | None) -> None:
+        if self._deaf:  # after the last request that is served, anything may come
+            return
+        if isinstance(cause, _BadRequestError):
+            self._fail(cause.status, cause.words)
+        else:
+            self._fail(400, b"the request is not valid HTTP/1.1")
 
     def _fail(self, status: int, words: bytes) -> None:
         """Answer what can't be parsed, and close: what follows on this connection can't be trusted."""
         transport = self._transport
         if transport is None:
             return
-        if self._responder is not None:  # an answer is under way; another one would be mixed into it
+        self._deaf = True
+        self.busy_since_s = _NEVER
+        self._body = []
+        if self._responder is not None or self._queue:  # an answer is under way; another would be mixed into it
             transport.abort()
             return
-        self._transport = None
-        self._queue.clear()
         body = b'{"error":{"message":"%b","type":"invalid_request_error","code":"BAD_REQUEST"}}' % words
         transport.write(
             b"%bcontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b"
             % (status_line(status), len(body), body)
         )
-        transport.close()
+        if not transport.can_write_eof():
+            transport.close()
+            return
+        transport.write_eof()
+        self.idle_since_s = self._clock.monotonic()
+        self._patience_s = LINGER_S
 
 
 class _BadRequestError(Exception):
@@ -372,4 +317,6 @@ class _BadRequestError(Exception):
         self.words = words
 
 
-_ONCE = frozenset({b"host", b"content-length", b"transfer-encoding", b"authorization"})
+_FAULT = b'{"error":{"message":"a fault of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+_ONCE = _FRAMING | {b"host", b"authorization"}

@@ -138,6 +138,21 @@ class FairQueue:
             down = down and lane.is_down(now)
         return back_s, down
 
+    def forecast(self, session: "Session", now: float) -> float:
+        """When a request of a session that came now could be expected to go out; `now` if nothing is in its way."""
+        lanes = self.lanes
+        at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
+        if not self.live:
+            return at_s
+        backlog = self.backlogs.get(session)
+        turns = (backlog.live if backlog is not None else 0) + 1
+        ahead = min(self.live, turns * len(self.backlogs))
+        return at_s + ahead / sum(lane.per_second(now) for lane in lanes)
+
+    def jobs(self) -> list[Job]:
+        """All that wait."""
+        return [job for backlog in self.backlogs.values() for job in backlog]
+
     def push(self, job: Job) -> None:
         """Let a job wait."""
         session = job.session

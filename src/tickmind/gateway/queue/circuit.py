@@ -16,7 +16,7 @@ class CircuitState(Enum):
 class Circuit:
     """Opens after `failures` in a row; then one probe at a time, each failure doubling the pause."""
 
-    __slots__ = ("_config", "_open_s", "failures", "state", "until_s")
+    __slots__ = ("_config", "_open_s", "_probe_s", "failures", "state", "until_s")
 
     def __init__(self, config: CircuitConfig) -> None:
         self._config = config
@@ -24,11 +24,13 @@ class Circuit:
         self.failures = 0  # one after the other
         self.state = CircuitState.CLOSED
         self.until_s = 0.0  # when a probe may go out, while it is open
+        self._probe_s = 0.0  # when the probe was sent; what was sent before and ends later decides nothing
 
-    def sent(self) -> None:
+    def sent(self, now: float) -> None:
         """A request went out; if the circuit is open, it is the probe."""
         if self.state is CircuitState.OPEN:
             self.state = CircuitState.PROBING
+            self._probe_s = now
 
     def succeeded(self) -> None:
         """The provider answered."""
@@ -37,10 +39,12 @@ class Circuit:
             self.state = CircuitState.CLOSED
             self._open_s = self._config.open_s
 
-    def failed(self, now: float) -> bool:
+    def failed(self, now: float, sent_s: float) -> bool:
         """The provider failed; True if the circuit opened by it."""
         self.failures += 1
         if self.state is CircuitState.PROBING:
+            if sent_s < self._probe_s:
+                return False
             self._open_s = min(2 * self._open_s, self._config.max_open_s)
         elif self.state is CircuitState.OPEN or self.failures < self._config.failures:
             return False
@@ -48,8 +52,8 @@ class Circuit:
         self.until_s = now + self._open_s
         return True
 
-    def undecided(self, now: float) -> None:
-        """The probe came to no end that says anything (its caller went away); the next one may go at once."""
-        if self.state is CircuitState.PROBING:
+    def undecided(self, now: float, sent_s: float) -> None:
+        """A request came to no end that says anything (its caller went away); after a probe the next may go at once."""
+        if self.state is CircuitState.PROBING and sent_s >= self._probe_s:
             self.state = CircuitState.OPEN
             self.until_s = now

@@ -41,23 +41,9 @@ class Dispatcher:
     """See the module. `on_event` hears what is worth showing; it must not raise."""
 
     __slots__ = (
-        "_budget",
-        "_closed",
-        "_config",
-        "_fallbacks",
-        "_in_flight",
-        "_lanes",
-        "_monotonic",
-        "_on_event",
-        "_refusals",
-        "_rounds",
-        "_sent",
-        "_submitted",
-        "_waiting",
-        "_waits",
-        "_wakeups",
-        "_wall",
-    )
+        "_budget", "_closed", "_config", "_fallbacks", "_in_flight", "_lanes", "_monotonic", "_on_event",
+        "_refusals", "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -118,7 +104,7 @@ class Dispatcher:
         self._let_go(job, lane, outcome.result, outcome.status, now)
         over = True
         if outcome.result is Result.OK:
-            lane.succeeded()
+            lane.succeeded(now)
             self._settle(job, lane, outcome)
             job.state = State.DONE
         else:
@@ -135,22 +121,14 @@ class Dispatcher:
             lane = job.lane
             assert lane is not None, "a job that was sent has a lane"
             self._let_go(job, lane, Result.CANCELLED, 0, now)
-            lane.undecided(now)
+            lane.undecided(now, job.sent_s)
             job.state = State.DONE
             self._go_on(lane.key, now)
         job.state = State.DONE
 
     def forecast(self, session: "Session", plan: Plan, now: float) -> float:
         """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
-        queue = self._lanes.queue_of(plan, now)
-        lanes = queue.lanes
-        at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
-        if not queue.live:
-            return at_s
-        backlog = queue.backlogs.get(session)
-        turns = (backlog.live if backlog is not None else 0) + 1
-        ahead = min(queue.live, turns * len(queue.backlogs))
-        return at_s + ahead / sum(lane.per_second(now) for lane in lanes)
+        return self._lanes.queue_of(plan, now).forecast(session, now)
 
     def learn(self, job: Job, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""
@@ -167,7 +145,7 @@ class Dispatcher:
         self._closed = True
         refusal = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
         for queue in list(self._lanes.queues.values()):
-            for job in [job for backlog in queue.backlogs.values() for job in backlog]:
+            for job in queue.jobs():
                 self._turn_away(job, refusal)
         self._wakeups.close()
 
@@ -321,7 +299,7 @@ class Dispatcher:
             _log.exception("a request could not be sent", provider=target.provider.name)
             if job.state is State.SENT and job.lane is lane:
                 self._let_go(job, lane, Result.BROKEN, 0, now)
-                lane.undecided(now)
+                lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
 
     def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
@@ -356,20 +334,20 @@ class Dispatcher:
             case Result.RATE_LIMITED:
                 over = self._after_limit(job, lane, outcome, now)
             case Result.FAILED | Result.BROKEN:
-                if lane.broke(now):
+                if lane.broke(now, job.sent_s):
                     self._tell(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.ACCOUNT:
-                lane.account_refused(now, outcome.message)
+                lane.account_refused(now, job.sent_s, outcome.message)
                 self._tell(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.REJECTED:
-                lane.succeeded()
+                lane.succeeded(now)
                 lane.settle(job.sent_s, job.tokens, 0)
             case Result.DEADLINE if now - job.sent_s >= HUNG_S:
-                lane.broke(now)
+                lane.broke(now, job.sent_s)
             case _:
-                lane.undecided(now)
+                lane.undecided(now, job.sent_s)
         if over:
             job.state = State.DONE
         for queue in lane.queues:
@@ -429,7 +407,7 @@ class Dispatcher:
 
         News is the first refusal after a success, with all that were on their way at that time.
         """
-        if (lane.streak == 1 and lane.troubles >= 1) or any(other.is_healthy(now) for other in queue.lanes):
+        if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
         return self._budget.spend()
 
@@ -440,8 +418,9 @@ class Dispatcher:
             return
         queue.checked_s = back_s
         refusal = unavailable(queue, back_s - now, down=down)
-        for job in [job for backlog in queue.backlogs.values() for job in backlog if down or job.expires_s < back_s]:
-            self._turn_away(job, refusal)
+        for job in queue.jobs():
+            if down or job.expires_s < back_s:
+                self._turn_away(job, refusal)
 
     # Refusals and events
 

@@ -4,9 +4,10 @@ This is start-time fair queueing with credit. Each account has a tag, which move
 request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
 a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
 that was served within `window_s`. So who used less than its share within the window goes first, and nobody saves up
-for longer. Who is new starts at the virtual time, so new names gain nothing.
+for longer. Who is new starts at the virtual time, without credit.
 
-Owners share a key, and the sessions of an owner share what the owner gets, by the same rule.
+Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
+owner get no more than one would.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -87,9 +88,6 @@ class Ledger(Share):
         self._window_s = window_s
         self._owners: dict[str, OwnerAccount] = {}  # name -> account
         self._sweep_at = _SWEEP
-
-    def __len__(self) -> int:
-        return sum(len(owner.sessions) for owner in self._owners.values())
 
     def account(self, session: "Session") -> SessionAccount:
         """The session's account, made if it is new."""
@@ -230,10 +228,11 @@ class Turns:
 
     def move_up(self, place: Place) -> None:
         """Its account's tag became smaller."""
-        place.entry = self.entry(place)
-        heappush(self._heap, place.entry)
         if len(self._heap) >= self._sweep_at:
             self._sweep()
+        if place.account in self._places:
+            place.entry = self.entry(place)
+            heappush(self._heap, place.entry)
 
     def first(self) -> "Backlog | None":
         """The jobs whose turn it is, or None if nobody waits."""

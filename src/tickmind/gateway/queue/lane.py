@@ -91,6 +91,7 @@ class Lane:
         "_retry",
         "account_pause_s",
         "adaptive",
+        "blocked_until_s",
         "circuit",
         "concurrency",
         "failed",
@@ -140,6 +141,7 @@ class Lane:
         self.in_flight = 0
         self.limited_until_s = -math.inf
         self.paused_until_s = -math.inf
+        self.blocked_until_s = -math.inf  # when the limit, the open circuit and the account's pause are over
         self.reason = ""
         self.streak = 0  # 429s one after the other, those that were on their way together counted once
         self.troubles = 0  # since the last success, of any kind
@@ -169,15 +171,9 @@ class Lane:
                 at = own
         if self.restraint.active:
             at = max(at, self.restraint.earliest_s(now, tokens))
-        if self.troubles:
-            at = max(at, self.blocked_until_s)
+        if self.blocked_until_s > at:
+            at = self.blocked_until_s
         return at
-
-    @property
-    def blocked_until_s(self) -> float:
-        """When the limit, the open circuit or the account's pause is over, whichever is last."""
-        until = max(self.limited_until_s, self.paused_until_s)
-        return max(until, self.circuit.until_s) if self.circuit.state is CircuitState.OPEN else until
 
     def is_down(self, now: float) -> bool:
         """Whether waiting is of no use: the circuit is open or the account is refused."""
@@ -216,7 +212,7 @@ class Lane:
         if restraint.active:
             restraint.take(now, tokens)
         if self.troubles:
-            self.circuit.sent()
+            self.circuit.sent(now)
 
     def release(self) -> None:
         """Its permit comes back, however it ended; exactly once for each `take`."""
@@ -233,13 +229,16 @@ class Lane:
 
     # What came back
 
-    def succeeded(self) -> None:
+    def succeeded(self, now: float) -> None:
         """The provider answered, if only that the request is wrong."""
         self.served += 1
         if self.troubles:
-            self.troubles = self.streak = 0
-            self.reason = ""
-            self.circuit.succeeded()
+            if self.circuit.state is not CircuitState.CLOSED or self.circuit.failures:
+                self.circuit.succeeded()
+                self._reckon_block()
+            if self.blocked_until_s <= now:  # else it was sent before the limit or the pause became known
+                self.troubles = self.streak = 0
+                self.reason = ""
         if self.adaptive and self.in_flight + 1 >= self.concurrency / 2:
             most = min(MAX_CONCURRENCY, self.key.concurrency)
             self.concurrency = min(most, self.concurrency + 1 / self.concurrency)
@@ -267,6 +266,7 @@ class Lane:
         self._shrink()
         if self.circuit.state is CircuitState.PROBING:
             self.circuit.succeeded()  # a provider that counts is not down
+            self._reckon_block()
 
     def limit_until(self, until_s: float, reason: str) -> None:
         """Nothing goes out before; then the rate ramps up with no burst."""
@@ -274,30 +274,39 @@ class Lane:
             self.limited_until_s = until_s
             self.reason = reason
             self.restraint.limited(until_s)
+            self._reckon_block()
         self.troubles = max(1, self.troubles)
 
-    def broke(self, now: float) -> bool:
+    def broke(self, now: float, sent_s: float) -> bool:
         """A 5xx or no answer at all; True if the circuit opened by it."""
         self.failed += 1
         self.troubles += 1
         self._shrink()
-        opened = self.circuit.failed(now)
+        opened = self.circuit.failed(now, sent_s)
         if opened:
+            self._reckon_block()
             self.reason = f"{self.circuit.failures} failures one after the other"
         return opened
 
-    def account_refused(self, now: float, message: str) -> None:
+    def account_refused(self, now: float, sent_s: float, message: str) -> None:
         """The key is refused: every lane of it pauses. This is no rate limit, and waiting is not the cure."""
         self.failed += 1
+        self.undecided(now, sent_s)
+        reason = f"the account is refused: {message}" if message else "the account is refused"
         for lane in self.key.lanes:
-            lane.troubles += 1
-            lane.paused_until_s = max(lane.paused_until_s, now + self.account_pause_s)
-            lane.reason = f"the account is refused: {message}" if message else "the account is refused"
-        self.circuit.undecided(now)
+            lane.pause_until(now + self.account_pause_s, reason)
 
-    def undecided(self, now: float) -> None:
-        """The request ended without saying anything about the provider."""
-        self.circuit.undecided(now)
+    def pause_until(self, until_s: float, reason: str) -> None:
+        """Nothing goes out before, and nobody waits for it."""
+        self.troubles += 1
+        self.paused_until_s = max(self.paused_until_s, until_s)
+        self.reason = reason
+        self._reckon_block()
+
+    def undecided(self, now: float, sent_s: float) -> None:
+        """A request ended without saying anything about the provider."""
+        self.circuit.undecided(now, sent_s)
+        self._reckon_block()
 
     def learn(self, limits: RateLimits, now: float) -> None:
         """What the headers of a reply say: unknown limits become known, and what runs low is spread until it is new."""
@@ -348,6 +357,12 @@ class Lane:
         )
 
     # Inside
+
+    def _reckon_block(self) -> None:
+        until_s = max(self.limited_until_s, self.paused_until_s)
+        self.blocked_until_s = (
+            max(until_s, self.circuit.until_s) if self.circuit.state is CircuitState.OPEN else until_s
+        )
 
     def _weigh(self) -> None:
         """Say what a request and a token cost, from all limits that are known."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tickmind.base.exposition import CONTENT_TYPE
-from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import RefusedError
 from tickmind.gateway.surface import figures
 from tickmind.gateway.surface.metrics import metrics

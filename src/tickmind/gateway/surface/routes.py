@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
-from tickmind.gateway.http.inbound import Request, Responder
+from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.openai import OpenAIForm
 from tickmind.llm.safety import is_loopback
@@ -63,7 +63,6 @@ class Routes:
         elif request.method == b"OPTIONS" and origin is not None:
             responder.reply(204, cors(request) + _CORS_HEADERS, b"")
         elif request.method == b"HEAD" and b"GET" in methods:
-            responder.reply_head_only()
             methods[b"GET"](request, responder)
         else:
             allowed = ", ".join(sorted(method.decode() for method in methods))

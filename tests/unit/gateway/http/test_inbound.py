@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
-from tickmind.gateway.http.inbound import MAX_PIPELINED, MAX_URL_BYTES, InboundConnection, Request, Responder
+from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.inbound import MAX_PIPELINED, MAX_URL_BYTES, InboundConnection
 from tickmind.gateway.settings.config import WireConfig
 
 HEAD = b"POST /v1/chat/completions HTTP/1.1\r\nHost: here\r\n"
@@ -37,6 +38,9 @@ class FakeTransport:
     def is_closing(self) -> bool:
         return self.closed
 
+    def can_write_eof(self) -> bool:
+        return False
+
     def get_extra_info(self, name: str) -> Any:
         return ("127.0.0.1", 1) if name == "peername" else None
 
@@ -57,6 +61,8 @@ class Caller:
     def _handle(self, request: Request, responder: Responder) -> None:
         self.seen.append(request)
         self.responders.append(responder)
+        if request.path == b"/fails":
+            raise ValueError("a fault of ours")
         if self.at_once:
             responder.reply(200, b"", b"ok %d" % len(self.seen))
 
@@ -234,16 +240,6 @@ def test_a_lost_caller_is_told_to_whoever_works_for_it_once() -> None:
     caller = Caller(at_once=False)
     caller.send(post(b"x") + post(b"y"))
 
-    class Work:
-        left = 0
-
-        def gone(self) -> None:
-            self.left += 1
-
-        def hold(self) -> None: ...
-
-        def go_on(self) -> None: ...
-
     work = Work()
     caller.responders[0].pending = work
     caller.connection.connection_lost(None)
@@ -275,3 +271,163 @@ def test_a_streamed_reply_is_framed_in_chunks_and_ends_once() -> None:
     head, _, body = caller.written.partition(b"\r\n\r\n")
     assert b"transfer-encoding: chunked" in head
     assert body == b"9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n"
+
+
+class Work:
+    """What is being done for a caller."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.held: list[bool] = []
+
+    def gone(self) -> None:
+        self.left += 1
+
+    def hold(self) -> None:
+        self.held.append(True)
+
+    def go_on(self) -> None:
+        self.held.append(False)
+
+
+@pytest.mark.parametrize(
+    "beginning", [HEAD + b"X: ", HEAD + b"X", HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: "]
+)
+def test_a_header_or_trailer_without_an_end_is_refused_while_it_comes(beginning: bytes) -> None:
+    caller = Caller(max_header_bytes=2000, max_request_bytes=2500)
+    caller.send(beginning)
+    for _ in range(12):
+        caller.send(b"y" * 1000)
+    assert caller.written.startswith((b"HTTP/1.1 431", b"HTTP/1.1 413"))
+    assert caller.transport.closed
+
+
+def test_a_body_in_small_chunks_costs_its_framing_too() -> None:
+    caller = Caller(max_request_bytes=2500)
+    caller.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    for _ in range(200):
+        caller.send(b"1;" + b"e" * 500 + b"\r\nx\r\n")
+    assert caller.written.startswith(b"HTTP/1.1 413")
+
+
+def test_trailers_are_not_taken_for_headers() -> None:
+    caller = Caller()
+    caller.send(HEAD + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX-Tickmind-Session: other\r\nHost: b\r\n\r\n")
+    assert caller.seen[0].headers.keys() == {b"host", b"transfer-encoding"}
+
+
+def test_the_answer_to_head_has_no_body_whatever_it_says() -> None:
+    caller = Caller()
+    caller.send(b"HEAD /v1/chat/completions HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert caller.written == b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n"
+
+
+def test_connect_is_refused_once() -> None:
+    caller = Caller()
+    caller.send(b"CONNECT elsewhere:443 HTTP/1.1\r\nHost: elsewhere:443\r\n\r\n")
+    assert caller.seen == []
+    assert caller.written.startswith(b"HTTP/1.1 501")
+    assert caller.written.count(b"HTTP/1.1") == 1
+    assert caller.transport.closed
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n"
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_an_offer_to_upgrade_is_passed_over_and_the_request_is_served(at_once: bool) -> None:
+    caller = Caller(at_once=at_once)
+    caller.send(b"GET /metrics HTTP/1.1\r\nHost: a\r\n" + UPGRADE + b"\r\nwhatever")
+    if not at_once:
+        caller.responders[0].reply(200, b"", b"late")
+    assert caller.written.startswith(b"HTTP/1.1 200 OK\r\nconnection: close\r\n")
+    caller.send(post(b"{}"))
+    assert (len(caller.seen), caller.written.count(b"HTTP/1.1")) == (1, 1)
+
+
+def test_an_offer_to_upgrade_with_a_body_is_refused_once() -> None:
+    caller = Caller()
+    caller.send(HEAD + UPGRADE + b"Content-Length: 2\r\n\r\n{}")
+    assert (caller.seen, caller.written[:12], caller.written.count(b"\r\n\r\n")) == ([], b"HTTP/1.1 501", 1)
+
+
+def test_what_follows_a_request_that_closes_is_not_read_and_does_not_end_its_reply() -> None:
+    caller = Caller(at_once=False)
+    caller.send(post(b"x", b"Connection: close") + b"\r\nGET /more HTTP/1.1\r\nHost: a\r\n\r\n")
+    caller.send(b"and \x00 so on")
+    assert not caller.transport.closed
+    caller.responders[0].reply(200, b"", b"whole")
+    assert caller.written.endswith(b"whole")
+    assert len(caller.seen) == 1
+
+
+def test_a_stray_line_end_does_not_end_the_reply_under_way() -> None:
+    caller = Caller(at_once=False, header_timeout_s=10.0)
+    caller.send(post(b"x"))
+    caller.send(b"\r\n")
+    caller.clock.advance(30.0)
+    caller.connection.check(caller.clock.monotonic())
+    assert not caller.transport.closed
+
+
+def test_a_request_that_we_did_not_read_on_is_not_late() -> None:
+    caller = Caller(at_once=False, header_timeout_s=10.0)
+    for _ in range(MAX_PIPELINED + 1):
+        caller.send(post(b"x"))
+    caller.send(HEAD)  # was on its way when reading stopped
+    caller.clock.advance(30.0)
+    caller.connection.check(caller.clock.monotonic())
+    assert not caller.transport.closed
+    caller.responders[0].reply(200, b"", b"")
+    caller.connection.check(caller.clock.monotonic())
+    assert not caller.transport.closed
+    caller.clock.advance(11.0)
+    caller.connection.check(caller.clock.monotonic())
+    assert caller.transport.closed
+
+
+def test_a_caller_that_does_not_read_gets_no_more_replies_until_it_does() -> None:
+    caller = Caller()
+    caller.send(post(b"x"))
+    caller.connection.pause_writing()
+    caller.send(post(b"y") + post(b"z"))
+    assert (len(caller.seen), caller.transport.reading) == (1, False)
+    caller.connection.resume_writing()
+    assert (len(caller.seen), caller.transport.reading) == (3, True)
+    assert caller.written.count(b"HTTP/1.1 200") == 3
+
+
+def test_a_caller_that_never_reads_is_dropped() -> None:
+    caller = Caller(idle_timeout_s=75.0)
+    caller.send(post(b"x"))
+    caller.connection.pause_writing()
+    caller.clock.advance(76.0)
+    caller.connection.check(caller.clock.monotonic())
+    assert caller.transport.aborted
+    closing = Caller(idle_timeout_s=75.0)
+    closing.send(post(b"x", b"Connection: close"))  # closed, but what was written does not go out
+    closing.clock.advance(76.0)
+    closing.connection.check(closing.clock.monotonic())
+    assert closing.transport.aborted
+
+
+def test_a_fault_of_ours_is_told_to_the_caller_and_the_next_request_is_served(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caller = Caller()
+    caller.send(b"GET /fails HTTP/1.1\r\nHost: a\r\n\r\n" + post(b"x"))
+    assert caller.written.startswith(b"HTTP/1.1 500")
+    assert b"INTERNAL" in caller.written
+    assert caller.written.endswith(b"ok 2")
+
+
+def test_a_streamed_reply_to_http_1_0_is_not_in_chunks() -> None:
+    caller = Caller(at_once=False)
+    caller.send(b"POST / HTTP/1.0\r\nContent-Length: 1\r\n\r\nx")
+    caller.responders[0].begin(200, b"")
+    caller.responders[0].piece(b"data: 1\n\n")
+    caller.responders[0].end(b"data: 2\n\n")
+    head, _, body = caller.written.partition(b"\r\n\r\n")
+    assert b"chunked" not in head
+    assert body == b"data: 1\n\ndata: 2\n\n"
+    assert caller.transport.closed

@@ -1,9 +1,11 @@
 """Where a job goes after a 429, how long it waits when all are limited, and when it is told at once."""
 
+from email.utils import formatdate
 from typing import Any
 
 import pytest
 
+from tickmind.gateway.http.outcomes import outcome_of_error
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import Limits
@@ -85,3 +87,220 @@ def test_second_429_extends_the_limit_and_never_shortens_it(desk, time, limited)
     assert min(at for at in d.upstream["groq"].calls[3:]) >= until_s
     assert all(ticket.ended is not None for ticket in d.tickets.values())
     d.assert_clean()
+
+
+def test_retry_after_that_is_no_number_waits_the_default_and_does_not_hammer(desk, time, limited):
+    for wait in (float("nan"), float("inf"), -5.0, 0.0, None):
+        d = desk({"groq": Limits()}, script={"groq": always(limited(wait))})
+        for _ in range(50):
+            d.submit(f"s{wait}")
+        begin = time.monotonic()
+        time.run_for(1.0)
+        calls = [at for at in d.upstream["groq"].calls if at > begin + 0.31]
+        assert calls == []
+        d.dispatcher.shutdown()
+
+
+def test_retry_after_as_a_date_is_waited_for_with_one_call_before_it(desk, time):
+    date = formatdate(time.wall() + 20, usegmt=True)
+    answer = outcome_of_error(429, {"retry-after": date}, b"", now_wall_s=time.wall())
+    d = desk({"groq": Limits(concurrency=1)}, script={"groq": lambda job, now: answer if now < 19 else None})
+    tickets = [d.submit() for _ in range(5)]
+    time.run_for(60)
+    assert sum(at < 20 for at in d.upstream["groq"].calls) == 1
+    assert all(ticket.ended.result is Result.OK for ticket in tickets)
+
+
+def test_tiny_retry_after_does_not_hammer(desk, time, limited):
+    d = desk({"groq": Limits(concurrency=4)}, script={"groq": always(limited(1e-6))}, service_s=(0.001, 0.001))
+    for _ in range(60):
+        d.submit()
+    time.run_for(10.0)
+    assert len(d.upstream["groq"].calls) <= 4 + 10 + 60
+
+
+def test_reset_before_the_deadline_is_waited_for_and_never_called_before(desk, time, limited):
+    d = desk({"groq": Limits()}, script={"groq": once(limited(20.0))}, service_s=(0.1, 0.1))
+    ticket = d.submit(timeout_s=30)
+    time.run_for(30)
+    assert ticket.ended.result is Result.OK
+    assert ticket.sent[1][0] >= 20.1
+
+
+def test_three_rounds_of_waiting_at_most(desk, time, limited, tune):
+    d = desk({"groq": Limits()}, script={"groq": always(limited(1.0))}, config=tune(retry={"reserve": 100.0}))
+    ticket = d.submit(timeout_s=1000)
+    time.run_for(1000)
+    assert ticket.refused.code is Code.ALL_LIMITED
+    assert len(ticket.sent) == 4
+    assert ticket.over_s < 20
+
+
+def test_errors_do_not_fall_back_unless_configured(desk, time):
+    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401), (Result.REJECTED, 400)):
+        d = desk({"groq": Limits(), "cerebras": Limits()}, script={"groq": once(Outcome(result, status))})
+        ticket = d.submit()
+        time.run_for(1)
+        assert ticket.ended.result is result
+        assert len(ticket.sent) == 1
+        d.assert_clean()
+
+
+def test_errors_fall_back_where_configured_and_only_onwards(desk, time):
+    options = {"fall_back_on_errors": True}
+    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401)):
+        names = ("a", "b", "c")
+        d = desk(
+            dict.fromkeys(names, Limits()),
+            script={"a": always(Outcome(result, status)), "b": always(Outcome(result, status))},
+            provider_options=options,
+        )
+        ticket = d.submit()
+        time.run_for(5)
+        assert [name for _, name in ticket.sent] == ["a", "b", "c"]
+        assert ticket.ended.result is Result.OK
+        d.assert_clean()
+
+
+def test_rejected_request_never_falls_back(desk, time):
+    rejected = Outcome(Result.REJECTED, 400)
+    d = desk(
+        {"a": Limits(), "b": Limits()}, script={"a": once(rejected)}, provider_options={"fall_back_on_errors": True}
+    )
+    ticket = d.submit()
+    time.run_for(1)
+    assert ticket.ended is rejected
+    assert d.upstream["b"].calls == []
+
+
+def test_reply_that_has_begun_is_not_tried_again(desk, time):
+    for result in (Result.RATE_LIMITED, Result.BROKEN):
+        begun = Outcome(result, 429, begun=True)
+        d = desk(
+            {"a": Limits(), "b": Limits()}, script={"a": once(begun)}, provider_options={"fall_back_on_errors": True}
+        )
+        ticket = d.submit()
+        time.run_for(1)
+        assert ticket.ended is begun
+        assert d.upstream["b"].calls == []
+
+
+def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, time):
+    banned = Outcome(Result.ACCOUNT, 403, message="banned")
+    models = {"small": Limits(), "large": Limits()}
+    d = desk({"a": Limits()}, script={"a": once(banned)}, provider_options={"model_limits": models})
+    d.submit("s", ("a/large",))
+    small = d.submit("s", ("a/small",))
+    time.run_for(1)
+    assert small.ended is not None
+    for chain in (("a/small",), ("a/large",)):
+        ticket = d.submit("s", chain)
+        assert ticket.refused.code is Code.PROVIDER_DOWN
+        assert "account" in ticket.refused.message
+        assert ticket.refused.retry_after_s > 290
+    assert all(lane.limited == 0 for lane in d.dispatcher.lanes())
+    time.run_for(300)
+    assert d.submit("s", ("a/small",)).sent
+    time.run_for(1)
+    d.assert_clean()
+
+
+def test_cross_model_fallback_at_one_provider(desk, time, limited):
+    d = desk({"groq": Limits()}, script={"groq": once(limited(30.0))})
+    ticket = d.submit("s", ("groq/large", "groq/small"))
+    time.run_for(2)
+    assert [(attempt.model, attempt.result) for attempt in ticket.job.attempts] == [
+        ("large", Result.RATE_LIMITED),
+        ("small", Result.OK),
+    ]
+
+
+def test_chain_order_is_kept_where_both_have_room(desk, time):
+    d = desk({"a": Limits(requests_per_second=5), "b": Limits(requests_per_second=5)})
+    served: list[Any] = []
+    d.worker("s", 30.0, served)
+    time.run_for(31)
+    names = [ticket.sent[0][1] for ticket in served]
+    assert names.count("a") > 1.2 * names.count("b")
+    assert len(served) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mix", ["429", "5xx", "both"])
+@pytest.mark.parametrize("requests_per_second", [0.5, 20.0])
+def test_ten_minutes_of_nothing_but_trouble_are_not_multiplied(desk, time, limited, mix, requests_per_second):
+    after = {"a": 5.0, "b": 3.0}
+    not_before = dict.fromkeys(after, 0.0)
+    early = []
+
+    def trouble(name):
+        def script(job, now):
+            if now < not_before[name] - 1e-9:
+                early.append((name, now))
+            if mix == "5xx" or (mix == "both" and int(now) % 2):
+                return FAILED
+            return limited(after[name])
+
+        return script
+
+    d = desk(
+        {"a": Limits(), "b": Limits()},
+        script={name: trouble(name) for name in after},
+        provider_options={"fall_back_on_errors": True},
+    )
+    heard = d._end
+
+    def end(ticket, outcome):
+        name = ticket.sent[-1][1]
+        if outcome.result is Result.RATE_LIMITED:
+            not_before[name] = max(not_before[name], time.monotonic() + outcome.retry_after_s)
+        heard(ticket, outcome)
+
+    d._end = end
+    requests = 0
+    while time.monotonic() < 600.0:
+        d.submit(f"s{requests % 7}", timeout_s=60)
+        requests += 1
+        time.run_for(1 / requests_per_second)
+    time.run_for(100)
+    hits = sum(len(provider.calls) for provider in d.upstream.values())
+    assert hits <= 1.1 * requests + 12  # the reserve, and what each provider has to say once
+    assert early == []
+    d.assert_clean()
+
+
+def test_thousand_waiters_at_a_reset_ramp_up_with_no_burst(desk, time, limited, tune):
+    config = tune(queue={"capacity": 2000, "max_wait_s": 500.0})
+    limits = {"a": Limits(requests_per_minute=6000, burst=50)}
+    d = desk(limits, script={"a": lambda job, now: limited(10.0) if now < 0.5 else None}, config=config)
+    for number in range(1000):
+        d.submit(f"s{number % 10}", timeout_s=500)
+    time.run_for(9.0)
+    first = len(d.upstream["a"].calls)
+    assert first <= 85
+    time.run_for(60)
+    d.upstream["a"].calls = d.upstream["a"].calls[first:]
+    assert min(d.upstream["a"].calls) >= 10.0
+    assert d.upstream["a"].busiest(0.1) <= 20
+    assert d.upstream["a"].busiest(1.0) <= 101
+    calls = d.upstream["a"].calls
+    begin = calls[0]
+    assert sum(at < begin + 2 for at in calls) < 100  # of 200
+    assert sum(ticket.ended is not None for ticket in d.tickets.values()) >= 990
+    d.assert_clean()
+
+
+def test_thousand_waiters_at_a_reset_of_an_unknown_limit_do_not_come_at_once(desk, time, limited, tune):
+    config = tune(queue={"capacity": 2000, "max_wait_s": 500.0})
+    d = desk(
+        {"a": Limits(concurrency=64)},
+        script={"a": lambda job, now: limited(10.0) if now < 0.5 else None},
+        config=config,
+    )
+    for number in range(1000):
+        d.submit(f"s{number % 10}", timeout_s=500)
+    time.run_for(9.0)
+    first = len(d.upstream["a"].calls)
+    time.run_for(60)
+    d.upstream["a"].calls = d.upstream["a"].calls[first:]
+    assert d.upstream["a"].busiest(0.1) <= 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.testing import ScriptedProvider
 from tickmind.gateway.settings.config import Limits
 
@@ -35,7 +36,7 @@ def test_overload_drill_with_known_limits_serves_all_the_limit_fairly_and_meets_
     real = {name: ScriptedProvider(time, limit=rpm, fixed=fixed) for name, rpm in (("a", 120), ("b", 240))}
     limits = {"a": Limits(requests_per_minute=120), "b": Limits(requests_per_minute=240)}
     d = desk(limits, real=real)
-    served = drill(d, time, length_s)
+    served: Any = drill(d, time, length_s)
     total = sum(map(len, served.values()))
     assert total >= 0.98 * 6 * length_s
     assert real["a"].limited == real["b"].limited == 0
@@ -56,7 +57,7 @@ def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, re
         for name, rpm in (("a", 120), ("b", 240))
     }
     d = desk({"a": Limits(), "b": Limits()}, real=real)
-    served = drill(d, time, 600.0)
+    served: Any = drill(d, time, 600.0)
     calls = sum(len(provider.calls) for provider in real.values())
     limited = sum(provider.limited for provider in real.values())
     total = sum(map(len, served.values()))
@@ -66,29 +67,21 @@ def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, re
     assert jain(shares) > 0.99
 
 
-def open_loop(d, time, name, rate, until_s, chance, *, chain=None, tokens=0, steady=False):
-    """Asks at random times, whatever becomes of the answers; the tickets."""
-    tickets = []
+def batches(d, time, name, rate, until_s, chance, *, size=1, jitter=0.1, chain=None, tokens=0):
+    """Asks for `rate` requests per second, so many at a time as agents on one tick do, whatever becomes of them."""
+    tickets: list[Any] = []
 
     def ask():
         if time.monotonic() < until_s:
-            tickets.append(d.submit(name, chain, tokens=tokens))
-            time.after(1 / rate if steady else chance.expovariate(rate), ask)
+            tickets.extend(d.submit(name, chain, tokens=tokens) for _ in range(size))
+            time.after(size * chance.uniform(1 - jitter, 1 + jitter) / rate, ask)
 
-    time.after(chance.expovariate(rate), ask)
+    time.after(size * chance.random() / rate, ask)
     return tickets
 
 
-def polite(d, time, *, greedy, length_s=100.0):
-    """Nine sessions that ask for 0.97 of a tenth of 20 requests per second, with or without a greedy one."""
-    names = [f"p{number}" for number in range(9)]
-    tickets = {
-        name: open_loop(d, time, name, 0.97 * 2, length_s, random.Random(number)) for number, name in enumerate(names)
-    }
-    if greedy:
-        tickets["greedy"] = open_loop(d, time, "greedy", 1.94 * 1000, length_s, random.Random(99), steady=True)
-    time.run_until(length_s)
-    return tickets
+def served_waits(tickets):
+    return waits([ticket for ticket in tickets if ticket.sent])
 
 
 def p99(values):
@@ -96,24 +89,147 @@ def p99(values):
 
 
 @pytest.mark.slow
-def test_greedy_session_at_a_thousand_times_the_demand_only_uses_what_is_left(desk, time, tune):
-    limits = {"a": Limits(requests_per_second=20)}
-    real = {"a": ScriptedProvider(time)}
-    d = desk(limits, real=real)
-    alone = polite(d, time, greedy=False)
-    alone_p99 = p99([wait for tickets in alone.values() for wait in waits([t for t in tickets if t.sent])])
+def test_greedy_session_at_a_thousand_times_the_demand_only_uses_what_is_left(desk, time):
+    def run(clock, *, greedy, one_queue=False):
+        real = {"a": ScriptedProvider(clock)}
+        d = type(first)(real, {"a": Limits(requests_per_second=20)}, clock)
+        tickets: dict[Any, Any] = {}
+        for number in range(9):  # each asks for 0.97 of a tenth of the limit
+            name = "all" if one_queue else f"p{number}"
+            tickets[number] = batches(d, clock, name, 0.97 * 2, 60.0, random.Random(number), size=4)
+        if greedy:
+            tickets["greedy"] = batches(d, clock, "greedy", 1940.0, 60.0, random.Random(99))
+        clock.run_until(60.0)
+        return tickets, real["a"]
 
-    again = type(time)()
-    real = {"a": ScriptedProvider(again)}
-    d = type(d)(real, limits, again)
-    beside = polite(d, again, greedy=True)
-    got = [sum(ticket.ended is not None for ticket in tickets) for tickets in beside.values()]
+    first = desk({"a": Limits()})
+    alone, _ = run(type(time)(), greedy=False)
+    in_order, _ = run(type(time)(), greedy=False, one_queue=True)
+    beside, provider = run(type(time)(), greedy=True)
+    greedy = beside.pop("greedy")
+    assert len(greedy) > 900 * len(beside[0])
+    got = [sum(ticket.ended is not None for ticket in tickets) for tickets in (*beside.values(), greedy)]
     assert jain(got) >= 0.99, got
-    refused = [ticket for name, tickets in beside.items() if name != "greedy" for ticket in tickets if ticket.refused]
-    assert refused == []
-    polite_waits = [
-        wait for name, tickets in beside.items() if name != "greedy" for wait in waits([t for t in tickets if t.sent])
-    ]
-    assert p99(polite_waits) <= 1.1 * alone_p99
-    assert len(real["a"].calls) >= 0.98 * 20 * 100
-    assert real["a"].busiest(1.0) <= 20
+    assert not [ticket for tickets in beside.values() for ticket in tickets if ticket.refused]
+    wait_s = p99([wait for tickets in beside.values() for wait in served_waits(tickets)])
+    assert wait_s <= 1.1 * p99([wait for tickets in alone.values() for wait in served_waits(tickets)])
+    assert wait_s <= 1.1 * p99([wait for tickets in in_order.values() for wait in served_waits(tickets)])
+    assert provider.busiest(1.0) <= 20
+    assert len(provider.calls) >= 0.98 * 20 * 60
+
+
+def test_greedy_session_costs_a_polite_one_no_more_than_a_slot(desk, time):
+    d = desk({"a": Limits(requests_per_second=10)})
+    for _ in range(30):
+        d.worker("greedy", 100.0, [])
+    polite = batches(d, time, "polite", 2.0, 100.0, random.Random(1))
+    time.run_until(105.0)
+    assert max(served_waits(polite)) <= 0.102
+
+
+def test_shares_go_by_weight(desk, time):
+    d = desk({"a": Limits(requests_per_second=10)})
+    served: Any = {name: [] for name in ("one", "two", "five")}
+    for name, weight in (("one", 1.0), ("two", 2.0), ("five", 5.0)):
+        d.session(name, weight=weight)
+        for _ in range(15):
+            d.worker(name, 80.0, served[name])
+    time.run_until(80.0)
+    total = sum(map(len, served.values()))
+    assert len(served["one"]) / total == pytest.approx(1 / 8, rel=0.1)
+    assert len(served["two"]) / total == pytest.approx(2 / 8, rel=0.1)
+    assert len(served["five"]) / total == pytest.approx(5 / 8, rel=0.1)
+
+
+def test_a_hundred_sessions_of_one_owner_gain_nothing(desk, time):
+    d = desk({"a": Limits(requests_per_second=10)})
+    served: Any = {"honest": [], "forger": []}
+    for number in range(100):
+        d.session(f"f{number}", owner="forger")
+        d.worker(f"f{number}", 60.0, served["forger"])
+    for _ in range(5):
+        d.worker("honest", 60.0, served["honest"])
+    time.run_until(60.0)
+    assert len(served["honest"]) == pytest.approx(len(served["forger"]), rel=0.1)
+
+
+def test_sessions_of_one_owner_share_what_the_owner_gets(desk, time):
+    d = desk({"a": Limits(requests_per_second=10)})
+    served: Any = {"busy": [], "quiet": []}
+    for name, workers in (("busy", 20), ("quiet", 2)):
+        d.session(name, owner="acme")
+        for _ in range(workers):
+            d.worker(name, 60.0, served[name])
+    time.run_until(60.0)
+    assert len(served["quiet"]) == pytest.approx(len(served["busy"]), rel=0.1)
+
+
+def test_idle_shares_are_used_by_the_others(desk, time):
+    d = desk({"a": Limits(requests_per_second=10)})
+    for number in range(20):
+        d.submit(f"idle{number}")
+    served: Any = []
+    for _ in range(8):
+        d.worker("busy", 62.0, served)
+    time.run_until(62.0)
+    assert len(served) >= 0.98 * 10 * 60
+
+
+def test_sessions_that_ask_for_different_models_share_the_key_fairly(time, desk):
+    limits = Limits(requests_per_second=10)
+    models = {"small": Limits(requests_per_second=9), "large": Limits(requests_per_second=9)}
+    d = desk({"a": limits}, provider_options={"model_limits": models})
+    served: Any = {"s": [], "l": [], "both": []}
+    for _ in range(10):
+        d.worker("s", 60.0, served["s"], ("a/small",))
+        d.worker("l", 60.0, served["l"], ("a/large",))
+        d.worker("both", 60.0, served["both"], ("a/large", "a/small"))
+    time.run_until(60.0)
+    total = sum(map(len, served.values()))
+    assert total >= 0.98 * 10 * 60
+    for tickets in served.values():
+        assert len(tickets) / total == pytest.approx(1 / 3, rel=0.1)
+
+
+def test_shares_go_by_tokens_where_tokens_are_scarce(desk, time):
+    d = desk({"a": Limits(requests_per_minute=6000, tokens_per_minute=60_000)})
+    tokens = {"small": 100, "large": 1000}
+    used = dict.fromkeys(tokens, 0)
+
+    def ask(name):
+        if time.monotonic() < 120.0:
+            d.submit(name, tokens=tokens[name], timeout_s=600, on_over=lambda ticket: again(name, ticket))
+
+    def again(name, ticket):
+        if ticket.ended is not None:
+            used[name] += tokens[name]
+        ask(name)
+
+    for name in tokens:
+        for _ in range(20):
+            ask(name)
+    time.run_until(120.0)
+    assert sum(used.values()) >= 0.95 * 120_000
+    assert used["small"] == pytest.approx(used["large"], rel=0.1)
+
+
+def test_charge_is_corrected_when_the_real_tokens_are_known(desk, time):
+    def real_tokens(job, now):
+        return Outcome(Result.OK, 200, prompt_tokens=job.tokens // (1 if job.session.id == "honest" else 5))
+
+    d = desk({"a": Limits(requests_per_minute=6000, tokens_per_minute=60_000)}, script={"a": real_tokens})
+    count = {"honest": 0, "over": 0}
+
+    def ask(name):
+        if time.monotonic() < 120.0:
+            d.submit(name, tokens=200 if name == "honest" else 1000, timeout_s=600, on_over=lambda t: again(name))
+
+    def again(name):
+        count[name] += 1
+        ask(name)
+
+    for name in count:
+        for _ in range(20):
+            ask(name)
+    time.run_until(120.0)
+    assert count["honest"] == pytest.approx(count["over"], rel=0.1)  # both really use 200 tokens each

@@ -8,8 +8,7 @@ from tickmind.base import ConfigError, redact
 from tickmind.gateway.settings.config import Caller, GatewayConfig
 from tickmind.gateway.sharing.caller_keys import CallerKeys, check_exposure, hash_key, new_key
 
-KEY = "sk-tm-0123456789abcdefghijklmnopqrstuvwxyzABCDEFG"  # fixed, because it is part of test ids
-OTHER = new_key()
+KEY, OTHER = (
     "sk-tm-0123456789abcdefghijklmnopqrstuvwxyzABCDEFG",
     "sk-tm-GFEDCBAzyxwvutsrqponmlkjihgfedcba9876543210",
 )  # not random: they are part of test ids
