@@ -67,7 +67,7 @@ async def deliberate(
         found.cost_usd,
         wait_s=served.cooldown.wait_s if served.cooldown is not None else 0.0,
         provider=served.provider,
-        attempts=max(1, len(served.attempts)),
+        attempts=served.tries,
         queued_s=served.waited_s,
     )
 

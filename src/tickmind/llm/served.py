@@ -52,9 +52,15 @@ class Served:
     """Who answered, through a gateway."""
 
     provider: str = ""
-    attempts: tuple[ServedAttempt, ...] = ()
+    attempts: tuple[ServedAttempt, ...] = ()  # of a stream, those before the one that answers
     waited_s: float | None = None  # in the gateway's queue
     cooldown: Cooldown | None = None
+
+    @property
+    def tries(self) -> int:
+        """How many attempts it took, the one that answered included."""
+        done = bool(self.attempts) and self.attempts[-1].result == "ok"
+        return len(self.attempts) + (not done)
 
 
 def read_served(headers: Mapping[str, str]) -> Served | None:

@@ -111,17 +111,11 @@ class CustomModel:
 
     base_url: str
     api_key: Secret = field(repr=False)
-    model: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    model: str
 
-    def encode(self) -> dict[str, Any]:
+    def encode(self) -> dict[str, str]:
         """As the gateway reads it."""
-        body: dict[str, Any] = {"baseUrl": self.base_url, "apiKey": self.api_key.reveal()}
-        if self.model:
-            body["model"] = self.model
-        if self.headers:
-            body["customHeaders"] = dict(self.headers)
-        return body
+        return {"baseUrl": self.base_url, "apiKey": self.api_key.reveal(), "model": self.model}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +126,5 @@ class Generated:
     model: str
     tokens_used: int | None
     served: Served
+    thinking: str = ""
+    finish_reason: str = ""

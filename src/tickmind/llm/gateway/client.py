@@ -39,7 +39,8 @@ class GatewayClient(ModelClient):
 
     `config.base_url` is the gateway's address, with or without `/v1`. A `session` is one game or run; without a name it
     gets one of its own. In a cooldown that the gateway told, a call waits for its turn as long as its timeout allows;
-    with `on_cooldown="raise"` it raises `LLMCooldownError` at once. Nothing is tried again here: that is the gateway's.
+    with `on_cooldown="raise"` it raises `LLMCooldownError` at once, with `"send"` it goes out all the same, to wait in
+    the gateway's queue or to be refused. Nothing is tried again here: that is the gateway's.
 
     From its first use until `aclose` it sends heartbeats, so that the session keeps its share through a pause.
     """
@@ -57,8 +58,8 @@ class GatewayClient(ModelClient):
     ) -> None:
         from tickmind.llm.gateway.endpoint import Endpoint
 
-        if on_cooldown not in ("wait", "raise"):
-            raise LLMConfigError(f"on_cooldown must be wait or raise, not {on_cooldown!r}")
+        if on_cooldown not in ("wait", "raise", "send"):
+            raise LLMConfigError(f"on_cooldown must be wait, raise or send, not {on_cooldown!r}")
         if not heartbeat_s > 0:
             raise LLMConfigError(f"heartbeat_s must be greater than 0, not {heartbeat_s!r}")
         clock = clock or SystemClock()

@@ -95,4 +95,11 @@ def _read_generated(reply: HttpReply) -> Generated:
         provider=as_text(body.get("provider")) or told.provider,
         cooldown=read_cooldown(body.get("cooldown")) or told.cooldown,
     )
-    return Generated(text, as_text(body.get("model")), as_count(body.get("tokensUsed")), served)
+    return Generated(
+        text,
+        as_text(body.get("model")),
+        as_count(body.get("tokensUsed")),
+        served,
+        as_text(body.get("thinking")),
+        as_text(body.get("finishReason")),
+    )

@@ -16,7 +16,7 @@ MAX_WAITERS = Limit("number of requests that wait for one cooldown", 10_000)
 MAX_GATES = Limit("number of models whose cooldowns are kept", 1024)
 DEFAULT_REFUSED_S = 1.0  # after a refusal that does not say how long
 DEFAULT_SPACING_S = 0.05  # between those who waited out a refusal, where no pace is known
-SLACK_S = 0.01  # the way to the gateway may take a little longer for one request than for the next
+SLACK_RATIO, MOST_SLACK_S = 0.02, 0.01  # the way there may take a little longer for one request than for the next
 CODE = "RATE_LIMIT_COOLDOWN"
 _NEXT_S = 0.001  # what is said to those who would overtake the ones who wait
 _OF_ONE_AGENT = frozenset({"DEFERRED"})  # refusals that say nothing about others
@@ -80,7 +80,7 @@ class Gate:
     def note(self, cooldown: Cooldown) -> None:
         """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
         self.cooldown = cooldown
-        self._spacing_s = cooldown.spacing_s + SLACK_S if cooldown.wait_s > 0 else 0.0
+        self._spacing_s = _with_slack(cooldown.spacing_s) if cooldown.wait_s > 0 else 0.0
         self._close_for(cooldown.wait_s)
 
     def note_refusal(self, error: LLMRateLimitError) -> None:
@@ -91,7 +91,7 @@ class Gate:
                 return
             cooldown = error.cooldown
         self.cooldown = cooldown or self.cooldown
-        known_s = cooldown.spacing_s + SLACK_S if cooldown is not None else self._spacing_s
+        known_s = _with_slack(cooldown.spacing_s) if cooldown is not None else self._spacing_s
         self._spacing_s = max(known_s, DEFAULT_SPACING_S)
         wait_s = DEFAULT_REFUSED_S if error.retry_after_s is None else error.retry_after_s
         self._close_for(min(wait_s, MAX_COOLDOWN_S.maximum))
@@ -134,6 +134,10 @@ class Gate:
             code=CODE,
             cooldown=self.cooldown,
         )
+
+
+def _with_slack(spacing_s: float) -> float:
+    return spacing_s + min(SLACK_RATIO * spacing_s, MOST_SLACK_S)
 
 
 class Gates:

@@ -15,7 +15,7 @@ from tickmind.llm.gateway.calls import TIMEOUT_HEADER, told_timeout
 from tickmind.llm.gateway.gate import Gates
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
-OnCooldown = Literal["wait", "raise"]
+OnCooldown = Literal["wait", "raise", "send"]
 
 
 class GatewayTransport:
@@ -61,6 +61,8 @@ class GatewayTransport:
     async def turn(self, model: str, timeout_s: float) -> float:
         """Wait for the session's turn; gives the time that is left. Raises `LLMCooldownError` if it comes too late."""
         self._on_use()
+        if self._on_cooldown == "send":
+            return timeout_s
         gate = self._gates.of(model)
         if self._on_cooldown == "raise":
             gate.take_nowait()

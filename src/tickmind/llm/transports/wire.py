@@ -100,7 +100,7 @@ class WireTransport:
         reply = self._form.decode(came.body, request)
         if served is None:
             return reply
-        return replace(reply, served=served, attempts=max(reply.attempts, len(served.attempts)))
+        return replace(reply, served=served, attempts=max(reply.attempts, served.tries))
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "PieceStream":
         """Send it and read the reply as it comes."""
@@ -188,7 +188,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
 
     def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
         self._served = None
-        return replace(piece, served=served, attempts=max(piece.attempts, len(served.attempts)))
+        return replace(piece, served=served, attempts=max(piece.attempts, served.tries))
 
 
 def dump_body(body: Json) -> bytes:

@@ -1,19 +1,21 @@
-"""A small gateway for the client's tests: sessions, strict cooldowns, deferrals, and refusals as a test wants them.
-
-Tests that take only `gateway(...)` and `.url` run against any gateway that can be set up like this one.
-"""
+"""Gateways for the client's tests: the real one before a fake provider, and a double that notes what it is told."""
 
 import asyncio
 import json
 import threading
 import time
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from aiohttp import web
+
+from tickmind.base import Secret
+from tickmind.gateway.server import GatewayServer
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, Route, SharingConfig
+from tickmind.llm.testing import FakeProvider
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,10 @@ class FakeGateway:
             error = {"message": "wait for your turn", "type": "gateway_error", "code": "RATE_LIMIT_COOLDOWN"}
             headers = {"retry-after-ms": str(int(cooldown["waitMs"]) + 1)}
             return web.json_response({"error": error, "cooldown": cooldown}, status=429, headers=headers)
+        attempts = self.attempts or [{"provider": self.provider, "result": "ok"}]
         told = {
             "x-tickmind-provider": self.provider,
-            "x-tickmind-attempts": json.dumps(self.attempts or [{"provider": self.provider, "result": "ok"}]),
+            "x-tickmind-attempts": json.dumps(attempts[:-1] if body.get("stream") else attempts),
             "x-tickmind-waited-ms": "12.5",
             "x-tickmind-cooldown": json.dumps(self._after(session), separators=(",", ":")),
         }
@@ -169,37 +172,76 @@ class FakeGateway:
         app.router.add_get("/api/llm/costs", self.costs)
         return app
 
+    @asynccontextmanager
+    async def serving(self):
+        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        yield self
+        await runner.cleanup()
+
+
+@dataclass
+class RealGateway:
+    """The real one. `rpm` is what its only provider allows, and None is no limit."""
+
+    strict: bool = False
+    rpm: float | None = None
+    reply: str = "Hello."
+    url: str = ""
+
+    @asynccontextmanager
+    async def serving(self):
+        async with FakeProvider(default=self.reply) as provider:
+            limits = Limits(requests_per_minute=self.rpm, burst=1000, concurrency=1000)
+            groq = Provider("groq", provider.base_url, (ApiKey("key", Secret("sk-groq-0123456789")),), limits)
+            routes = {name: Route((("groq", None),)) for name in ("qwen", "llama")}
+            sharing = SharingConfig(mode="strict" if self.strict else "fair")
+            config = GatewayConfig(providers={"groq": groq}, exact=routes, port=0, sharing=sharing)
+            async with GatewayServer(config) as server:
+                self.url = server.url
+                yield self
+
 
 @contextmanager
-def running(fake):
+def running(served):
     """Serve it in a thread of its own, so that tests with and without a loop can use it."""
     ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve():
         stop = asyncio.Event()
-        runner = web.AppRunner(fake.app(), access_log=None, shutdown_timeout=0.2)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        fake.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        ready.set_result((asyncio.get_running_loop(), stop))
-        await stop.wait()
-        await runner.cleanup()
+        try:
+            async with served.serving():
+                ready.set_result((asyncio.get_running_loop(), stop))
+                await stop.wait()
+        except Exception as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="fake-gateway")
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="gateway-of-a-test")
     thread.start()
     loop, stop = ready.result(30)
     try:
-        yield fake
+        yield served
     finally:
         loop.call_soon_threadsafe(stop.set)
         thread.join()
 
 
 @pytest.fixture
-def gateway():
-    """Make a gateway: `gateway(strict=True, rpm=600)`."""
+def double():
+    """Make a double that notes what it is told: `double(strict=True, rpm=600)`."""
     with ExitStack() as stack:
         yield lambda **options: stack.enter_context(running(FakeGateway(**options)))
+
+
+@pytest.fixture(params=[FakeGateway, RealGateway], ids=["double", "real"])
+def gateway(request):
+    """Make a gateway, of which a test knows no more than its `url`: `gateway(strict=True, rpm=600)`."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(running(request.param(**options)))
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ def config(url, **settings):
 
 
 @pytest.mark.asyncio
-async def test_a_request_says_who_asks_how_urgently_and_until_when(gateway):
-    fake = gateway()
+async def test_a_request_says_who_asks_how_urgently_and_until_when(double):
+    fake = double()
     call = gateway_call(CallConfig(max_tokens=7), agent="ash", priority="high", replace_older=True, drop_after_s=2.5)
     async with GatewayClient(config(fake.url, timeout_s=30.0, api_key="caller-key"), session="game-7") as client:
         await client.complete("Hi", call)
@@ -52,8 +52,8 @@ async def test_a_request_says_who_asks_how_urgently_and_until_when(gateway):
 
 
 @pytest.mark.asyncio
-async def test_the_address_may_end_in_v1_and_sessions_get_names_of_their_own(gateway):
-    fake = gateway()
+async def test_the_address_may_end_in_v1_and_sessions_get_names_of_their_own(double):
+    fake = double()
     async with GatewayClient(config(f"{fake.url}/v1")) as one, GatewayClient(config(f"{fake.url}/")) as other:
         await one.complete("Hi")
         await other.complete("Hi")
@@ -63,8 +63,8 @@ async def test_the_address_may_end_in_v1_and_sessions_get_names_of_their_own(gat
 
 
 @pytest.mark.asyncio
-async def test_tool_agents_say_who_they_are(gateway):
-    fake = gateway()
+async def test_tool_agents_say_who_they_are(double):
+    fake = double()
     async with GatewayClient(config(fake.url)) as client:
         agent = ToolAgent(client, [], headers=gateway_call(agent="ash", priority="low").headers)
         assert (await agent.invoke("Hi")).text == "Hello."
@@ -73,19 +73,19 @@ async def test_tool_agents_say_who_they_are(gateway):
 
 
 @pytest.mark.asyncio
-async def test_models_without_tools_of_their_own_are_asked_all_the_same(gateway):
-    fake = gateway()
+async def test_models_without_tools_of_their_own_are_asked_all_the_same(double):
+    fake = double()
     async with GatewayClient(config(fake.url, capabilities=Capabilities(tools=False))) as client:
         assert (await client.complete("Hi")).served is not None
 
 
 @pytest.mark.asyncio
-async def test_attempts_of_the_gateway_are_those_of_the_result(gateway):
+async def test_attempts_of_the_gateway_are_those_of_the_result(double):
     tried = [
         {"provider": "groq", "model": "qwen", "result": "rate_limited", "status": 429},
         {"provider": "cerebras", "model": "llama", "result": "ok", "status": 200},
     ]
-    fake = gateway(provider="cerebras", attempts=tried)
+    fake = double(provider="cerebras", attempts=tried)
     async with GatewayClient(config(fake.url)) as client:
         result = await client.complete("Hi")
         async with client.stream("Hi") as stream:
@@ -113,8 +113,8 @@ async def test_attempts_of_the_gateway_are_those_of_the_result(gateway):
     ],
 )
 @pytest.mark.asyncio
-async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(gateway, code, status, kind):
-    fake = gateway()
+async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(double, code, status, kind):
+    fake = double()
     fake.refuse(code, status, retry_after="3")
     fake.refuse(code, status, retry_after="3")
     async with GatewayClient(config(fake.url)) as client:
@@ -127,8 +127,8 @@ async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(gate
 
 
 @pytest.mark.asyncio
-async def test_a_full_queue_is_remembered_for_all_calls_of_that_model_and_for_no_others(gateway):
-    fake = gateway()
+async def test_a_full_queue_is_remembered_for_all_calls_of_that_model_and_for_no_others(double):
+    fake = double()
     fake.refuse("QUEUE_FULL", 503, retry_after="40")
     async with GatewayClient(config(fake.url), on_cooldown="raise") as client:
         with pytest.raises(LLMCooldownError, match="QUEUE_FULL"):
@@ -143,8 +143,8 @@ async def test_a_full_queue_is_remembered_for_all_calls_of_that_model_and_for_no
 
 
 @pytest.mark.asyncio
-async def test_a_cooldown_in_the_body_counts_where_no_header_says_how_long(gateway):
-    fake = gateway()
+async def test_a_cooldown_in_the_body_counts_where_no_header_says_how_long(double):
+    fake = double()
     fake.refuse("RATE_LIMIT_COOLDOWN", 429, wait_ms=4200)
     async with GatewayClient(config(fake.url)) as client:
         with pytest.raises(LLMCooldownError) as caught:
@@ -155,8 +155,8 @@ async def test_a_cooldown_in_the_body_counts_where_no_header_says_how_long(gatew
 
 
 @pytest.mark.asyncio
-async def test_who_gives_up_waiting_costs_the_others_no_turn(gateway):
-    fake = gateway(strict=True, rpm=200)
+async def test_who_gives_up_waiting_costs_the_others_no_turn(double):
+    fake = double(strict=True, rpm=200)
     async with GatewayClient(config(fake.url)) as client:
         await client.complete("first")
         calls = [asyncio.create_task(client.complete(f"call {n}")) for n in range(6)]
@@ -169,8 +169,8 @@ async def test_who_gives_up_waiting_costs_the_others_no_turn(gateway):
 
 
 @pytest.mark.asyncio
-async def test_closing_cancels_those_who_wait_for_their_turn(gateway):
-    fake = gateway(strict=True, rpm=1)
+async def test_closing_cancels_those_who_wait_for_their_turn(double):
+    fake = double(strict=True, rpm=1)
     async with GatewayClient(config(fake.url)) as client:
         await client.complete("first")
         calls = [asyncio.create_task(client.complete(f"call {n}")) for n in range(3)]
@@ -183,8 +183,8 @@ async def test_closing_cancels_those_who_wait_for_their_turn(gateway):
 
 
 @pytest.mark.asyncio
-async def test_heartbeats_go_on_while_it_is_open_and_end_with_it(gateway, until):
-    fake = gateway()
+async def test_heartbeats_go_on_while_it_is_open_and_end_with_it(double, until):
+    fake = double()
     async with GatewayClient(config(fake.url), session="game", heartbeat_s=0.01) as client:
         await asyncio.to_thread(until, lambda: len(fake.of("/api/llm/heartbeat")) >= 3)
         assert client.active_games == 1
@@ -196,8 +196,8 @@ async def test_heartbeats_go_on_while_it_is_open_and_end_with_it(gateway, until)
     assert len(fake.seen) == count
 
 
-def test_heartbeats_of_the_blocking_client_end_with_it(gateway, until):
-    fake = gateway()
+def test_heartbeats_of_the_blocking_client_end_with_it(double, until):
+    fake = double()
     with SyncGatewayClient(config(fake.url), heartbeat_s=0.01) as client:
         client.complete("Hi")
         until(lambda: len(fake.of("/api/llm/heartbeat")) >= 2)
@@ -216,9 +216,10 @@ async def test_a_gateway_that_is_gone_is_told_once_in_the_log_and_by_each_call(c
 
 
 @pytest.mark.asyncio
-async def test_the_plainest_call_says_all_that_it_was_given(gateway):
-    fake = gateway()
-    own = CustomModel("https://models.example/v1", Secret("sk-very-private"), "own-1", {"x-org": "7"})
+async def test_the_plainest_call_says_all_that_it_was_given(double):
+    fake = double()
+    own = CustomModel("https://models.example/v1", Secret("sk-very-private"), "own-1")
+    assert "private" not in repr(own)
     async with GatewayClient(config(fake.url), session="game") as client:
         await client.generate("Hi", agent="ash", max_tokens=50, temperature=0.0, priority="low")
         await client.generate("Hi", agent="ash", custom=own)
@@ -236,13 +237,12 @@ async def test_the_plainest_call_says_all_that_it_was_given(gateway):
         "baseUrl": "https://models.example/v1",
         "apiKey": "sk-very-private",
         "model": "own-1",
-        "customHeaders": {"x-org": "7"},
     }
 
 
 @pytest.mark.asyncio
-async def test_a_server_that_is_no_gateway_is_said_to_be_none(gateway):
-    async with GatewayClient(config(f"{gateway().url}/nowhere")) as client:
+async def test_a_server_that_is_no_gateway_is_said_to_be_none(double):
+    async with GatewayClient(config(f"{double().url}/nowhere")) as client:
         with pytest.raises(LLMResponseError, match="404"):
             await client.stats()
 
@@ -257,8 +257,8 @@ def test_names_that_are_no_headers_are_refused(name):
 
 
 @pytest.mark.asyncio
-async def test_a_request_made_by_hand_can_not_smuggle_a_header(gateway):
-    fake = gateway()
+async def test_a_request_made_by_hand_can_not_smuggle_a_header(double):
+    fake = double()
     async with GatewayClient(config(fake.url)) as client:
         with pytest.raises(LLMConfigError, match="not a header"):
             await ToolAgentless(client).ask({"x-a": "1\r\nx-tickmind-session: other"})

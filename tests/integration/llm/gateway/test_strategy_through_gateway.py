@@ -124,8 +124,8 @@ def test_streamed_fields_reach_the_blackboard_through_a_gateway(gateway, game):
     assert s.engine.world.get(eid, Blackboard).data["strategy"] == {"goal": "hunt"}
 
 
-def test_the_gateway_hears_who_asks_and_who_is_deferred(gateway, game, until):
-    fake = gateway(reply='{"goal": "hunt"}')
+def test_the_gateway_hears_who_asks_and_who_is_deferred(double, game, until):
+    fake = double(reply='{"goal": "hunt"}')
     s = game(GatewayClient(config(fake.url), session="game"))
     eid = s.spawn(priority=5)
     s.run_until(lambda: s.answered)
@@ -141,8 +141,8 @@ def test_the_gateway_hears_who_asks_and_who_is_deferred(gateway, game, until):
     assert s.system.statistics().deferred == 1
 
 
-def test_shutting_down_closes_the_client_and_ends_its_heartbeats(gateway, game, until):
-    fake = gateway(reply='{"goal": "hunt"}')
+def test_shutting_down_closes_the_client_and_ends_its_heartbeats(double, game, until):
+    fake = double(reply='{"goal": "hunt"}')
     client = GatewayClient(config(fake.url), heartbeat_s=0.01)
     s = game(client)
     s.spawn()
