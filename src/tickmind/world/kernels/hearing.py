@@ -6,14 +6,12 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import Bitmap
 from tickmind.world.kernels.compiled import kernel, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lists import RowLists
-from tickmind.world.kernels.placed import Placed, count_before
+from tickmind.world.kernels.placed import Index, Placed, count_before
 
 Column: TypeAlias = NDArray[np.int32]
-Map: TypeAlias = NDArray[np.int32]
 
 
 def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed) -> RowLists:
@@ -31,8 +29,8 @@ def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed)
         raise KernelError("a speaker stands outside the map; only x = -1 means that it is nowhere")
     offsets = np.zeros(len(speakers) + 1, dtype=np.int64)
     area = (height, width, radius)
-    ids = np.empty(_count(at_x, at_y, *area, placed.present, placed.earlier), dtype=np.int32)
-    _list(at_x, at_y, *area, placed.present, placed.earlier, speakers, placed.standing, offsets, ids)
+    ids = np.empty(_count(at_x, at_y, *area, placed.index), dtype=np.int32)
+    _list(at_x, at_y, *area, placed.index, speakers, placed.standing, offsets, ids)
     return RowLists(offsets, ids[: offsets[-1]])
 
 
@@ -43,10 +41,9 @@ def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed)
     types.int64,
     types.int64,
     types.int64,
-    reads(types.uint64, 2),
-    reads(types.int32, 2),
+    reads(types.uint64, 3),
 )
-def _count(x: Column, y: Column, height: int, width: int, radius: int, present: Bitmap, earlier: Map) -> int:
+def _count(x: Column, y: Column, height: int, width: int, radius: int, index: Index) -> int:
     """How many stand around all speakers together, the speakers themselves included."""
     total = 0
     for number in range(len(x)):
@@ -55,7 +52,7 @@ def _count(x: Column, y: Column, height: int, width: int, radius: int, present: 
             continue
         west, east = max(0, at_x - radius), min(width, at_x + radius + 1)
         for line in range(max(0, at_y - radius), min(height, at_y + radius + 1)):
-            total += count_before(present, earlier, line, east) - count_before(present, earlier, line, west)
+            total += count_before(index, line, east) - count_before(index, line, west)
     return total
 
 
@@ -66,8 +63,7 @@ def _count(x: Column, y: Column, height: int, width: int, radius: int, present: 
     types.int64,
     types.int64,
     types.int64,
-    reads(types.uint64, 2),
-    reads(types.int32, 2),
+    reads(types.uint64, 3),
     reads(types.int32, 1),
     reads(types.int32, 1),
     writes(types.int64, 1),
@@ -79,8 +75,7 @@ def _list(
     height: int,
     width: int,
     radius: int,
-    present: Bitmap,
-    earlier: Map,
+    index: Index,
     speakers: Column,
     standing: Column,
     offsets: NDArray[np.int64],
@@ -93,8 +88,8 @@ def _list(
         if at_x != -1:
             west, east = max(0, at_x - radius), min(width, at_x + radius + 1)
             for line in range(max(0, at_y - radius), min(height, at_y + radius + 1)):
-                first = count_before(present, earlier, line, west)
-                for place in range(first, count_before(present, earlier, line, east)):
+                first = count_before(index, line, west)
+                for place in range(first, count_before(index, line, east)):
                     if standing[place] != speakers[number]:
                         ids[total] = standing[place]
                         total += 1

@@ -6,15 +6,14 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import MARGIN_LINES, Bitmap
+from tickmind.world.kernels.bitmap import MARGIN_LINES
 from tickmind.world.kernels.compiled import count_ones, kernel, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lists import RowLists
-from tickmind.world.kernels.placed import Placed
+from tickmind.world.kernels.placed import Index, Placed
 from tickmind.world.kernels.shadows import Words, mask_words
 
 Column: TypeAlias = NDArray[np.int32]
-Map: TypeAlias = NDArray[np.int32]
 _MORE = 4096  # places by which room for pairs grows at least; more than one observer can fill
 _U0, _U1, _U6, _U63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 
@@ -39,8 +38,7 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
             width,
             masks,
             radius,
-            placed.present,
-            placed.earlier,
+            placed.index,
             placed.standing,
             own_tile,
             done,
@@ -63,8 +61,7 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
     types.int64,
     reads(types.uint64, 2),
     types.int64,
-    reads(types.uint64, 2),
-    reads(types.int32, 2),
+    reads(types.uint64, 3),
     reads(types.int32, 1),
     types.boolean,
     types.int64,
@@ -78,18 +75,16 @@ def _find(
     width: int,
     masks: Words,
     radius: int,
-    present: Bitmap,
-    earlier: Map,
+    index: Index,
     standing: Column,
     own_tile: bool,
     done: int,
     offsets: NDArray[np.int64],
     ids: Column,
 ) -> int:
-    """List for observers from `done` on; give the first for whom `ids` may be too short, or -1 if one is off the map."""
+    """List for observers from `done` on; give the first for whom `ids` may be too short, or -1 for one off the map."""
     words, side, own = masks.shape[1], 2 * radius + 1, (2 * radius + 1) ** 2 // 2
-    stride = np.uint64(present.shape[1])
-    bits, counts = present.reshape(present.size), earlier.reshape(earlier.size)
+    flat, stride = index.reshape(index.size), np.uint64(2 * index.shape[1])
     whole = (_U1 << np.uint64(side)) - _U1
     mask = np.zeros(words + 1, dtype=np.uint64)
     for number in range(done, len(x)):
@@ -109,15 +104,15 @@ def _find(
         start = at_x - radius + 64
         shift, rest = np.uint64(start & 63), np.uint64(63 - (start & 63))
         before = (_U1 << shift) - _U1
-        source = np.uint64((at_y - radius + MARGIN_LINES) * present.shape[1] + (start >> 6))
+        source = np.uint64(2 * ((at_y - radius + MARGIN_LINES) * index.shape[1] + (start >> 6)))
         at = _U0
         for _ in range(side):
-            low = bits[source]
-            there = (low >> shift | bits[source + _U1] << rest << _U1) & whole
+            low = flat[source]
+            there = (low >> shift | flat[source + np.uint64(2)] << rest << _U1) & whole
             place, by = at >> _U6, at & _U63
             seen = there & (mask[place] >> by | mask[place + _U1] << (_U63 - by) << _U1)
             if seen:
-                first = np.uint64(counts[source]) + count_ones(low & before)
+                first = flat[source + _U1] + count_ones(low & before)
                 while seen:
                     below = (seen & (_U0 - seen)) - _U1  # the bits below the lowest
                     seen &= seen - _U1

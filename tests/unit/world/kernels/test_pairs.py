@@ -46,12 +46,12 @@ def as_lists(found):
     return [rows.tolist() for rows in found]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=SEEDS,
-    height=st.integers(1, 40),
-    width=st.integers(1, 90),
-    radius=st.integers(0, 6),
+    height=st.integers(1, 14),
+    width=st.integers(1, 80),
+    radius=st.integers(0, 5),
     density=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
     rule=st.sampled_from(SightRule),
 )
