@@ -35,12 +35,29 @@ demo: $(READY) ## Watch the arena: predators that deliberate; ARGS="--outage 100
 	@$(BIN)/python examples/05_arena_strategist.py $(ARGS)
 
 test: $(READY) ## Everything: style, types, layers and all tests
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory system lint
 	@$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/pytest -n auto -m "not slow"
+
+# What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
+.PHONY: system
+system:
+	@missing=""; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v redis-server >/dev/null || command -v valkey-server >/dev/null || missing="$$missing redis-server"; \
+	if [ -n "$$missing" ]; then \
+		if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			echo "Installing$$missing for the tests"; \
+			(apt-get install -y -qq --no-install-recommends $$missing || \
+				(apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing)) >/dev/null 2>&1 || \
+				echo "Could not install$$missing; the tests that need them are skipped"; \
+		else \
+			echo "Not installed:$$missing; the tests that need them are skipped"; \
+		fi; \
+	fi
 
 .PHONY: lint
 lint: $(READY)
