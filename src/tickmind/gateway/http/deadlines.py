@@ -38,7 +38,7 @@ class Deadlines:
         if slot is None:
             slot = self._slots[number] = set()
             if self._timer is None:
-                self._timer = self._timers(_next_slot_s(self._now_s()), self._look)
+                self._timer = self._timers((_slot_at(self._now_s()) + 1) * SLOT_S, self._look)
         slot.add(item)
         return number
 
@@ -56,15 +56,16 @@ class Deadlines:
             self._timer = None
 
     def _look(self) -> None:
-        now_s = self._now_s()
-        for number in [number for number in self._slots if number * SLOT_S <= now_s]:
+        current = _slot_at(self._now_s())
+        for number in [number for number in self._slots if number <= current]:
             for item in self._slots.pop(number):
                 try:
                     item.overdue()
                 except Exception:  # noqa: BLE001 - the fault of one must not keep the others waiting for ever
                     _log.exception("a deadline could not be told")
-        self._timer = self._timers(_next_slot_s(self._now_s()), self._look) if self._slots else None
+        self._timer = self._timers((_slot_at(self._now_s()) + 1) * SLOT_S, self._look) if self._slots else None
 
 
-def _next_slot_s(now_s: float) -> float:
-    return (math.floor(now_s / SLOT_S) + 1) * SLOT_S
+def _slot_at(now_s: float) -> int:
+    """The slot that has come; a timer that comes a hair too early counts as in time."""
+    return math.floor(now_s / SLOT_S + 1e-6)
