@@ -209,7 +209,10 @@ class RawConnection:
                 await asyncio.sleep(every_s)
 
     async def hang(self) -> None:
-        await asyncio.Event().wait()
+        """Say nothing until the gateway goes."""
+        while await self.reader.read(1 << 16):
+            pass
+        raise EOFError
 
     def reset(self) -> None:
         """Close so that the other side sees a reset."""
