@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
-from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.masking import StreamMask, masked, secrets_of
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
 from tickmind.gateway.http.upstream import Ticket
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
 _TAIL_BYTES = 4096  # of a stream, where the token counts are
+_MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
+_MAX_PIECES = 256  # of a reply that is collected, before they are put together
 
 
 class Form(Protocol):
@@ -108,7 +110,7 @@ class Call:
         self._slot = 0
         self._status = 0
         self._headers: Mapping[str, str] = {}
-        self._pieces: list[bytes] = []  # of a reply that is collected
+        self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
         self._room = 0  # bytes that may still come
         self._inflater: Inflater | None = None
         self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
@@ -120,8 +122,9 @@ class Call:
         """Put it on the wire."""
         if job.attempts:
             self._clear()
+        body = self.form.request(self, target)
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
-        self._ticket = self.gateway.upstreams.send(target, job.plan.surface, self.form.request(self, target), self)
+        self._ticket = self.gateway.upstreams.send(target, job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Tell the caller, and be done."""
@@ -147,14 +150,16 @@ class Call:
         if status != 200:
             self._room = MAX_ERROR_BYTES
             return
-        self._room = self.gateway.config.wire.max_reply_bytes
+        wire = self.gateway.config.wire
+        passes = self.streamed and headers.get("content-type", "").startswith("text/event-stream")
+        self._room = wire.max_stream_bytes if passes else wire.max_reply_bytes
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > self._room:
-            self._give_up(Result.BROKEN, "the reply is larger than max_reply_bytes")
+            self._give_up(Result.BROKEN, self._too_large())
             return
-        if self.streamed and headers.get("content-type", "").startswith("text/event-stream"):
+        if passes:
             assert job.target is not None, "a job that was sent has a target"
-            self._mask = StreamMask(job.target.key.secret.reveal().encode())
+            self._mask = StreamMask(secrets_of(job.target))
             self.begun = True
             self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
 
@@ -162,11 +167,14 @@ class Call:
         """Pass on, or collect, as much as there is room for."""
         data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
         if self._inflater is not None:
+            room = self._room if self._mask is None else min(self._room, _MAX_INFLATED_BYTES)
             try:
-                data = self._inflater.decode(data, room=self._room)
+                data = self._inflater.decode(data, room=room)
             except LLMResponseError as exc:
                 self._give_up(Result.BROKEN, str(exc))
                 return
+            if len(data) > room:
+                self._room = 0
         self._room -= len(data)
         if self._room < 0:
             if self._status != 200:  # what there is of the error says enough
@@ -174,10 +182,10 @@ class Call:
                 self._drop_ticket()
                 self.done()
                 return
-            self._give_up(Result.BROKEN, "the reply is larger than max_reply_bytes")
+            self._give_up(Result.BROKEN, self._too_large())
             return
         if self._mask is None:
-            self._pieces.append(data)
+            self._collect(data)
             return
         tail = self._tail
         self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
@@ -197,7 +205,7 @@ class Call:
             self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
             self.responder.end(last)
             return
-        body = masked(b"".join(self._pieces), target.key.secret.reveal().encode())
+        body = masked(b"".join(self._pieces), secrets_of(target))
         self._pieces = []
         if self._status == 200:
             reply, outcome = self.form.reply(self, target, body)
@@ -336,6 +344,20 @@ class Call:
         )
         self.gateway.cache.finish(self.cache_key, self, reply, final=final)
 
+    def _collect(self, data: bytes) -> None:
+        """Keep a piece; many of them are put together, because each alone takes room beside its bytes."""
+        pieces = self._pieces
+        if len(pieces) < _MAX_PIECES and not (pieces and isinstance(pieces[0], bytearray)):
+            pieces.append(data)
+        elif isinstance(pieces[0], bytearray):
+            pieces[0] += data
+        else:
+            self._pieces = [bytearray().join(pieces) + data]
+
+    def _too_large(self) -> str:
+        limit = "max_reply_bytes" if self._mask is None else "max_stream_bytes"
+        return f"the reply is larger than {limit} allows"
+
     def _cooldown(self, job: Job) -> bytes:
         return self.gateway.cooldowns.of(job.session, job.plan).as_json()
 
@@ -354,4 +376,5 @@ class Call:
         if not self.begun:
             self.gateway.refused(self, refusal)
             return
-        self.responder.end(b"data: " + self.form.refusal(refusal, b"") + b"\n\n")
+        gap = b"" if not self._tail or self._tail.endswith(b"\n\n") else b"\n\n"  # the last event may be cut in two
+        self.responder.end(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, b"")))

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import ssl
 from collections.abc import Callable
+from typing import cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
 from tickmind.gateway.gateway import Gateway
@@ -28,6 +29,7 @@ class GatewayServer:
         self._server: asyncio.Server | None = None
         self._check: asyncio.TimerHandle | None = None
         self._gateway: Gateway | None = None
+        self._turned_away = 0  # since it was last told
 
     async def __aenter__(self) -> "GatewayServer":
         await self.start()
@@ -92,19 +94,31 @@ class GatewayServer:
             await self._gateway.stop()
         await asyncio.sleep(0)  # lets the loop drop the sockets
 
-    def _accept(self) -> InboundConnection:
-        connection = InboundConnection(self.gateway.handle, self.config.wire, self._clock, self._connections.discard)
+    def _accept(self) -> asyncio.Protocol:
         if len(self._connections) >= self.config.wire.max_connections:
-            _log.warning("too many connections; the newest is closed", limit=self.config.wire.max_connections)
-            asyncio.get_running_loop().call_soon(connection.abort)
+            self._turned_away += 1
+            return _Closed()
+        connection = InboundConnection(self.gateway.handle, self.config.wire, self._clock, self._connections.discard)
         self._connections.add(connection)
         return connection
 
     def _check_connections(self) -> None:
+        if self._turned_away:
+            limit = self.config.wire.max_connections
+            _log.warning("too many connections; the newest were closed", limit=limit, closed=self._turned_away)
+            self._turned_away = 0
         now_s = self._clock.monotonic()
         for connection in list(self._connections):
             connection.check(now_s)
         self._check = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check_connections)
+
+
+class _Closed(asyncio.Protocol):
+    """A connection for which there is no room."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close it."""
+        cast("asyncio.Transport", transport).abort()
 
 
 def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _url: None) -> None:

@@ -6,13 +6,15 @@ import fcntl
 import json
 import os
 import shutil
+import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Any
 
 import pytest
@@ -64,6 +66,7 @@ class House:
 
     server: GatewayServer
     providers: dict[str, FakeProvider] = field(default_factory=dict)
+    raw: Any = None
 
     @property
     def gateway(self) -> Any:
@@ -105,7 +108,12 @@ class House:
             (statistics.queued, statistics.in_flight) == (0, 0)
             and not any(lane.in_flight or lane.waiting for lane in lanes)
             and len(self.gateway.deadlines) == 0
+            and not any(session.waiting for session in self.gateway.sessions.listing())
+            and not any(pool["open"] - pool["idle"] + pool["dialing"] for pool in self.upstream_pools())
         )
+
+    def upstream_pools(self) -> list[dict[str, int]]:
+        return list(self.gateway.upstreams.statistics().values())
 
     async def settle(self) -> None:
         """Wait until nothing of any call is left."""
@@ -173,6 +181,115 @@ def with_provider() -> Callable[..., Callable[[GatewayConfig], GatewayConfig]]:
         return lambda config: replace(
             config, providers={**config.providers, name: replace(config.providers[name], **fields)}
         )
+
+    return make
+
+
+Script = Callable[["RawConnection"], Awaitable[None]]
+
+
+class RawConnection:
+    """One request at a provider that answers with bytes of its own choosing."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str, body: bytes) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.key = key  # that it was asked with
+        self.body = body
+
+    @property
+    def streamed(self) -> bool:
+        return b'"stream":true' in self.body.replace(b" ", b"")
+
+    async def send(self, *pieces: bytes, every_s: float = 0.0) -> None:
+        for piece in pieces:
+            self.writer.write(piece)
+            await self.writer.drain()
+            if every_s:
+                await asyncio.sleep(every_s)
+
+    async def hang(self) -> None:
+        """Say nothing until the gateway goes."""
+        while await self.reader.read(1 << 16):
+            pass
+        raise EOFError
+
+    def reset(self) -> None:
+        """Close so that the other side sees a reset."""
+        socket = self.writer.get_extra_info("socket")
+        socket.setsockopt(SOL_SOCKET, SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
+
+
+class RawProvider:
+    """A server that reads requests and lets a script write whatever it likes; it notes the keys that it is shown."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.heads: list[bytes] = []
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> "RawProvider":
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 24)
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def base_url(self) -> str:
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while not writer.is_closing():
+                head = await reader.readuntil(b"\r\n\r\n")
+                fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:] if line)
+                body = await reader.readexactly(int(fields.get(b"content-length", b"0")))
+                self.heads.append(head)
+                key = fields.get(b"authorization", b"").removeprefix(b"bearer ").decode()
+                await self.script(RawConnection(reader, writer, key, body))
+        except (OSError, EOFError):
+            pass  # the gateway has gone, as it may
+        finally:
+            writer.close()
+
+
+@pytest.fixture
+def raw_housing() -> Housing:
+    """Make a gateway in front of scripts that speak raw bytes: `async with raw_housing(script) as house`.
+
+    The model `m` is theirs; `good/x` is that of a provider that answers well. `house.raw` is the scripted one.
+    """
+
+    @asynccontextmanager
+    async def make(
+        script: Script,
+        *,
+        key: str = CANARY,
+        settings: dict[str, Any] | None = None,
+        change: Callable[[GatewayConfig], GatewayConfig] = lambda config: config,
+    ) -> AsyncIterator[House]:
+        async with RawProvider(script) as raw, FakeProvider() as good:
+            providers = {
+                "raw": Provider("raw", raw.base_url, keys=(ApiKey("raw-key", Secret(key)),), limits=FREE),
+                "good": Provider("good", good.base_url, keys=(ApiKey("good-key", Secret(key)),), limits=FREE),
+            }
+            exact = {"m": Route((("raw", None),))}
+            config = GatewayConfig(providers=providers, exact=exact, port=0, default_model="m", **(settings or {}))
+            async with GatewayServer(change(config)) as server:
+                yield House(server, {"good": good}, raw)
 
     return make
 

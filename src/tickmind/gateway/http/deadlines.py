@@ -4,9 +4,11 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+from tickmind.base import get_logger
 from tickmind.gateway.queue.job import Handle, Timers
 
 SLOT_S = 0.1
+_log = get_logger(__name__)
 
 
 class Dated(Protocol):
@@ -36,7 +38,7 @@ class Deadlines:
         if slot is None:
             slot = self._slots[number] = set()
             if self._timer is None:
-                self._timer = self._timers(self._now_s() + SLOT_S, self._look)
+                self._timer = self._timers((_slot_at(self._now_s()) + 1) * SLOT_S, self._look)
         slot.add(item)
         return number
 
@@ -54,8 +56,16 @@ class Deadlines:
             self._timer = None
 
     def _look(self) -> None:
-        now_s = self._now_s()
-        for number in [number for number in self._slots if number * SLOT_S <= now_s]:
+        current = _slot_at(self._now_s())
+        for number in [number for number in self._slots if number <= current]:
             for item in self._slots.pop(number):
-                item.overdue()
-        self._timer = self._timers(now_s + SLOT_S, self._look) if self._slots else None
+                try:
+                    item.overdue()
+                except Exception:  # noqa: BLE001 - the fault of one must not keep the others waiting for ever
+                    _log.exception("a deadline could not be told")
+        self._timer = self._timers((_slot_at(self._now_s()) + 1) * SLOT_S, self._look) if self._slots else None
+
+
+def _slot_at(now_s: float) -> int:
+    """The slot that has come; a timer that comes a hair too early counts as in time."""
+    return math.floor(now_s / SLOT_S + 1e-6)

@@ -90,7 +90,7 @@ def _error_words(body: bytes) -> tuple[set[str], str]:
         return set(), body[:400].decode("utf-8", "replace")
     error = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(error, dict):
-        return set(), str(error)[:400]
+        return set(), error[:400] if isinstance(error, str) else ""
     codes = {value for name in ("code", "type", "status") if isinstance(value := error.get(name), str)}
     message = error.get("message")
     return codes, message[:400] if isinstance(message, str) else ""

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
+from tickmind.base import get_logger
 from tickmind.gateway.routing.origins import Pin
 from tickmind.llm.http1 import HttpFormatError, ResponseParser
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s
 CONNECT_TIMEOUT_S = 10.0
 STALE_S = 1.0  # a kept connection that the server had given up shows it at once
+_log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,16 +208,19 @@ class UpstreamConnection(asyncio.Protocol):
 class Ticket:
     """An exchange that was handed to a pool; `cancel` ends it wherever it is, and nothing is heard after that."""
 
-    __slots__ = ("connection", "listener", "pool")
+    __slots__ = ("connection", "dial", "listener", "pool")
 
     def __init__(self, pool: "UpstreamPool", listener: Listener) -> None:
         self.pool = pool
         self.listener: Listener | None = listener
         self.connection: UpstreamConnection | None = None
+        self.dial: asyncio.Task[None] | None = None  # while there is no connection
 
     def cancel(self) -> None:
-        """Give up; a connection in the middle of a reply is dropped."""
+        """Give up; a connection in the middle of a reply or being opened is dropped."""
         self.listener = None
+        if self.dial is not None:
+            self.dial.cancel()
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.abort()
@@ -237,7 +242,11 @@ class Ticket:
         listener, self.listener = self.listener, None
         self.connection = None
         if listener is not None:
-            listener.done()
+            try:
+                listener.done()
+            except Exception:  # noqa: BLE001 - else its caller would wait for ever, and its slot be lost
+                _log.exception("a reply could not be passed on")
+                listener.broken("a fault of the gateway; see its log")
 
     def broken(self, reason: str) -> None:
         """Pass it on, and forget the connection."""
@@ -328,6 +337,7 @@ class UpstreamPool:
             self.loop.call_soon(ticket.broken, "too many connections to this provider; see max_upstream_connections")
             return
         task = self.loop.create_task(self._connect(request, ticket))
+        ticket.dial = task
         self._dials.add(task)
         task.add_done_callback(self._dials.discard)
 
@@ -349,6 +359,7 @@ class UpstreamPool:
                 break
             except (OSError, TimeoutError) as exc:
                 problem = str(exc) or type(exc).__name__
+        ticket.dial = None
         if connection is None:
             ticket.broken(f"can't connect: {problem}")
         elif ticket.listener is None or self._closed:  # given up meanwhile

@@ -138,7 +138,8 @@ class WireConfig:
     """Sizes and times of requests and replies."""
 
     max_request_bytes: int = 4 * 1024 * 1024
-    max_reply_bytes: int = 16 * 1024 * 1024
+    max_reply_bytes: int = 4 * 1024 * 1024  # of one that is collected; it takes up to four times this in memory
+    max_stream_bytes: int = 64 * 1024 * 1024  # of one that is passed on as it comes
     max_header_bytes: int = 32 * 1024
     header_timeout_s: float = 10.0
     idle_timeout_s: float = 75.0

@@ -8,6 +8,7 @@ without callers' keys all sessions belong to the one who runs the gateway, and s
 """
 
 import re
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 from hashlib import blake2b
@@ -102,6 +103,7 @@ class ReplyCache:
         self._joined = 0
         self._shared = 0
         self._handed_over = 0
+        self._heirs: deque[Sharer] = deque()  # who must be told to lead; there may be thousands, so not by recursion
         self._evicted = 0
 
     @property
@@ -186,7 +188,14 @@ class ReplyCache:
         flight.leader = heir
         flight.caller_gone = False
         self._handed_over += 1
-        heir.lead()
+        self._heirs.append(heir)
+        if len(self._heirs) > 1:  # an heir before has come to nothing at once, and is still being told
+            return
+        while self._heirs:
+            try:
+                self._heirs[0].lead()
+            finally:
+                self._heirs.popleft()
 
     def _keep(self, key: bytes, reply: Kept) -> None:
         size = _size(reply)

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tickmind.base import get_logger
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.exchange import Request, Responder
-from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.surface.documents import name_of, number, parse_object
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()
+_log = get_logger(__name__)
 _Read = Callable[[bytes], tuple[dict[str, Any], str, bool, int]]
 
 
@@ -105,6 +107,11 @@ class CallEndpoints:
         except RefusedError as exc:
             self._gateway.tally.refused(exc.refusal.code)
             self._refuse(request, call.responder, exc)
+            return
+        except Exception:  # noqa: BLE001 - nobody else would tell the caller
+            _log.exception("an endpoint of a caller's own could not be looked up")
+            fault = Refusal(Code.INTERNAL, "a fault of the gateway; see its log")
+            self._refuse(request, call.responder, RefusedError(fault))
             return
         if call.responder.open:
             self._gateway.submit(call, plan, wishes, peer=request.peer, tokens=tokens)

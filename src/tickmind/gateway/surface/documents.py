@@ -8,6 +8,9 @@ import orjson
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
 MAX_NAME_CHARS = 200  # of models, agents, sessions
+MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
+_SMALL_BYTES = 256 * 1024
+_SHALLOW = 200  # as many lists and objects can't nest too deeply
 
 
 def refuse(message: str, code: Code = Code.BAD_REQUEST) -> RefusedError:
@@ -15,14 +18,26 @@ def refuse(message: str, code: Code = Code.BAD_REQUEST) -> RefusedError:
     return RefusedError(Refusal(code, message))
 
 
+def load_json(data: bytes) -> Any:
+    """Parse JSON from elsewhere; raises `ValueError` for what is none or would take far more memory than its bytes."""
+    if len(data) > _SMALL_BYTES and data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES:
+        raise ValueError(f"it has more than {MAX_VALUES:,} values")
+    return orjson.loads(data)
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
     """The request's body, which is a JSON object."""
     try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as exc:
+        document = load_json(body)
+    except ValueError as exc:
         raise refuse(f"the body is not valid JSON: {exc}") from None
     if type(document) is not dict:
         raise refuse("the body must be a JSON object")
+    if body.count(b"[") + body.count(b"{") > _SHALLOW:
+        try:
+            orjson.dumps(document)
+        except TypeError:  # it can be read and not be written again
+            raise refuse("the body nests too deeply") from None
     return document
 
 

@@ -9,7 +9,7 @@ from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
 from tickmind.gateway.queue.job import Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
-from tickmind.gateway.surface.documents import flag, name_of, number, parse_object, refuse, text
+from tickmind.gateway.surface.documents import flag, load_json, name_of, number, parse_object, refuse, text
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
 from tickmind.llm.thinking import split_thinking
 
@@ -101,23 +101,24 @@ class GenerateForm:
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The text, who gave it, what it took, and when the session may ask again."""
         try:
-            document = orjson.loads(body)
+            document = load_json(body)
             choice = document["choices"][0]
             content = choice["message"].get("content") or ""
-        except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             return b"", Outcome(Result.BROKEN, 200, message="the reply is not a chat completion")
         if type(content) is not str:
             return b"", Outcome(Result.BROKEN, 200, message="the reply's content is not a text")
         prompt, completion = tokens_of(document)
         split = split_thinking(content)
         own = choice["message"].get("reasoning_content") or choice["message"].get("reasoning")
+        reason = choice.get("finish_reason")
         reply = {
             "text": split.content,
             "thinking": own if type(own) is str else split.thinking,
             "model": target.model,
             "tokensUsed": (prompt or 0) + (completion or 0),
             "provider": target.provider.name,
-            "finishReason": choice.get("finish_reason"),
+            "finishReason": reason if type(reason) is str else None,
         }
         return orjson.dumps(reply), Outcome(Result.OK, 200, None, prompt, completion)
 

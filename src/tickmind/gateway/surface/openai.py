@@ -8,7 +8,7 @@ from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
 from tickmind.gateway.queue.job import Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.surface.documents import name_of, parse_object, refuse
+from tickmind.gateway.surface.documents import load_json, name_of, parse_object, refuse
 
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
 _TYPES = {
@@ -38,9 +38,9 @@ class OpenAIForm:
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The provider's own bytes."""
         try:
-            document = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            return b"", Outcome(Result.BROKEN, 200, message="the reply is not valid JSON")
+            document = load_json(body)
+        except ValueError as exc:
+            return b"", Outcome(Result.BROKEN, 200, message=f"the reply is not valid JSON: {exc}")
         prompt, completion = tokens_of(document)
         return body, Outcome(Result.OK, 200, None, prompt, completion)
 

@@ -9,14 +9,14 @@ KEY = b"sk-canary-0123456789"
 
 
 def fed(pieces: list[bytes], key: bytes = KEY) -> bytes:
-    mask = StreamMask(key)
+    mask = StreamMask((key,))
     return b"".join(mask.feed(piece) for piece in pieces) + mask.end()
 
 
 def test_a_key_in_a_whole_reply_is_masked() -> None:
-    assert masked(b'{"echo":"Bearer ' + KEY + b'"}', KEY) == b'{"echo":"Bearer ***"}'
-    assert masked(b"as it was", KEY) == b"as it was"
-    assert masked(b"no key, nothing to mask", b"") == b"no key, nothing to mask"
+    assert masked(b'{"echo":"Bearer ' + KEY + b'"}', (KEY,)) == b'{"echo":"Bearer ***"}'
+    assert masked(b"as it was", (KEY,)) == b"as it was"
+    assert masked(b"no key, nothing to mask", (b"",)) == b"no key, nothing to mask"
 
 
 @given(
@@ -34,11 +34,21 @@ def test_a_streamed_key_is_masked_wherever_it_is_cut_and_nothing_else_changes(
     pieces.append(text[at:])
     given_on = fed(pieces)
     assert KEY not in given_on
-    assert given_on == masked(text, KEY)
+    assert given_on == masked(text, (KEY,))
+
+
+@given(
+    st.lists(st.sampled_from([b"x", KEY, KEY[:7], b"other-secret", b"other-", b"\n"]), max_size=8), st.integers(1, 9)
+)
+def test_several_secrets_are_masked_wherever_they_are_cut(parts: list[bytes], size: int) -> None:
+    text, secrets = b"".join(parts), (KEY, b"other-secret")
+    mask = StreamMask(secrets)
+    given_on = b"".join(mask.feed(text[at : at + size]) for at in range(0, len(text), size)) + mask.end()
+    assert given_on == masked(text, secrets)
 
 
 def test_nothing_is_held_back_for_longer_than_it_may_be_a_key() -> None:
-    mask = StreamMask(KEY)
+    mask = StreamMask((KEY,))
     assert mask.feed(b"data: hello\n\n") == b"data: hello\n\n"
     assert mask.feed(b"data: sk-c") == b"data: "
     assert mask.feed(b"ool\n\n") == b"sk-cool\n\n"

@@ -1,0 +1,207 @@
+"""What goes wrong at the edges goes wrong for one caller only, and is told."""
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tickmind.base import Secret
+from tickmind.gateway.settings.config import CacheConfig, CircuitConfig, GatewayConfig, WireConfig
+
+pytestmark = pytest.mark.asyncio
+EVENT = b'data: {"choices":[{"delta":{"content":"word "}}]}\n\n'
+SSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+OK = b'{"choices":[{"message":{"content":"%b"}}]}'
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+async def test_a_stream_that_breaks_inside_an_event_still_ends_with_an_error_of_its_own(raw_housing: Any) -> None:
+    async def break_off(connection: Any) -> None:
+        await connection.send(SSE + chunk(EVENT) + chunk(EVENT[:20]))
+        connection.writer.close()
+
+    async with raw_housing(break_off) as house:
+        reply = await house.chat(stream=True)
+        events = reply.body.decode().split("\n\n")
+        assert json.loads(events[-2].removeprefix("data: "))["error"]["code"] == "PROVIDER_ERROR"
+
+
+async def test_secrets_in_a_providers_own_headers_are_masked_like_its_key(raw_housing: Any) -> None:
+    secret = "header-canary-22aa44cc66"
+
+    async def echo(connection: Any) -> None:
+        if connection.streamed:
+            text = EVENT.replace(b"word", secret.encode())
+            await connection.send(SSE, *(chunk(text[at : at + 5]) for at in range(0, len(text), 5)), b"0\r\n\r\n")
+        else:
+            body = OK % secret.encode()
+            await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def with_header(config: GatewayConfig) -> GatewayConfig:
+        raw = replace(config.providers["raw"], secret_headers={"x-api-key": Secret(secret)})
+        return replace(config, providers={**config.providers, "raw": raw})
+
+    async with raw_housing(echo, change=with_header) as house:
+        for reply in (await house.chat(), await house.generate(), await house.chat(stream=True)):
+            assert (reply.status, secret in reply.body.decode()) == (200, False)
+            assert "***" in reply.body.decode()
+        assert secret.encode() in house.raw.heads[0]
+
+
+async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served(housing: Any) -> None:
+    async with housing(one=(), settings={"wire": WireConfig(max_connections=2)}) as house:
+        kept = [await house.open() for _ in range(2)]
+        await house.until(lambda: len(house.server._connections) == 2)
+        reader, writer = await house.open()
+        writer.write(house.request("/healthz", method="GET"))
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await asyncio.wait_for(reader.readexactly(1), 30)
+        for _, other in kept:
+            other.write(house.request("/healthz", method="GET"))
+        for other_reader, _ in kept:
+            assert (await other_reader.readline()).startswith(b"HTTP/1.1 200")
+        for _, other in (*kept, (reader, writer)):
+            other.close()
+        await house.until(lambda: not house.server._connections)
+        assert (await house.chat()).status == 200
+
+
+async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: Any) -> None:
+    async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=10_000)}) as house:
+        for _ in range(3):
+            reply = await house.chat("x" * 20_000_000)
+            assert (reply.status, reply.json["error"]["code"]) == (413, "BAD_REQUEST")
+        await house.until(lambda: not house.server._connections)
+
+
+async def test_when_what_many_wait_for_comes_to_nothing_all_of_them_are_told(raw_housing: Any) -> None:
+    asked, breaks = asyncio.Event(), asyncio.Event()
+
+    async def answer(connection: Any) -> None:
+        if b"limit" in connection.body:
+            await connection.send(b"HTTP/1.1 429 No\r\nRetry-After: 3000\r\nContent-Length: 2\r\n\r\n{}")
+            return
+        asked.set()
+        await breaks.wait()
+        connection.reset()
+
+    settings = {"cache": CacheConfig(deduplicate=True), "circuit": CircuitConfig(failures=1000)}
+    async with raw_housing(answer, settings=settings) as house:
+        many = [asyncio.create_task(house.chat()) for _ in range(500)]
+        await asked.wait()
+        await house.until(lambda: house.gateway.cache.statistics().joined == 499)
+        assert (await house.chat("limit")).status == 429
+        breaks.set()
+        replies = await asyncio.wait_for(asyncio.gather(*many), 60)
+        assert sorted({reply.status for reply in replies}) == [429, 503]
+        await house.settle()
+
+
+async def test_requests_that_nest_too_deeply_to_be_written_again_are_refused_and_leave_nothing(housing: Any) -> None:
+    deep: Any = []
+    for _ in range(400):
+        deep = [deep]
+    settings = {"cache": CacheConfig(deduplicate=True, keep_s=10.0)}
+    async with housing(one=(), settings=settings) as house:
+        for model in ("m", "one/other"):
+            reply = await house.chat(model=model, metadata=deep)
+            assert (reply.status, reply.json["error"]["code"]) == (400, "BAD_REQUEST")
+        await house.settle()
+        assert not house.providers["one"].seen
+
+
+async def test_a_dial_that_nobody_waits_for_ends(housing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    dialing = asyncio.Event()
+
+    async def never(*_args: Any, **_options: Any) -> Any:
+        dialing.set()
+        await asyncio.Event().wait()
+
+    async with housing(one=()) as house:
+        reader, writer = await house.open()
+        monkeypatch.setattr(loop, "create_connection", never)
+        writer.write(house.request("/v1/chat/completions", {"model": "m", "messages": [{}]}))
+        await dialing.wait()
+        assert [pool["dialing"] for pool in house.upstream_pools()] == [1]
+        writer.close()
+        async with asyncio.timeout(8):  # less than a dial may take
+            await house.settle()
+        del reader
+
+
+async def test_a_fault_while_a_custom_endpoint_is_looked_up_is_told(
+    housing: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with housing(one=()) as house:
+
+        async def fail(*_args: Any) -> Any:
+            raise RuntimeError("a fault of ours")
+
+        monkeypatch.setattr(house.gateway.router, "custom_plan", fail)
+        custom = {"baseUrl": "https://example.com/v1", "apiKey": "k", "model": "x"}
+        reply = await house.generate(customConfig=custom)
+        assert (reply.status, reply.json["error"]) == (500, "INTERNAL")
+        assert "a fault of ours" in caplog.text
+
+
+async def test_a_fault_while_a_reply_is_read_is_told_and_leaves_nothing(
+    raw_housing: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def answer(connection: Any) -> None:
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    def fail(*_args: Any) -> Any:
+        raise RuntimeError("a fault of ours")
+
+    settings = {"circuit": CircuitConfig(failures=100)}
+    async with raw_housing(answer, settings=settings) as house:
+        monkeypatch.setattr("tickmind.gateway.surface.openai.tokens_of", fail)
+        reply = await house.chat()
+        assert (reply.status, reply.json["error"]["code"]) == (502, "PROVIDER_ERROR")
+        assert "a fault of ours" in caplog.text
+        await house.settle()
+
+
+async def test_replies_in_very_many_pieces_take_no_more_memory_than_their_bytes(raw_housing: Any) -> None:
+    body = OK % (b"x" * 20_000)
+
+    async def drip(connection: Any) -> None:
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body))
+        for at in range(0, len(body), 20):
+            await connection.send(body[at : at + 20])
+            await asyncio.sleep(0)
+
+    async with raw_housing(drip) as house:
+        reply = await house.chat()
+        assert (reply.status, reply.body) == (200, body)
+
+
+async def test_a_caller_that_reads_nothing_of_its_stream_holds_the_provider_back_and_is_dropped_in_time(
+    raw_housing: Any,
+) -> None:
+    sent = 0
+
+    async def flood(connection: Any) -> None:
+        nonlocal sent
+        await connection.send(SSE)
+        while True:
+            await connection.send(chunk(EVENT * 200))
+            sent += 1
+
+    wire = WireConfig(default_timeout_s=1.5, idle_timeout_s=0.5)
+    async with raw_housing(flood, settings={"wire": wire}) as house:
+        _, writer = await house.open()
+        writer.transport.pause_reading()
+        document = {"model": "m", "stream": True, "messages": [{}]}
+        writer.write(house.request("/v1/chat/completions", document))
+        await house.until(lambda: sent > 0)
+        await house.settle()
+        await house.until(lambda: not house.server._connections)
+        assert sent * len(EVENT) * 200 < 64_000_000
+        writer.close()
