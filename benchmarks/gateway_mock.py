@@ -2,8 +2,9 @@
 
 It answers every POST with the same chat completion, whole or as a stream of 20 events, as the request asks; the events
 come together, or one by one to who asks for the model `mock-apart`. With `--requests-per-minute` it enforces a limit as
-a real provider does: by what it took within the last `--window-s` seconds, with 429 and Retry-After. A GET tells how
-many it served and how many it refused.
+a real provider does: by what it took within the last minute, with 429 and Retry-After. A GET tells how many requests it
+served and how many it refused since the last GET, and begins anew: as if the last minute had been used evenly, so that
+a short run meets the limit just as a long one does.
 """
 
 import argparse
@@ -25,6 +26,8 @@ _BODY = (
 )
 _WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 CHUNKS = 20
+MINUTE_S = 60.0
+USED = 0.98  # of a minute's allowance, when a run begins
 
 
 def _event(text: bytes, finish: bytes = b"null") -> bytes:
@@ -42,24 +45,29 @@ _STREAM = _STREAM_HEAD + b"".join(_EVENTS)
 
 
 class Allowance:
-    """How many requests a provider takes in any window, sliding; 0 is no limit."""
+    """How many requests a provider takes in any minute; 0 is no limit."""
 
-    def __init__(self, requests_per_minute: float, window_s: float) -> None:
+    def __init__(self, requests_per_minute: int) -> None:
         self.served = 0
         self.refused = 0
-        self._most = int(requests_per_minute * window_s / 60)
-        self._window_s = window_s
-        self._taken_s: deque[float] = deque()  # when the requests of the last window came
+        self._most = requests_per_minute
+        self._taken_s: deque[float] = deque()  # when the requests of the last minute came
+
+    def begin(self) -> None:
+        """Count from 0, after a minute of even use."""
+        self.served = self.refused = 0
+        now_s, used = time.monotonic(), int(USED * self._most)
+        self._taken_s = deque(now_s - MINUTE_S * (1 - number / used) for number in range(1, used + 1))
 
     def wait_s(self) -> float:
         """Take a request now: 0, or refuse it: how long to wait."""
         if self._most:
             now_s, taken_s = time.monotonic(), self._taken_s
-            while taken_s and taken_s[0] <= now_s - self._window_s:
+            while taken_s and taken_s[0] <= now_s - MINUTE_S:
                 taken_s.popleft()
             if len(taken_s) >= self._most:
                 self.refused += 1
-                return taken_s[0] + self._window_s - now_s
+                return taken_s[0] + MINUTE_S - now_s
             taken_s.append(now_s)
         self.served += 1
         return 0.0
@@ -99,6 +107,7 @@ class MockProvider(asyncio.Protocol):
     def _answer(self, body: bytes, *, counts: bool) -> None:
         if counts:
             self._write(_counts(self._allowance))
+            self._allowance.begin()
         elif wait_s := self._allowance.wait_s():
             self._write(_refusal(wait_s))
         elif self._latency_s:
@@ -138,7 +147,7 @@ def _counts(allowance: Allowance) -> bytes:
 
 
 async def _serve(options: argparse.Namespace) -> None:
-    allowance = Allowance(options.requests_per_minute, options.window_s)
+    allowance = Allowance(options.requests_per_minute)
     loop = asyncio.get_running_loop()
     latency_s = options.latency_ms / 1000
     server = await loop.create_server(lambda: MockProvider(allowance, latency_s), "127.0.0.1", options.port)
@@ -151,8 +160,7 @@ def main() -> None:
     """Serve until standard input closes; prints the port."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--requests-per-minute", type=float, default=0.0)
-    parser.add_argument("--window-s", type=float, default=60.0)
+    parser.add_argument("--requests-per-minute", type=int, default=0)
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--core", type=int, default=-1)
     options = parser.parse_args()

@@ -74,9 +74,9 @@ def cores() -> tuple[int, int]:
 
 
 @contextmanager
-def provider(*, requests_per_minute: float = 0.0, window_s: float = 60.0, latency_ms: float = 0.0) -> Iterator[Side]:
+def provider(*, requests_per_minute: int = 0, latency_ms: float = 0.0) -> Iterator[Side]:
     """A mock provider."""
-    options = {"requests-per-minute": requests_per_minute, "window-s": window_s, "latency-ms": latency_ms}
+    options = {"requests-per-minute": requests_per_minute, "latency-ms": latency_ms}
     arguments = ["-m", "benchmarks.gateway_mock", "--core", str(cores()[1])]
     arguments += [text for name, value in options.items() for text in (f"--{name}", str(value))]
     with _process(sys.executable, arguments) as process:
