@@ -1,19 +1,24 @@
-"""Keeps a number of connections busy with one request after the other and measures: `python -m benchmarks.gateway_load`.
+"""Keeps connections busy with one request after the other and measures: `python -m benchmarks.gateway_load`.
 
-It is a protocol of callbacks, so that it takes little of the core that it shares with the mock provider.
+It is a protocol of callbacks, so that it takes little of the core that it shares with the mock provider. It measures
+for a time, or with `--requests` for so many requests; what the gateway itself used is read with `--pid`. A key for the
+gateway is taken from the environment variable `BENCH_KEY`.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import resource
 import time
+from functools import partial
+from pathlib import Path
 from typing import cast
 
 import uvloop
 
-MESSAGE = "You are a villager. It is getting dark, you are hungry and it may rain. What do you do next? Answer in one line."
+MESSAGE = (
+    "You are a villager. It is getting dark, you are hungry and it may rain. What do you do next? Answer in one line."
+)
 
 
 def request(port: int, path: str, model: str, *, streamed: bool, headers: str = "") -> bytes:
@@ -26,13 +31,29 @@ def request(port: int, path: str, model: str, *, streamed: bool, headers: str = 
     return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
-class Tally:
-    """What was measured after the warm-up."""
+def cpu_s(pid: int) -> float:
+    """Processor time that a process has used, all of its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
-    def __init__(self) -> None:
+
+class Tally:
+    """What was measured after the warm-up; `full` is set after `most` requests."""
+
+    def __init__(self, most: int) -> None:
         self.took_s: list[float] = []
         self.errors = 0
         self.measuring = False
+        self.full = asyncio.Event()
+        self._most = most
+
+    def note(self, took_s: float, *, good: bool) -> None:
+        """A reply is whole."""
+        if self.measuring:
+            self.took_s.append(took_s)
+            self.errors += not good
+            if len(self.took_s) == self._most:
+                self.full.set()
 
 
 class LoadConnection(asyncio.Protocol):
@@ -63,10 +84,7 @@ class LoadConnection(asyncio.Protocol):
                 return
         elif not data.endswith(b"0\r\n\r\n"):
             return
-        if self._tally.measuring:
-            self._tally.took_s.append(time.perf_counter() - self._sent_s)
-            if data[9:12] != b"200":
-                self._tally.errors += 1
+        self._tally.note(time.perf_counter() - self._sent_s, good=data[9:12] == b"200")
         self._buffer = b""
         self._send()
 
@@ -83,46 +101,47 @@ class LoadConnection(asyncio.Protocol):
 
 async def _run(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
-    tally = Tally()
+    tally = Tally(options.requests)
+    key = os.environ.get("BENCH_KEY", "")
+    authorization = f"Authorization: Bearer {key}\r\n" if key else ""
     payloads = [
         request(
             options.port,
             options.path,
             options.model,
             streamed=options.stream,
-            headers=f"x-tickmind-session: game-{i % options.sessions}\r\n" + "".join(f"{h}\r\n" for h in options.header),
+            headers=f"x-tickmind-session: game-{number % options.sessions}\r\n{authorization}",
         )
-        for i in range(options.connections)
+        for number in range(options.connections)
     ]
-    transports = [
-        (await loop.create_connection(lambda payload=payload: LoadConnection(payload, tally), "127.0.0.1", options.port))[0]
-        for payload in payloads
-    ]
+    transports = []
+    for payload in payloads:
+        connect = loop.create_connection(partial(LoadConnection, payload, tally), "127.0.0.1", options.port)
+        transports.append((await connect)[0])
     await asyncio.sleep(options.warm_up)
-    began_s, began_cpu_s = time.perf_counter(), _cpu_s()
+    pids = [os.getpid(), options.pid or os.getpid()]
+    began_s, began_cpu_s = time.perf_counter(), [cpu_s(pid) for pid in pids]
     tally.measuring = True
-    await asyncio.sleep(options.seconds)
+    if options.requests:
+        await tally.full.wait()
+    else:
+        await asyncio.sleep(options.seconds)
     tally.measuring = False
-    took_s, cpu_s = time.perf_counter() - began_s, _cpu_s() - began_cpu_s
+    took_s = time.perf_counter() - began_s
+    load_cpu_s, gateway_cpu_s = (cpu_s(pid) - before for pid, before in zip(pids, began_cpu_s, strict=True))
     for transport in transports:
         transport.abort()
     times = sorted(tally.took_s) or [float("nan")]
-    print(
-        json.dumps(
-            {
-                "requests_per_s": len(tally.took_s) / took_s,
-                "p50_ms": 1000 * times[len(times) // 2],
-                "p99_ms": 1000 * times[min(len(times) - 1, len(times) * 99 // 100)],
-                "errors": tally.errors,
-                "load_cpu": cpu_s / took_s,
-            }
-        )
-    )
-
-
-def _cpu_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    figures = {
+        "requests": len(tally.took_s),
+        "requests_per_s": len(tally.took_s) / took_s,
+        "p50_ms": 1000 * times[len(times) // 2],
+        "p99_ms": 1000 * times[min(len(times) - 1, len(times) * 99 // 100)],
+        "errors": tally.errors,
+        "load_cpu": load_cpu_s / took_s,
+        "cpu_us": 1e6 * gateway_cpu_s / max(1, len(tally.took_s)),
+    }
+    print(json.dumps(figures))
 
 
 def main() -> None:
@@ -134,9 +153,10 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--sessions", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--requests", type=int, default=0, help="instead of seconds")
     parser.add_argument("--warm-up", type=float, default=1.0)
     parser.add_argument("--stream", action="store_true")
-    parser.add_argument("--header", action="append", default=[])
+    parser.add_argument("--pid", type=int, default=0, help="the gateway's process")
     parser.add_argument("--core", type=int, default=-1)
     options = parser.parse_args()
     if options.core >= 0:

@@ -91,13 +91,26 @@ def _serve(maker: Maker, pipe: Connection) -> None:
         pipe.send(seconds(work, times))
 
 
-def paired(name: str, ours: list[float], peer: list[float], *, unit: str, peer_name: str, bar: float) -> Result:
-    """A result from figures of both sides, round by round, where less is better; the medians count."""
-    ratios = sorted(theirs / mine for mine, theirs in zip(ours, peer, strict=True))
+def paired(
+    name: str,
+    ours: list[float],
+    peer: list[float],
+    *,
+    unit: str,
+    peer_name: str,
+    bar: float,
+    more_is_better: bool = False,
+) -> Result:
+    """A result from figures of both sides, round by round, where less is better, or more; the medians count."""
+
+    def ratio(mine: float, theirs: float) -> float:
+        return mine / theirs if more_is_better else theirs / mine
+
+    ratios = sorted(ratio(mine, theirs) for mine, theirs in zip(ours, peer, strict=True))
     tenth = len(ratios) // 10
     spread = (ratios[tenth], ratios[-1 - tenth])
     mine, theirs = statistics.median(ours), statistics.median(peer)
-    return Result(name, mine, unit, peer_name, theirs, theirs / mine, bar, spread)
+    return Result(name, mine, unit, peer_name, theirs, ratio(mine, theirs), bar, spread)
 
 
 def against_limit(name: str, work: Callable[[], object], *, limit_s: float, rounds: int = 5) -> Result:
