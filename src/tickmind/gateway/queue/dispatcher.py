@@ -438,7 +438,8 @@ class Dispatcher:
         assert target is not None, "a job that is sent has a target"
         if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
             self._fallbacks += 1
-            self._tell(EventKind.FELL_BACK, job, lane, 0.0, f"{last.provider}/{last.model}: {last.result.value}")
+            how = last.result.value.replace("_", " ")
+            self._tell(EventKind.FELL_BACK, job, lane, 0.0, f"{last.provider}/{last.model}: {how}")
 
     def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str = "") -> None:
         if self._on_event is not None:
