@@ -83,6 +83,30 @@ def key(
     typer.echo(f"  - name: {_quoted(name)}\n    key_hash: {hash_key(made)}", err=True)
 
 
+@gateway_app.command()
+def top(
+    url: Annotated[str, typer.Option(help="Where the gateway is.")] = "http://127.0.0.1:8766",
+    once: Annotated[bool, typer.Option("--once", help="Print one picture and exit, for scripts.")] = False,
+) -> None:
+    """Watch a running gateway: lanes, sessions, queues, events. q or Ctrl-C quits; TICKMIND_GATEWAY_KEY is the key."""
+    import os
+    import sys
+
+    from rich.console import Console
+
+    from tickmind.base import Secret
+    from tickmind.cli.gateway_figures import GatewayFigures
+    from tickmind.cli.gateway_picture import picture
+    from tickmind.cli.gateway_top import watch
+
+    figures = GatewayFigures(url, Secret(os.environ.get("TICKMIND_GATEWAY_KEY", "")))
+    console = Console()
+    if once or not console.is_terminal:
+        console.print(picture(figures.ask(), figures.address, width=console.width))
+    else:
+        watch(figures, console, sys.stdin)
+
+
 def _quoted(name: str) -> str:
     """A name as YAML takes it for a text, also if it looks like a number."""
     return name if name[:1].isalpha() and name.lower() not in ("true", "false", "null") else f'"{name}"'

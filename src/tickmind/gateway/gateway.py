@@ -1,7 +1,6 @@
 """All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
@@ -17,7 +16,6 @@ from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import local_pace
-from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig
@@ -28,14 +26,14 @@ from tickmind.gateway.sharing.cache import ReplyCache, Role
 from tickmind.gateway.sharing.caller_keys import CallerKeys
 from tickmind.gateway.sharing.cooldown import Cooldowns
 from tickmind.gateway.sharing.defer import Defers
+from tickmind.gateway.sharing.feed import Feed
 from tickmind.gateway.sharing.sessions import Session, Sessions
 from tickmind.gateway.sharing.tally import Tally
+from tickmind.gateway.sharing.trend import Look, Trend
 from tickmind.gateway.surface.calls import CallEndpoints
 from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
 from tickmind.llm.safety import is_loopback
-
-MOST_EVENTS = 100
 
 
 class Gateway:
@@ -47,15 +45,16 @@ class Gateway:
         self.router = Router(config)
         self.caller_keys = CallerKeys(config.callers)
         self.sessions = Sessions(config.sharing, self.clock)
-        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)  # the last ones, for the dashboard
+        self.feed = Feed(self.clock)
         self._shared = SharedState(config.redis_url, clock=self.clock) if config.redis_url else None
         lanes = Lanes(config, Random(), make_pace=self._shared.pace if self._shared is not None else local_pace)
-        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self._note, lanes=lanes)
+        self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self.feed.add, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
         if self._shared is not None:
             self._shared.share(config.sharing, self.sessions, self.cooldowns, SharedLanes(lanes, self.clock))
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
+        self.trend = Trend(self.clock, self.look())
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
         self.cache = ReplyCache(config.cache, self.clock)
         self.upstreams = Upstreams(config.wire, loop)
@@ -250,6 +249,19 @@ class Gateway:
             else:
                 self.budgets.release(hold)
 
+    # Looks
+
+    def look(self) -> Look:
+        """The sums at this moment."""
+        queue = self.dispatcher.statistics()
+        sent = {(lane.provider, lane.key_id, lane.model): lane.sent for lane in queue.lanes}
+        return Look(self.tally.pulse(), queue.queued, queue.in_flight, sent)
+
+    def watch(self) -> None:
+        """Keep what charts show; the server calls it every second."""
+        if self.trend.due:
+            self.trend.add(self.look())
+
     # Life
 
     @property
@@ -264,20 +276,6 @@ class Gateway:
         state = self._shared.statistics()
         problem = f"limits are local, divided by {state.gateways}: {state.reason}" if state.degraded else ""
         return {"used": True, "gateways": state.gateways, "problem": redact(problem)}
-
-    def _note(self, event: QueueEvent) -> None:
-        wait_ms = max(0, int(1000 * (event.until_s - self.clock.monotonic()))) if event.until_s else 0
-        self.events.append(
-            {
-                "at": int(1000 * self.clock.wall()),
-                "kind": event.kind.value,
-                "provider": event.provider,
-                "model": event.model,
-                "session": event.session,
-                "forMs": wait_ms,
-                "detail": redact(event.detail),
-            }
-        )
 
     async def start(self) -> None:
         """Join the other gateways, if there are any; losing them later is no error."""

@@ -110,6 +110,7 @@ class GatewayServer:
         now_s = self._clock.monotonic()
         for connection in list(self._connections):
             connection.check(now_s)
+        self.gateway.watch()
         self._check = asyncio.get_running_loop().call_later(CHECK_EVERY_S, self._check_connections)
 
 

@@ -438,10 +438,11 @@ class Dispatcher:
         assert target is not None, "a job that is sent has a target"
         if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
             self._fallbacks += 1
-            self._tell(EventKind.FELL_BACK, job, lane, 0.0)
+            how = last.result.value.replace("_", " ")
+            self._tell(EventKind.FELL_BACK, job, lane, 0.0, f"{last.provider}/{last.model}: {how}")
 
-    def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float) -> None:
+    def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str = "") -> None:
         if self._on_event is not None:
             provider, key = lane.key.provider, lane.key.key
-            event = QueueEvent(kind, provider.name, key.id, lane.model, job.session.id, until_s, lane.reason)
-            self._on_event(event)
+            words, session = detail or lane.reason, job.session.label
+            self._on_event(QueueEvent(kind, provider.name, key.id, lane.model, session, until_s, words))

@@ -44,7 +44,7 @@ class LaneStatistics:
     blocked_until_s: float
     reason: str
     circuit: CircuitState
-    paces: tuple[PaceStatistics, ...]
+    paces: tuple[PaceStatistics, ...]  # the one that all models of the key share comes first
     guessed_per_minute: float  # 0 if there is no guess
     learnt: RateLimits | None
     sent: int

@@ -21,7 +21,10 @@ class EventKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEvent:
-    """Something that happened at a lane. `until_s` is monotonic, 0 where it has no meaning."""
+    """Something that happened at a lane. `until_s` is monotonic, 0 where it has no meaning; `session` is its label.
+
+    The `detail` of a fallback is where it comes from and how that ended, else the lane's reason.
+    """
 
     kind: EventKind
     provider: str
@@ -40,7 +43,7 @@ class ChainStatistics:
     chain: tuple[tuple[str, str, str], ...]
     depth: int
     capacity: int
-    waiting: tuple[tuple[str, int], ...]  # (session id, jobs)
+    waiting: tuple[tuple[str, int], ...]  # (session's label, jobs)
 
     @classmethod
     def of(cls, queue: FairQueue) -> "ChainStatistics":
@@ -50,7 +53,7 @@ class ChainStatistics:
             chain=tuple((target.provider.name, target.key.id, target.model) for target in queue.plan.targets),
             depth=queue.live,
             capacity=queue.capacity,
-            waiting=tuple((session.id, backlog.live) for session, backlog in queue.backlogs.items()),
+            waiting=tuple((session.label, backlog.live) for session, backlog in queue.backlogs.items()),
         )
 
 

@@ -31,6 +31,11 @@ class HistogramSnapshot:
                 return min(bound_s, self.max_s)
         return self.max_s
 
+    def since(self, earlier: "HistogramSnapshot") -> "HistogramSnapshot":
+        """What came after an earlier snapshot of the same; the longest is not known apart, so it is that of all."""
+        counts = tuple(now - then for now, then in zip(self.counts, earlier.counts, strict=True))
+        return HistogramSnapshot(counts, self.count - earlier.count, self.sum_s - earlier.sum_s, self.max_s)
+
 
 class Histogram:
     """Where durations are counted; adding one costs a search among 44 bounds."""

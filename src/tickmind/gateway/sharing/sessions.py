@@ -52,6 +52,7 @@ class SessionInfo:
     requests: int
     waiting: int
     groups: tuple[str, ...]  # the keys on which it is active
+    label: str  # its name in statistics
 
 
 class Sessions:
@@ -135,6 +136,7 @@ class Sessions:
                 requests=session.requests,
                 waiting=session.waiting,
                 groups=tuple(sorted(group for group, use in session.uses.items() if not use.gone)),
+                label=session.label,
             )
             for session in sorted(self._sessions.values(), key=lambda one: one.connected_s)
         )

@@ -69,6 +69,20 @@ class TallySnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Pulse:
+    """The sums alone, which are quickly taken, so that it can be done again and again."""
+
+    requests: int
+    answered: int
+    refused: int
+    fallbacks: int
+    cost_usd: float
+    waits: HistogramSnapshot
+    latencies: HistogramSnapshot
+    served: Mapping[str, int]  # session's label -> requests
+
+
+@dataclass(frozen=True, slots=True)
 class CostTable:
     """What it cost, by provider, by model and by session, the dearest first."""
 
@@ -254,6 +268,19 @@ class Tally:
                 SessionTally(row.label, row.snapshot(), row.refused, row.waits.snapshot())
                 for row in self._sessions.values()
             ),
+        )
+
+    def pulse(self) -> Pulse:
+        """The sums so far, for whoever looks at how they grow."""
+        return Pulse(
+            requests=self._requests,
+            answered=self._answered,
+            refused=sum(self._refusals.values()),
+            fallbacks=self._fallbacks,
+            cost_usd=sum(row.cost_usd for row in self._targets.values()),
+            waits=self._waits.snapshot(),
+            latencies=self._latencies.snapshot(),
+            served={row.label: row.ok for row in self._sessions.values()},
         )
 
     def costs(self) -> CostTable:

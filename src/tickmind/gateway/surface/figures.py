@@ -1,4 +1,4 @@
-"""Statistics as callers and pages get them: per provider in short, everything in the overview, sessions and costs."""
+"""Statistics as callers get them: per provider in short, sessions, costs and health; see also `overview`."""
 
 import math
 from dataclasses import asdict
@@ -27,7 +27,7 @@ def stats(gateway: "Gateway") -> dict[str, Any]:
         name: {
             "length": lengths[name],
             "rateLimited": bool(own) and all(lane.blocked_until_s > now_s for lane in own),
-            "retryInMs": _wait_ms(min((lane.blocked_until_s for lane in own), default=0.0), now_s),
+            "retryInMs": wait_ms(min((lane.blocked_until_s for lane in own), default=0.0), now_s),
             "inFlight": sum(lane.in_flight for lane in own),
         }
         for name, own in lanes.items()
@@ -63,10 +63,10 @@ def costs(gateway: "Gateway") -> dict[str, Any]:
     """`GET /api/llm/costs`: requests, tokens and money, in all and by provider, model and session; and the budgets."""
     table = gateway.tally.costs()
     return {
-        "total": _sums(table.total),
-        "byProvider": {name: _sums(sums) for name, sums in table.by_provider.items()},
-        "byModel": {name: _sums(sums) for name, sums in table.by_model.items()},
-        "bySession": {name: _sums(sums) for name, sums in table.by_session.items()},
+        "total": sums_of(table.total),
+        "byProvider": {name: sums_of(sums) for name, sums in table.by_provider.items()},
+        "byModel": {name: sums_of(sums) for name, sums in table.by_model.items()},
+        "bySession": {name: sums_of(sums) for name, sums in table.by_session.items()},
         "budgets": [
             {
                 "owner": one.owner,
@@ -80,97 +80,19 @@ def costs(gateway: "Gateway") -> dict[str, Any]:
     }
 
 
-def overview(gateway: "Gateway") -> dict[str, Any]:
-    """`GET /api/llm/overview`: all that the dashboard shows, at one moment."""
-    now_s = gateway.clock.monotonic()
-    queue, tally = gateway.dispatcher.statistics(), gateway.tally.snapshot()
-    defers = gateway.defers.statistics()
-    by_session = {one.session: one for one in tally.sessions}
-    return {
-        "upMs": int(1000 * tally.since_s),
-        "sharing": gateway.config.sharing.mode,
-        "shared": gateway.shared_state(),
-        "requests": tally.requests,
-        "answered": tally.answered,
-        "queued": queue.queued,
-        "inFlight": queue.in_flight,
-        "attempts": tally.attempts,
-        "fallbacks": tally.fallbacks,
-        "refusals": {code.value: count for code, count in tally.refusals.items() if count},
-        "waits": _times(tally.waits),
-        "latencies": _times(tally.latencies),
-        "total": _sums(tally.sums),
-        "lanes": [_lane(one, now_s) for one in queue.lanes],
-        "chains": [
-            {
-                "model": chain.model,
-                "chain": [{"provider": provider, "model": model} for provider, _, model in chain.chain],
-                "depth": chain.depth,
-                "capacity": chain.capacity,
-                "waiting": dict(chain.waiting),
-            }
-            for chain in queue.chains
-        ],
-        "sessions": [
-            {
-                **row,
-                "served": by_session[row["sessionId"]].sums.ok if row["sessionId"] in by_session else 0,
-                "usd": by_session[row["sessionId"]].sums.cost_usd if row["sessionId"] in by_session else 0.0,
-                "waits": _times(by_session[row["sessionId"]].waits) if row["sessionId"] in by_session else None,
-            }
-            for row in sessions(gateway)["sessions"]
-        ],
-        "targets": [
-            {
-                "provider": one.provider,
-                "model": one.model,
-                **_sums(one.sums),
-                "results": {result.value: count for result, count in one.results.items() if count},
-                "latencies": _times(one.latencies),
-            }
-            for one in tally.targets
-        ],
-        "deferred": defers.deferred,
-        "cache": asdict(gateway.cache.statistics()) if gateway.cache.enabled else None,
-        "events": list(gateway.events),
-    }
-
-
 def health(gateway: "Gateway") -> dict[str, Any]:
     """`GET /healthz`: whether it takes requests, and what is not as it should be."""
     problem = gateway.shared_state()["problem"]
     return {"status": "stopping" if gateway.closing else "degraded" if problem else "ok", "problem": problem}
 
 
-def _lane(lane: LaneStatistics, now_s: float) -> dict[str, Any]:
-    used = [
-        {"limit": limit, "perS": span_s, "used": used}
-        for pace in lane.paces
-        for limit, span_s, used in (*pace.requests, *pace.tokens)
-    ]
-    return {
-        "provider": lane.provider,
-        "key": lane.key_id,
-        "model": lane.model,
-        "inFlight": lane.in_flight,
-        "concurrency": None if math.isinf(lane.concurrency) else lane.concurrency,
-        "waiting": lane.waiting,
-        "limitedForMs": _wait_ms(lane.blocked_until_s, now_s),
-        "reason": lane.reason if lane.blocked_until_s > now_s else "",
-        "circuit": lane.circuit.value,
-        "limits": used,
-        "sent": lane.sent,
-        "served": lane.served,
-        "limited": lane.limited,
-        "failed": lane.failed,
-    }
-
-
-def _wait_ms(until_s: float, now_s: float) -> int:
+def wait_ms(until_s: float, now_s: float) -> int:
+    """How long it is until then; 0 if it is over."""
     return math.ceil(1000 * max(0.0, until_s - now_s))
 
 
-def _sums(sums: Sums) -> dict[str, Any]:
+def sums_of(sums: Sums) -> dict[str, Any]:
+    """Requests, tokens and money."""
     return {
         "requests": sums.requests,
         "served": sums.ok,
@@ -181,7 +103,8 @@ def _sums(sums: Sums) -> dict[str, Any]:
     }
 
 
-def _times(times: HistogramSnapshot) -> dict[str, Any]:
+def times_of(times: HistogramSnapshot) -> dict[str, Any]:
+    """How long it took."""
     return {
         "count": times.count,
         "meanMs": 1000 * times.mean_s,

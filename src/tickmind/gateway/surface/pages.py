@@ -14,6 +14,7 @@ from tickmind.gateway.refusal import RefusedError
 from tickmind.gateway.surface import figures
 from tickmind.gateway.surface.metrics import metrics
 from tickmind.gateway.surface.openapi import openapi
+from tickmind.gateway.surface.overview import overview
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
 
 if TYPE_CHECKING:
@@ -23,13 +24,20 @@ _NO_STORE = b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
 # Scripts and styles only from ourselves, none inline, and no other site may frame the page.
 _POLICY = (
     b"content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    b"img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n"
+    b"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    b"require-trusted-types-for 'script'; trusted-types 'none'\r\n"
     b"referrer-policy: no-referrer\r\n"
 )
+_JAVASCRIPT = "text/javascript; charset=utf-8"
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
-    "/dashboard.js": ("dashboard.js", "text/javascript; charset=utf-8"),
-    "/dashboard.css": ("dashboard.css", "text/css; charset=utf-8"),
+    "/dashboard/charts.js": ("charts.js", _JAVASCRIPT),
+    "/dashboard/dashboard.css": ("dashboard.css", "text/css; charset=utf-8"),
+    "/dashboard/dashboard.js": ("dashboard.js", _JAVASCRIPT),
+    "/dashboard/elements.js": ("elements.js", _JAVASCRIPT),
+    "/dashboard/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/dashboard/panels.js": ("panels.js", _JAVASCRIPT),
+    "/dashboard/words.js": ("words.js", _JAVASCRIPT),
 }
 
 
@@ -45,7 +53,7 @@ class Pages:
             ("/api/llm/stats", figures.stats),
             ("/api/llm/sessions", figures.sessions),
             ("/api/llm/costs", figures.costs),
-            ("/api/llm/overview", figures.overview),
+            ("/api/llm/overview", overview),
         ):
             routes.add("GET", path, self._figures(figure))
         routes.add("GET", "/healthz", self.health)

@@ -54,7 +54,7 @@ class Routes:
             return
         methods = self._table.get(request.url) or self._table.get(request.path)
         if methods is None:
-            known = ", ".join(sorted(path.decode() for path in self._table))
+            known = ", ".join(sorted(path.decode() for path in self._table if not path.startswith(b"/dashboard/")))
             reply_refusal(responder, Refusal(Code.NOT_FOUND, f"there is no such path; there are {known}"))
             return
         endpoint = methods.get(request.method)

@@ -1,0 +1,229 @@
+"""What a running gateway says of itself, read and checked: what `tickmind gateway top` shows of its overview."""
+
+import http.client
+from typing import Annotated, Final
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from tickmind.base import ConfigError, Secret, TickmindError
+from tickmind.cli.screen import harmless, one_line
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+TIMEOUT_S: Final = 5.0
+PATH: Final = "/api/llm/overview"
+
+Shown = Annotated[str, BeforeValidator(lambda text: one_line(harmless(text)) if isinstance(text, str) else text)]
+
+
+class GatewayAwayError(TickmindError):
+    """No gateway answers, or not as one; the message says what to do."""
+
+
+class _Figures(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True)
+
+
+class Times(_Figures):
+    """Durations, of so many."""
+
+    count: int
+    p50_ms: float
+    p99_ms: float
+
+
+class LimitFigures(_Figures):
+    """One limit and how much of it is used."""
+
+    unit: Shown
+    limit: float
+    per_s: float
+    used: float
+
+
+class LaneFigures(_Figures):
+    """One lane."""
+
+    provider: Shown
+    model: Shown
+    state: Shown
+    in_flight: int
+    concurrency: float | None
+    waiting: int
+    limited_for_ms: int
+    reason: Shown
+    limits: tuple[LimitFigures, ...]
+    served: int
+    limited: int
+    failed: int
+
+
+class Waiting(_Figures):
+    """How many requests of a session wait in a queue."""
+
+    session: Shown
+    jobs: int
+
+
+class Step(_Figures):
+    """One place of a chain."""
+
+    provider: Shown
+
+
+class ChainFigures(_Figures):
+    """One queue and who waits in it."""
+
+    model: Shown
+    chain: tuple[Step, ...]
+    depth: int
+    capacity: int
+    waiting: tuple[Waiting, ...]
+
+
+class SessionFigures(_Figures):
+    """One session and its share."""
+
+    session: Shown
+    weight: float
+    share: float
+    due_share: float
+    served: int
+    queued: int
+    deferred: int
+    waits: Times | None
+
+
+class EventFigures(_Figures):
+    """One line of what happened."""
+
+    at: int
+    kind: Shown
+    provider: Shown
+    model: Shown
+    session: Shown
+    for_ms: int
+    detail: Shown
+    count: int
+
+
+class TargetFigures(_Figures):
+    """One provider and model, and what it cost."""
+
+    provider: Shown
+    model: Shown
+    served: int
+    prompt_tokens: int
+    completion_tokens: int
+    usd: float
+    unpriced: int
+    latencies: Times
+
+
+class LatelyFigures(_Figures):
+    """The last minute."""
+
+    served_per_s: float
+    fallbacks: int
+    usd: float
+    waits: Times
+
+
+class SharedFigures(_Figures):
+    """Whether limits are shared with other gateways."""
+
+    problem: Shown
+
+
+class Total(_Figures):
+    """What it cost in all."""
+
+    usd: float
+
+
+class Overview(_Figures):
+    """All of it at one moment."""
+
+    at: int
+    up_ms: int
+    sharing: Shown
+    shared: SharedFigures
+    stopping: bool
+    requests: int
+    answered: int
+    queued: int
+    in_flight: int
+    fallbacks: int
+    total: Total
+    lately: LatelyFigures
+    lanes: tuple[LaneFigures, ...]
+    chains: tuple[ChainFigures, ...]
+    sessions: tuple[SessionFigures, ...]
+    targets: tuple[TargetFigures, ...]
+    events: tuple[EventFigures, ...]
+
+
+class GatewayFigures:
+    """Asks one gateway. It follows no redirect, so the key goes nowhere else."""
+
+    def __init__(self, url: str, key: Secret, *, timeout_s: float = TIMEOUT_S) -> None:
+        if not key.reveal().isascii() or not key.reveal().isprintable() or " " in key.reveal():
+            raise ConfigError("the key in TICKMIND_GATEWAY_KEY has signs that no key has; copy it again")
+        self._url = _parse(url)
+        self._key = key
+        self._timeout_s = timeout_s
+
+    @property
+    def address(self) -> str:
+        """Where it is asked."""
+        return f"{self._url.scheme}://{self._url.netloc}"
+
+    def ask(self) -> Overview:
+        """The figures of now; raises `GatewayAwayError`."""
+        status, body = self._get()
+        if status == 401:
+            wrong = "does not know the key in" if self._key else "asks for a key; put one into"
+            raise GatewayAwayError(f"the gateway at {self.address} {wrong} TICKMIND_GATEWAY_KEY")
+        if status != 200:
+            raise GatewayAwayError(f"what is at {self.address} answers with status {status}; is it a gateway?")
+        try:
+            return Overview.model_validate_json(body)
+        except ValidationError as exc:
+            where = ".".join(str(part) for part in exc.errors()[0]["loc"]) or "the reply"
+            raise GatewayAwayError(
+                f"what is at {self.address} is no gateway of this version: {where} is not as expected"
+            ) from None
+
+    def _get(self) -> tuple[int, bytes]:
+        host, port = self._url.hostname or "", self._url.port
+        secure = self._url.scheme == "https"
+        connect = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+        connection = connect(host, port, timeout=self._timeout_s)
+        headers = {"Authorization": f"Bearer {self._key.reveal()}"} if self._key else {}
+        try:
+            connection.request("GET", f"{self._url.path.rstrip('/')}{PATH}", headers=headers)
+            reply = connection.getresponse()
+            body = reply.read(MOST_BYTES + 1)
+        except (OSError, http.client.HTTPException) as exc:
+            words = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc) or type(exc).__name__
+            raise GatewayAwayError(
+                f"no gateway answers at {self.address} ({words}); start one with `tickmind gateway`, or say with --url "
+                "where it is"
+            ) from None
+        finally:
+            connection.close()
+        if len(body) > MOST_BYTES:
+            raise GatewayAwayError(f"what is at {self.address} answers with too much; is it a gateway?")
+        return reply.status, body
+
+
+def _parse(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.username is None and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isprintable() or not url.isascii() or " " in url:
+        raise ConfigError("--url takes the address of a gateway, such as http://127.0.0.1:8766")
+    return parts

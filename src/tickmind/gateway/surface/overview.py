@@ -1,0 +1,238 @@
+"""`GET /api/llm/overview`: all that the dashboard and `tickmind gateway top` show, at one moment.
+
+Lists are bounded: those of whom there is most to say come first, and their number is told beside them.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tickmind.gateway.queue.circuit import CircuitState
+from tickmind.gateway.queue.lane import LaneStatistics
+from tickmind.gateway.queue.statistics import ChainStatistics
+from tickmind.gateway.sharing.feed import FeedLine
+from tickmind.gateway.sharing.sessions import SessionInfo
+from tickmind.gateway.sharing.tally import SessionTally, TargetTally
+from tickmind.gateway.sharing.trend import LATELY_S, Lately, Point
+from tickmind.gateway.surface.figures import sums_of, times_of, wait_ms
+
+if TYPE_CHECKING:
+    from tickmind.gateway.gateway import Gateway
+
+MOST_ROWS = 50  # of each list
+MOST_WAITING = 10  # sessions named for each queue
+_RATE_POINTS = 5  # that make the rate of the headline: ten seconds
+
+
+def overview(gateway: "Gateway") -> dict[str, Any]:
+    """The figures of all parts."""
+    now_s = gateway.clock.monotonic()
+    queue, tally = gateway.dispatcher.statistics(), gateway.tally.snapshot()
+    lately, points = gateway.trend.lately(gateway.look()), gateway.trend.points()
+    lanes = sorted(queue.lanes, key=lambda one: (-one.waiting, -one.in_flight, -one.sent))
+    chains = sorted((one for one in queue.chains if one.depth), key=lambda one: -one.depth)
+    sessions, deferred = gateway.sessions.listing(), gateway.defers.listing()
+    targets = sorted(tally.targets, key=lambda one: (-one.sums.cost_usd, -one.sums.requests))
+    counts = {"lanes": len(lanes), "chains": len(chains), "sessions": len(sessions), "targets": len(targets)}
+    return {
+        "at": int(1000 * gateway.clock.wall()),
+        "upMs": int(1000 * tally.since_s),
+        "sharing": gateway.config.sharing.mode,
+        "shared": gateway.shared_state(),
+        "stopping": gateway.closing,
+        "requests": tally.requests,
+        "answered": tally.answered,
+        "queued": queue.queued,
+        "inFlight": queue.in_flight,
+        "attempts": tally.attempts,
+        "fallbacks": tally.fallbacks,
+        "refusals": {code.value: count for code, count in tally.refusals.items() if count},
+        "waits": times_of(tally.waits),
+        "latencies": times_of(tally.latencies),
+        "total": sums_of(tally.sums),
+        "lately": _lately(lately, points),
+        "history": _history(points),
+        "counts": {**counts, "deferred": len(deferred)},
+        "lanes": [_lane(one, lately, now_s) for one in lanes[:MOST_ROWS]],
+        "chains": [_chain(one) for one in chains[:MOST_ROWS]],
+        "sessions": _sessions(
+            sessions,
+            {one.session: one for one in tally.sessions},
+            lately,
+            queued=_sum((session, jobs) for one in chains for session, jobs in one.waiting),
+            deferred=_sum((one.session, 1) for one in deferred),
+        ),
+        "targets": [_target(one) for one in targets[:MOST_ROWS]],
+        "deferred": [
+            {"session": one.session, "agent": one.agent, "resumesInMs": int(1000 * one.left_s)}
+            for one in deferred[:MOST_ROWS]
+        ],
+        "cache": asdict(gateway.cache.statistics()) if gateway.cache.enabled else None,
+        "events": [_event(one) for one in gateway.feed.lines()[:MOST_ROWS]],
+    }
+
+
+def _lately(lately: Lately, points: tuple[Point, ...]) -> dict[str, Any]:
+    last = points[-_RATE_POINTS:]
+    served, span_s = sum(one.served for one in last), sum(one.span_s for one in last)
+    return {
+        "spanMs": int(1000 * lately.span_s),
+        "requests": lately.requests,
+        "served": lately.served,
+        "refused": lately.refused,
+        "fallbacks": lately.fallbacks,
+        "usd": lately.cost_usd,
+        "servedPerS": served / span_s if span_s else 0.0,
+        "waits": times_of(lately.waits),
+        "latencies": times_of(lately.latencies),
+    }
+
+
+def _history(points: tuple[Point, ...]) -> dict[str, list[float]]:
+    """Columns of equal length, the oldest point first; rates are per second, times in ms."""
+    return {
+        "spanMs": [int(1000 * one.span_s) for one in points],
+        "servedPerS": [round(one.served / one.span_s, 2) for one in points],
+        "refusedPerS": [round(one.refused / one.span_s, 2) for one in points],
+        "fallbacks": [one.fallbacks for one in points],
+        "queued": [one.queued for one in points],
+        "inFlight": [one.in_flight for one in points],
+        "waitP50Ms": [round(1000 * one.wait_p50_s, 1) for one in points],
+        "waitP99Ms": [round(1000 * one.wait_p99_s, 1) for one in points],
+        "latencyP50Ms": [round(1000 * one.latency_p50_s, 1) for one in points],
+        "latencyP99Ms": [round(1000 * one.latency_p99_s, 1) for one in points],
+    }
+
+
+def _lane(lane: LaneStatistics, lately: Lately, now_s: float) -> dict[str, Any]:
+    blocked = lane.blocked_until_s > now_s
+    return {
+        "provider": lane.provider,
+        "key": lane.key_id,
+        "model": lane.model,
+        "state": _state(lane, blocked=blocked),
+        "inFlight": lane.in_flight,
+        "concurrency": None if math.isinf(lane.concurrency) else lane.concurrency,
+        "waiting": lane.waiting,
+        "limitedForMs": wait_ms(lane.blocked_until_s, now_s),
+        "reason": lane.reason if blocked else "",
+        "circuit": lane.circuit.value,
+        "limits": _limits(lane, lately),
+        "guessedPerMinute": lane.guessed_per_minute or None,
+        "sent": lane.sent,
+        "served": lane.served,
+        "limited": lane.limited,
+        "failed": lane.failed,
+    }
+
+
+def _state(lane: LaneStatistics, *, blocked: bool) -> str:
+    """In one word: ready, limited (by a 429), open (too many failures), probing, or paused (the key is refused)."""
+    if lane.circuit is CircuitState.OPEN and blocked and lane.blocked_until_s > lane.limited_until_s:
+        return "open"
+    if blocked:
+        return "limited" if lane.limited_until_s >= lane.blocked_until_s else "paused"
+    return "ready" if lane.circuit is CircuitState.CLOSED else "probing"
+
+
+def _limits(lane: LaneStatistics, lately: Lately) -> list[dict[str, Any]]:
+    """All limits that hold, and how much of them is used; where it is only spaced, reckoned from the last minute."""
+    own = lately.sent_by.get((lane.provider, lane.key_id, lane.model), 0)
+    of_key = sum(sent for name, sent in lately.sent_by.items() if name[:2] == (lane.provider, lane.key_id))
+    found = []
+    for number, pace in enumerate(lane.paces):
+        sent = own if number else of_key  # the first is what all models of the key share
+        for unit, figures in (("requests", pace.requests), ("tokens", pace.tokens)):
+            for limit, span_s, used in figures:
+                shown = min(limit, sent * span_s / LATELY_S) if used is None else used
+                found.append({"unit": unit, "limit": limit, "perS": span_s, "used": shown})
+    return found
+
+
+def _chain(chain: ChainStatistics) -> dict[str, Any]:
+    waiting = sorted(chain.waiting, key=lambda one: -one[1])
+    return {
+        "model": chain.model,
+        "chain": [{"provider": provider, "model": model} for provider, _, model in chain.chain],
+        "depth": chain.depth,
+        "capacity": chain.capacity,
+        "waiting": [{"session": session, "jobs": jobs} for session, jobs in waiting[:MOST_WAITING]],
+        "waitingSessions": len(waiting),
+    }
+
+
+def _sessions(
+    listing: tuple[SessionInfo, ...],
+    tallies: Mapping[str, SessionTally],
+    lately: Lately,
+    *,
+    queued: Mapping[str, int],
+    deferred: Mapping[str, int],
+) -> list[dict[str, Any]]:
+    served = lately.served_by
+    due = _due_shares([one for one in listing if one.waiting or one.label in served])
+    first = sorted(listing, key=lambda one: (-served.get(one.label, 0), -one.waiting, -one.requests))[:MOST_ROWS]
+    rows = []
+    for one in first:
+        tally = tallies.get(one.label)
+        rows.append(
+            {
+                "session": one.label,
+                "sessionId": one.id,
+                "owner": one.owner,
+                "weight": one.weight,
+                "connectedMs": int(1000 * one.connected_for_s),
+                "idleMs": int(1000 * one.idle_s),
+                "requestCount": one.requests,
+                "waiting": one.waiting,
+                "queued": queued.get(one.label, 0),
+                "deferred": deferred.get(one.label, 0),
+                "servedLately": served.get(one.label, 0),
+                "share": served.get(one.label, 0) / lately.served if lately.served else 0.0,
+                "dueShare": due.get(one.label, 0.0),
+                "served": tally.sums.ok if tally is not None else 0,
+                "refused": tally.refused if tally is not None else 0,
+                "usd": tally.sums.cost_usd if tally is not None else 0.0,
+                "waits": times_of(tally.waits) if tally is not None else None,
+            }
+        )
+    return rows
+
+
+def _due_shares(active: list[SessionInfo]) -> dict[str, float]:
+    """What each session could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
+    weights = {one.owner: one.weight for one in active}
+    sessions = _sum((one.owner, 1) for one in active)
+    total = sum(weights.values())
+    return {one.label: one.weight / total / sessions[one.owner] for one in active}
+
+
+def _sum(amounts: Iterable[tuple[str, int]]) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for name, amount in amounts:
+        sums[name] = sums.get(name, 0) + amount
+    return sums
+
+
+def _event(line: FeedLine) -> dict[str, Any]:
+    return {
+        "at": int(1000 * line.at_s),
+        "kind": line.kind.value,
+        "provider": line.provider,
+        "model": line.model,
+        "session": line.session,
+        "forMs": int(1000 * line.for_s),
+        "detail": line.detail,
+        "count": line.count,
+    }
+
+
+def _target(target: TargetTally) -> dict[str, Any]:
+    return {
+        "provider": target.provider,
+        "model": target.model,
+        **sums_of(target.sums),
+        "results": {result.value: count for result, count in target.results.items() if count},
+        "latencies": times_of(target.latencies),
+    }
