@@ -63,9 +63,9 @@ pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python $(PIP_INSTALL) pip-tools
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--output-file requirements/dev.txt pyproject.toml requirements/dev.in
+		--extra gateway --extra redis --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--output-file requirements/bench.txt pyproject.toml requirements/bench.in
+		--extra gateway --extra redis --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 
 clean: ## Remove the environments and everything built
 	@rm -rf $(VENV) $(BENCH_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,6 +1,6 @@
 """One deliberation on an event loop: a prompt in, a reply out, fields on the way. For layers that never await."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -99,12 +99,37 @@ def _error_of(result: AgentResult) -> LLMError:
     return LLMRateLimitError(error.message, retry_after_s=wait_s)
 
 
-async def contained(work: Coroutine[Any, Any, T]) -> T:
-    """Do work that is anybody's code; one that wants to end the process ends only itself."""
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise LLMError(f"the client raised {type(error).__name__}") from error
+class Contained(Coroutine[Any, Any, T]):
+    """Work that is anybody's code; one that wants to end the process ends only itself.
+
+    It is no `async def` around the work, for one that is cancelled before it began would leave the work never awaited.
+    """
+
+    __slots__ = ("__weakref__", "_work")
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._work = work
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._work.__await__()
+
+    def send(self, value: Any) -> Any:
+        """Go on with the work."""
+        try:
+            return self._work.send(value)
+        except (SystemExit, KeyboardInterrupt) as error:
+            raise LLMError(f"the client raised {type(error).__name__}") from error
+
+    def throw(self, *error: Any) -> Any:
+        """Go on with an error, such as a cancellation."""
+        try:
+            return self._work.throw(*error)
+        except (SystemExit, KeyboardInterrupt) as caught:
+            raise LLMError(f"the client raised {type(caught).__name__}") from caught
+
+    def close(self) -> None:
+        """Give the work up."""
+        self._work.close()
 
 
 async def sign_of_life() -> None:

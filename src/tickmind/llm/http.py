@@ -75,19 +75,11 @@ class HttpClient:
 
     async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> HttpReply:
         """Post and read the whole reply; the timeout is for all of it."""
-        return await self._whole(self._request(path, headers, body), timeout_s)
+        return await _whole(Exchange(self, self._request(path, headers, body), timeout_s))
 
     async def get(self, path: str, headers: Headers, *, timeout_s: float) -> HttpReply:
         """Get a whole reply; the timeout is for all of it."""
-        return await self._whole(self._request(path, headers, b"", method="GET"), timeout_s)
-
-    async def _whole(self, request: bytes, timeout_s: float) -> HttpReply:
-        exchange = Exchange(self, request, timeout_s)
-        try:
-            await exchange.open()
-            return HttpReply(await exchange.read_all(), exchange.headers)
-        finally:
-            exchange.close()
+        return await _whole(Exchange(self, self._request(path, headers, b"", method="GET"), timeout_s))
 
     def stream(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> "EventStream":
         """Post and read the reply as events; leaving the context ends the request."""
@@ -371,6 +363,15 @@ class Exchange:
             body = body or str(exc).encode()
         wait_s = parse_retry_after(headers, now_wall_s=self._client.clock.wall())
         return error_from_reply(self._client.origin, status, body, headers=headers, retry_after_s=wait_s)
+
+
+async def _whole(exchange: Exchange) -> HttpReply:
+    """Send a request and read the whole reply. The request itself is no local variable: tracebacks may show those."""
+    try:
+        await exchange.open()
+        return HttpReply(await exchange.read_all(), exchange.headers)
+    finally:
+        exchange.close()
 
 
 class EventStream:

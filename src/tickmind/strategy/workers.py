@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tickmind.base import Clock
-from tickmind.llm.deliberation import contained, sign_of_life
+from tickmind.llm.deliberation import Contained, sign_of_life
 from tickmind.llm.sync import BackgroundLoop
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class Workers:
         try:
             if self._loop is None or self._is_blocked():
                 self._loop, self._life = BackgroundLoop("tickmind-strategy"), None
-            job.future = self._loop.submit(contained(work))
+            job.future = self._loop.submit(Contained(work))
         except BaseException:
             work.close()
             raise
@@ -254,7 +254,7 @@ def _closing(
 def _close(loop: BackgroundLoop, farewells: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:
     for farewell in farewells:
         try:
-            loop.run(contained(farewell()))
+            loop.run(Contained(farewell()))
         except Exception:  # noqa: BLE001  a client is anybody's code, and the others are to be closed all the same
             _log.warning("a client could not be closed", exc_info=True)
     loop.close()

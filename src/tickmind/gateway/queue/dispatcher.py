@@ -407,7 +407,7 @@ class Dispatcher:
 
         News is the first refusal after a success, with all that were on their way at that time.
         """
-        if (lane.streak == 1 and lane.troubles >= 1) or any(other.is_healthy(now) for other in queue.lanes):
+        if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
         return self._budget.spend()
 

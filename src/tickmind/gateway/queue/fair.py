@@ -89,9 +89,6 @@ class Ledger(Share):
         self._owners: dict[str, OwnerAccount] = {}  # name -> account
         self._sweep_at = _SWEEP
 
-    def __len__(self) -> int:
-        return sum(len(owner.sessions) for owner in self._owners.values())
-
     def account(self, session: "Session") -> SessionAccount:
         """The session's account, made if it is new."""
         owner = self._owners.get(session.owner)

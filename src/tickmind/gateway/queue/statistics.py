@@ -7,6 +7,8 @@ from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.refusal import Code
 
+_RECENT = 1024  # waits that are looked at
+
 
 class EventKind(Enum):
     """What is worth telling when it happens."""
@@ -87,21 +89,19 @@ class Waits:
 
     __slots__ = ("_next", "_ring")
 
-    SIZE = 1024
-
     def __init__(self) -> None:
-        self._ring = [0.0] * self.SIZE
+        self._ring = [0.0] * _RECENT
         self._next = 0
 
     def add(self, wait_s: float) -> None:
         """One more."""
         number = self._next
-        self._ring[number % 1024] = wait_s
+        self._ring[number % _RECENT] = wait_s
         self._next = number + 1
 
     def statistics(self) -> WaitStatistics:
         """Mean and percentiles; zeros if there was none."""
-        waits = sorted(self._ring[: min(self._next, self.SIZE)])
+        waits = sorted(self._ring[: min(self._next, _RECENT)])
         if not waits:
             return WaitStatistics(0, 0.0, 0.0, 0.0, 0.0, 0.0)
         last = len(waits) - 1

@@ -29,7 +29,6 @@ class SimulatedTime(ManualClock):
         super().__init__()
         self._heap: list[tuple[float, int, _Timer]] = []
         self._number = 0
-        self.fired = 0
 
     def at(self, when_s: float, what: Callable[[], None]) -> _Timer:
         """Call something at a monotonic time; this is the dispatcher's `timers`."""
@@ -50,7 +49,6 @@ class SimulatedTime(ManualClock):
                 continue
             self._move_to(at_s)
             what, timer.what = timer.what, None
-            self.fired += 1
             what()
         self._move_to(when_s)
 
@@ -95,11 +93,6 @@ class ScriptedProvider:
         self._accepted: deque[float] = deque()
         self.calls: list[float] = []
         self.limited = 0
-
-    @property
-    def served(self) -> int:
-        """Calls that were not refused for the limit."""
-        return len(self.calls) - self.limited
 
     def call(self, job: Job) -> Outcome:
         """What comes of a call now."""

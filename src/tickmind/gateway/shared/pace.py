@@ -1,5 +1,6 @@
 """A pace that several gateways keep together."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
@@ -25,7 +26,7 @@ class SharedPace(Pace):
     While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst.
     """
 
-    __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_token_pool")
+    __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
 
     def __init__(self, name: str, limits: Limits, company: Company, poke: Callable[[Pool], None]) -> None:
         super().__init__(limits)
@@ -36,6 +37,7 @@ class SharedPace(Pace):
         self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
         self._part: Pace | None = None  # while alone
         self._parts = 0
+        self._since_s = -math.inf  # when it became alone, or joined the others
 
     @property
     def pools(self) -> tuple[Pool, ...]:
@@ -68,15 +70,16 @@ class SharedPace(Pace):
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
         """A request used other than the estimated tokens."""
         super().settle(taken_s, estimated, actual)
-        if self._token_pool is not None and estimated != actual:
+        if self._token_pool is not None and estimated != actual and taken_s >= self._since_s:
             if self._part is not None:
                 self._part.settle(taken_s, estimated, actual)
             else:
                 self._token_pool.correct(taken_s, actual - estimated)
 
-    def rejoined(self) -> None:
+    def rejoined(self, now: float) -> None:
         """The shared state is back."""
         self._part = None
+        self._since_s = now
         for pool in self.pools:
             pool.clear()
 
@@ -85,6 +88,7 @@ class SharedPace(Pace):
             self._parts = self._company.alone
             self._part = Pace(part_of(self._limits, self._parts))
             self._part.spend_burst(now)
+            self._since_s = now
             for pool in self.pools:
                 pool.clear()
         return self._part

@@ -145,6 +145,7 @@ class Pool:
     def clear(self) -> None:
         """Forget the stock: it is not known any more whether it holds."""
         self._stock.clear()
+        self._refunds.clear()
         self._total = 0.0
         self._batch = 1
         self._not_before_s = 0.0

@@ -127,7 +127,7 @@ for field, value in pairs(changed) do
   fields[#fields + 1] = string.format('%.3f', value)
 end
 redis.call('HSET', KEYS[1], unpack(fields))
-redis.call('PEXPIRE', KEYS[1], math.ceil(longest / 1000))
+redis.call('PEXPIRE', KEYS[1], math.ceil(math.max(longest, tat - now + 60000000) / 1000))
 return answer
 """
 

@@ -81,6 +81,7 @@ class SharedState:
         self._work = asyncio.Event()
         self._merger: Merger | None = None
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
         self._connected = False
         self._gateways = 1
         self._reason = "not connected yet"
@@ -125,6 +126,7 @@ class SharedState:
 
     async def stop(self) -> None:
         """Take leave; what was leased and not used is lost to all for half a second."""
+        self._stopping = True
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -157,7 +159,7 @@ class SharedState:
         from redis.backoff import NoBackoff
 
         wait_s = RETRY_S
-        while True:
+        while not self._stopping:
             failures = self._losses
             client = redis.asyncio.Redis.from_url(
                 self._url.reveal(),
@@ -178,6 +180,8 @@ class SharedState:
     async def _serve(self, client: "Redis") -> None:
         reserve, beat = await client.script_load(RESERVE), await client.script_load(BEAT)
         now_us = await self._beat(client, beat)
+        if self._stopping:
+            return
         self._found()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_beating(client, beat))
@@ -186,7 +190,7 @@ class SharedState:
             tasks.create_task(self._hear(client, now_us))
 
     async def _keep_beating(self, client: "Redis", script: str) -> None:
-        while True:
+        while not _is_called_off():
             await asyncio.sleep(BEAT_S)
             await self._beat(client, script)
 
@@ -201,7 +205,7 @@ class SharedState:
 
     async def _lease(self, client: "Redis", script: str) -> None:
         """Refill the stocks that ask for it, all in one go."""
-        while True:
+        while not _is_called_off():
             await self._work.wait()
             self._work.clear()
             pools, self._poked = list(self._poked), {}
@@ -229,7 +233,7 @@ class SharedState:
         if self._merger is None:
             return
         turn = 0
-        while True:
+        while not _is_called_off():
             news = self._merger.collect(all_uses=turn % TELL_ALL_EVERY == 0)
             turn += 1
             if news:
@@ -244,7 +248,7 @@ class SharedState:
             return
         stream = f"{self._namespace}:news"
         last: Any = f"{max(0, now_us // 1000 - int(self._merger.timeout_s * 1000))}-0"
-        while True:
+        while not _is_called_off():
             batches: Any = await client.xread({stream: last}, count=READ_COUNT, block=READ_BLOCK_MS)
             for _, messages in batches or ():
                 for last, fields in messages:  # noqa: B007 - the last one read is where the next reading begins
@@ -258,7 +262,7 @@ class SharedState:
     def _found(self) -> None:
         if not self._connected:
             for pace in self._paces:
-                pace.rejoined()
+                pace.rejoined(self._clock.monotonic())
             self._connected = True
             _log.info("the shared state is there", gateways=self._gateways)
         self._reason = ""
@@ -282,3 +286,9 @@ class SharedState:
                 reason=self._reason,
                 gateways=self._gateways,
             )
+
+
+def _is_called_off() -> bool:
+    """Whether this task is to end: the client now and then swallows the error that says so."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from tickmind.llm.config import CallConfig
@@ -30,7 +31,8 @@ def deliberate_in_turn(
     A reply that can't be read is asked for again when the session's turn comes, within the same deadline.
     """
     inner = client.async_client if isinstance(client, SyncGatewayClient) else client
-    return _where_it_lives(client, _ask(inner, messages, call, schema, on_field, timeout_s))
+    ask = partial(_ask, inner, messages, call, schema, on_field, timeout_s)
+    return _elsewhere(client, ask) if isinstance(client, SyncGatewayClient) else ask()
 
 
 def notify_deferral(
@@ -38,7 +40,8 @@ def notify_deferral(
 ) -> Coroutine[Any, Any, None]:
     """Tell the gateway that an agent waits; if it does not hear of it, only its statistics are the poorer."""
     inner = client.async_client if isinstance(client, SyncGatewayClient) else client
-    return _where_it_lives(client, _defer(inner, agent_id, duration_s))
+    tell = partial(_defer, inner, agent_id, duration_s)
+    return _elsewhere(client, tell) if isinstance(client, SyncGatewayClient) else tell()
 
 
 async def close_in_turn(client: GatewayClient | SyncGatewayClient) -> None:
@@ -66,10 +69,6 @@ async def _defer(client: GatewayClient, agent_id: str, duration_s: float) -> Non
         _log.warning("the gateway was not told that %s waits: %s", agent_id, error)
 
 
-def _where_it_lives(client: GatewayClient | SyncGatewayClient, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    """Work on the loop that the client belongs to: the one at hand, or its own in the background."""
-    return _elsewhere(client, work) if isinstance(client, SyncGatewayClient) else work
-
-
-async def _elsewhere(client: SyncGatewayClient, work: Coroutine[Any, Any, T]) -> T:
-    return await asyncio.wrap_future(client.submit(work))
+async def _elsewhere(client: SyncGatewayClient, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Work on the loop that the client has in the background, not on the one at hand."""
+    return await asyncio.wrap_future(client.submit(work()))

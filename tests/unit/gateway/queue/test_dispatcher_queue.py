@@ -213,6 +213,7 @@ def test_jobs_that_are_over_are_not_kept_alive(desk, time):
     assert jobs() - before < 500  # of 3,000; 50 wait
 
 
+@pytest.mark.slow
 def test_ever_new_keys_do_not_fill_the_memory(desk, time):
     d = desk({"a": Limits(concurrency=1)})
     provider = d.providers["a"]

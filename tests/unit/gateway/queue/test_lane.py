@@ -99,7 +99,7 @@ def test_circuit_opens_after_failures_in_a_row_and_one_probe_closes_it(desk, tim
     outcomes: dict[str, Outcome | None] = {"now": FAILED}
     d = desk({"a": Limits()}, script={"a": lambda job, now: outcomes["now"]}, service_s=(0.5, 0.5))
 
-    def state() -> CircuitState:
+    def state():
         return d.dispatcher.lanes()[0].circuit.state
 
     for _ in range(5):

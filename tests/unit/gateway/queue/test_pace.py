@@ -46,6 +46,7 @@ def test_sustained_rate_uses_98_percent_of_the_minute_and_never_more_than_it(rpm
     assert len(sent) >= 0.98 * 10 * rpm
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     rps=st.none() | st.floats(0.5, 50),

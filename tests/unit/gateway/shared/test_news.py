@@ -1,0 +1,157 @@
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.base import ManualClock, Secret
+from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.settings.config import ApiKey, Limits, Provider, SharingConfig
+from tickmind.gateway.shared.merge import Merger
+from tickmind.gateway.shared.news import LimitNews, UseNews, decode, encode
+from tickmind.gateway.shared.port import LaneLimit
+from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.sessions import Sessions
+
+PROVIDER = Provider("p", "http://127.0.0.1/v1", limits=Limits(requests_per_minute=30))
+PLAN = Plan((Target(PROVIDER, ApiKey("k", Secret("")), "m"),), "m")
+NAMES = st.text("abc/é-", min_size=1, max_size=20)
+TIMES = st.integers(0, 2**53)
+
+
+class Lanes:
+    """Lanes that note what they hear."""
+
+    def __init__(self):
+        self.now: list[LaneLimit] = []
+        self.heard: list[LaneLimit] = []
+
+    def limits(self):
+        return self.now
+
+    def limit(self, limit):
+        self.heard.append(limit)
+
+    def resize(self, gateways):
+        pass
+
+
+class Gateway:
+    def __init__(self, clock, mode="fair", offset_s=0.0):
+        config = SharingConfig(mode=mode)
+        self.sessions = Sessions(config, clock)
+        self.cooldowns = Cooldowns(config, self.sessions, clock)
+        self.lanes = Lanes()
+        strict = mode == "strict"
+        self.merger = Merger(self.sessions, self.cooldowns, self.lanes, clock, timeout_s=60.0, strict=strict)
+        self.merger.offset_s = offset_s
+
+    def ask(self, name):
+        session = self.sessions.get(name)
+        refusal = self.cooldowns.admit(session, PLAN)
+        if refusal is None:
+            self.cooldowns.leave(session, PLAN)
+        return refusal is None
+
+    def tell(self, *others, all_uses=True):
+        news = self.merger.collect(all_uses=all_uses)
+        for one in decode(encode(news)):
+            for other in others:
+                other.merger.merge(one)
+        return len(news)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock(monotonic=1000.0)
+
+
+@given(
+    st.lists(
+        st.builds(UseNews, NAMES, NAMES, NAMES, st.floats(0.01, 1e6), TIMES, TIMES)
+        | st.builds(LimitNews, NAMES, TIMES, st.text("ab c", max_size=30))
+    )
+)
+def test_news_are_read_as_they_were_written(news):
+    assert list(decode(encode(news))) == news
+
+
+@given(
+    st.binary(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(repr).map(str.encode)
+)
+def test_any_message_can_be_read(message):
+    assert isinstance(list(decode(message)), list)
+
+
+def test_what_is_no_news_is_left_out():
+    items = [["use", "g", "l", "o", -1.0, 1, 1], ["limit", "a\nb", 1, ""], ["limit", "l", 5, "why"], 7, ["use"]]
+    assert list(decode(orjson.dumps(items))) == [LimitNews("l", 5, "why")]
+
+
+def test_a_session_elsewhere_counts_here_for_its_time(clock):
+    one, two = Gateway(clock, offset_s=1.7e9), Gateway(clock, offset_s=1.7e9)
+    one.ask("a")
+    two.ask("b")
+    one.tell(two)
+    assert two.sessions.active("p/k").sessions == 2
+    clock.advance(59)
+    assert two.sessions.active("p/k").sessions == 2
+    clock.advance(2)
+    assert two.sessions.active("p/k").sessions == 0
+
+
+def test_an_active_session_is_told_of_now_and_then_and_a_heard_one_never(clock):
+    one, two = Gateway(clock), Gateway(clock)
+    told = 0
+    for _ in range(100):
+        one.ask("a")
+        told += one.tell(two)
+        assert two.tell(one) == 0
+        clock.advance(1)
+    assert 10 <= told <= 15
+    assert two.sessions.active("p/k").sessions == 1
+
+
+def test_a_strict_turn_holds_everywhere(clock):
+    one, two = Gateway(clock, "strict"), Gateway(clock, "strict")
+    assert one.ask("game")
+    one.tell(two, all_uses=False)
+    clock.advance(1)
+    assert not two.ask("game")
+    clock.advance(1.01)
+    assert two.ask("game")
+    two.tell(one, all_uses=False)
+    assert not one.ask("game")
+
+
+def test_hearing_never_shortens_a_turn(clock):
+    one, two = Gateway(clock, "strict"), Gateway(clock, "strict")
+    one.ask("game")
+    clock.advance(2)
+    assert two.ask("game")
+    one.tell(two)
+    clock.advance(1)
+    assert not two.ask("game")
+
+
+def test_a_waiting_request_keeps_its_session_known_elsewhere(clock):
+    one, two = Gateway(clock), Gateway(clock)
+    one.cooldowns.admit(one.sessions.get("slow"), PLAN)
+    for _ in range(30):
+        one.tell(two)
+        clock.advance(10)
+        assert two.sessions.active("p/k").sessions == 1
+
+
+def test_a_limit_is_told_once_and_again_when_it_is_extended(clock):
+    one, two = Gateway(clock, offset_s=5.0), Gateway(clock, offset_s=5.0)
+    one.lanes.now = [LaneLimit("p/k", 1030.0, "rate limited")]
+    assert one.tell(two) == 1
+    assert one.tell(two) == 0
+    assert two.lanes.heard == [LaneLimit("p/k", 1030.0, "rate limited")]
+    two.lanes.now = [LaneLimit("p/k", 1030.0, "rate limited")]
+    assert two.tell(one) == 0
+    one.lanes.now = [LaneLimit("p/k", 1060.0, "rate limited")]
+    assert one.tell(two) == 1
+    assert two.lanes.heard[-1].until_s == 1060.0
+    clock.advance(100)
+    assert one.tell(two) == 0
