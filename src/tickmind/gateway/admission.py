@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
 from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
 if TYPE_CHECKING:
     from tickmind.gateway.settings.config import Caller
 
-MAX_NAME_BYTES = 200
 _PRIORITIES = {b"high": Priority.HIGH, b"normal": Priority.NORMAL, b"low": Priority.LOW}
 
 
@@ -50,20 +50,20 @@ def read_wishes(headers: dict[bytes, bytes]) -> Wishes:
 
 
 def _name(value: bytes, header: str) -> str:
-    if not value or len(value) > MAX_NAME_BYTES:
-        raise _refuse(f"{header} must have 1 to {MAX_NAME_BYTES} characters")
+    if not value or len(value) > MAX_AGENT_CHARS:
+        raise _refuse(f"{header} must have 1 to {MAX_AGENT_CHARS} characters")
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
         raise _refuse(f"{header} must be text") from None
-    if not text.isprintable():
+    if not is_name(text):
         raise _refuse(f"{header} must be printable")
     return text
 
 
 def _milliseconds(value: bytes, header: str) -> float:
-    if not value.isdigit() or len(value) > 9:
-        raise _refuse(f"{header} must be a whole number of milliseconds")
+    if not value.isdigit() or len(value) > 9 or int(value) == 0:
+        raise _refuse(f"{header} must be a whole number of milliseconds, at least 1")
     return int(value) / 1000
 
 

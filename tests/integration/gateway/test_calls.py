@@ -211,6 +211,7 @@ async def test_a_newer_request_of_an_agent_replaces_its_queued_one(housing: Any)
         await house.until(lambda: house.gateway.dispatcher.statistics().queued >= 1)
         third = await house.chat("3", headers=headers)
         assert ((await second).status, (await second).json["error"]["code"]) == (409, "REPLACED")
+        assert (await second).headers["x-should-retry"] == "false"  # or the official clients would send it again
         assert ((await first).status, third.status) == (200, 200)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from tickmind.gateway.queue.job import Attempt, Job
-from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.cache import Kept
 
 _REPLY = (
@@ -17,6 +17,7 @@ _STREAM = (
     b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-tickmind-provider: %b\r\n"
     b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
 )
+_FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own time, or a newer wish of its own
 _ATTEMPT = '{"provider":%s,"model":%s,"result":"%s","status":%d,"waitedMs":%d,"tookMs":%d}'
 _quoted = lru_cache(1024)(json.dumps)  # all ASCII, so that any name can stand in a header
 
@@ -63,6 +64,8 @@ def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: byt
     if refusal.retry_after_s is not None:
         wait_s = max(0.0, refusal.retry_after_s)
         headers += b"retry-after: %d\r\nretry-after-ms: %d\r\n" % (math.ceil(wait_s), math.ceil(wait_s * 1000))
+    if refusal.code in _FINAL:
+        headers += b"x-should-retry: false\r\n"  # which the official clients heed
     if attempts:
         headers += b"x-tickmind-attempts: %b\r\n" % attempts_json(attempts)
     if cooldown:

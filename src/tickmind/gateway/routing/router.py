@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from tickmind.base import Clock, ConfigError, Secret, SystemClock
+from tickmind.gateway.names import MAX_MODEL_CHARS, is_name
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.origins import Origins, Resolver, read_custom_url, resolve_by_system
@@ -14,7 +15,6 @@ from tickmind.gateway.settings.base_url import BaseUrl, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConfig, Provider, Route, Surface
 from tickmind.gateway.settings.key_ids import KeyIds
 
-MAX_MODEL_CHARS: Final = 256
 MAX_KEY_CHARS: Final = 4096
 _MOST_NEAR: Final = 5
 _Key = TypeVar("_Key", bound=Hashable)
@@ -179,9 +179,9 @@ def _first_model(config: GatewayConfig) -> str:
 def _check_model(model: str) -> None:
     if not model:
         raise RefusedError(Refusal(Code.UNKNOWN_MODEL, "no model is named, and there is no default; name one"))
-    if len(model) > MAX_MODEL_CHARS or not model.isprintable() or model != model.strip():
+    if len(model) > MAX_MODEL_CHARS or not is_name(model) or model != model.strip():
         message = f"a model's name has at most {MAX_MODEL_CHARS} printable characters and no blanks around it"
-        raise RefusedError(Refusal(Code.BAD_REQUEST, message))
+        raise RefusedError(Refusal(Code.UNKNOWN_MODEL, message))
 
 
 def _check_caller_key(key: str) -> None:

@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 from itertools import count
 
 from tickmind.base import Clock, Limit
+from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.sharing.sessions import Session
 
@@ -13,7 +14,6 @@ DEFAULT_DEFER_MS = 5_000.0
 MAX_DEFER_MS = Limit("duration of a defer", 600_000.0, "ms")  # longer ones are cut to it
 MAX_DEFERS = Limit("deferred agents", 10_000)
 MAX_DEFERS_OF_A_SESSION = Limit("deferred agents of one session", 1_000)
-MAX_AGENT = Limit("length of an agent's name", 128, "characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class Defers:
 
         A duration of 0 or less ends the wait. Raises `RefusedError` if the name can't be one or too many wait.
         """
-        if not agent or not MAX_AGENT.allows(len(agent)) or not agent.isprintable():
+        if not agent or len(agent) > MAX_AGENT_CHARS or not is_name(agent):
             raise RefusedError(
-                Refusal(Code.BAD_REQUEST, f"an agent's name has 1 to {MAX_AGENT.maximum} printable characters")
+                Refusal(Code.BAD_REQUEST, f"an agent's name has 1 to {MAX_AGENT_CHARS} printable characters")
             )
         if math.isnan(duration_ms):
             raise RefusedError(Refusal(Code.BAD_REQUEST, "a defer takes a duration in ms, such as 5000"))

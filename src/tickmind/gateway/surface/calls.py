@@ -11,7 +11,7 @@ from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
-from tickmind.gateway.surface.documents import name_of, number, parse_object
+from tickmind.gateway.surface.documents import name_of, number, parse_object, session_of
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
@@ -134,7 +134,7 @@ class CallEndpoints:
         gateway = self._gateway
         try:
             wishes = gateway.wishes(request)
-            wishes.session = name_of(parse_object(request.body), "sessionId") or wishes.session
+            wishes.session = session_of(parse_object(request.body)) or wishes.session
             gateway.session(wishes, request.peer)
         except RefusedError as exc:
             self._refuse(request, responder, exc)
@@ -148,7 +148,7 @@ class CallEndpoints:
         try:
             wishes = gateway.wishes(request)
             document = parse_object(request.body)
-            wishes.session = name_of(document, "sessionId") or wishes.session
+            wishes.session = session_of(document) or wishes.session
             agent = name_of(document, "agentId") or wishes.agent
             duration_ms = number(document, "durationMs", most=1e12)
             session = gateway.session(wishes, request.peer)

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
+from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
-MAX_NAME_CHARS = 200  # of models, agents, sessions
 MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
 _SMALL_BYTES = 256 * 1024
 _SHALLOW = 200  # as many lists and objects can't nest too deeply
@@ -57,12 +57,20 @@ def text(document: dict[str, Any], name: str, *, needed: bool = False, most: int
     return value
 
 
-def name_of(document: dict[str, Any], name: str, *, needed: bool = False) -> str:
+def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: int = MAX_AGENT_CHARS) -> str:
     """A short name that is shown in statistics: no control characters."""
-    value = text(document, name, needed=needed, most=MAX_NAME_CHARS)
-    if not value.isprintable():
+    value = text(document, name, needed=needed, most=most)
+    if not is_name(value):
         raise refuse(f"{name} must be printable")
     return value
+
+
+def session_of(document: dict[str, Any]) -> str:
+    """The field `sessionId`; empty if it is not there."""
+    value = name_of(document, "sessionId")
+    if value or document.get("sessionId") is None:
+        return value
+    raise refuse("sessionId must not be empty; leave it out")
 
 
 def number(

@@ -7,9 +7,10 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
-from tickmind.gateway.surface.documents import flag, load_json, name_of, number, parse_object, refuse, text
+from tickmind.gateway.surface.documents import flag, load_json, name_of, number, parse_object, refuse, session_of, text
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
 from tickmind.llm.thinking import split_thinking
 
@@ -55,11 +56,11 @@ def read_generate(raw: bytes) -> Generate:
     if temperature is not None:
         body["temperature"] = temperature
     timeout_ms = number(document, "timeoutMs", least=1, most=3_600_000)
-    drop_after_ms = number(document, "dropAfterMs", least=0, most=3_600_000)
+    drop_after_ms = number(document, "dropAfterMs", least=1, most=3_600_000)
     return Generate(
         agent_id=name_of(document, "agentId", needed=True),
-        session_id=name_of(document, "sessionId"),
-        model=name_of(document, "model"),
+        session_id=session_of(document),
+        model=name_of(document, "model", most=MAX_MODEL_CHARS),
         body=body,
         tokens=len(raw) // 4 + int(max_tokens or DEFAULT_REPLY_TOKENS),
         custom=_read_custom(document.get("customConfig")),
@@ -78,7 +79,7 @@ def _read_custom(value: object) -> CustomConfig | None:
     return CustomConfig(
         text(value, "baseUrl", needed=True, most=2048),
         text(value, "apiKey", most=4096),
-        name_of(value, "model", needed=True),
+        name_of(value, "model", needed=True, most=MAX_MODEL_CHARS),
     )
 
 

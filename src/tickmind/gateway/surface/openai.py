@@ -6,6 +6,7 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import load_json, name_of, parse_object, refuse
@@ -74,7 +75,7 @@ def error_object(refusal: Refusal) -> dict[str, Any]:
 def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     """The request, its model, whether it streams, and about how many tokens it takes."""
     document = parse_object(body)
-    model = name_of(document, "model")
+    model = name_of(document, "model", most=MAX_MODEL_CHARS)
     messages = document.get("messages")
     if type(messages) is not list or not messages:
         raise refuse("messages must be a list of at least one message")
@@ -88,7 +89,7 @@ def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
 def read_responses(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     """The same of a request in the form of the Responses API."""
     document = parse_object(body)
-    model = name_of(document, "model")
+    model = name_of(document, "model", most=MAX_MODEL_CHARS)
     if type(document.get("input")) not in {str, list} and not document.get("prompt"):
         raise refuse("input must be a text or a list")
     stream = document.get("stream")

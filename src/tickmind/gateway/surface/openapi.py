@@ -2,13 +2,21 @@
 
 from typing import Any
 
+from tickmind.gateway.names import MAX_AGENT_CHARS, MAX_MODEL_CHARS, NAME_PATTERN
 from tickmind.gateway.refusal import STATUS_OF, Code
 
 _ANY = {"type": "object"}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9][A-Za-z0-9._:@+=~-]*$"}
-_AGENT = {"type": "string", "minLength": 1, "maxLength": 128}
+_AGENT = {"type": "string", "minLength": 1, "maxLength": MAX_AGENT_CHARS, "pattern": NAME_PATTERN}
+_MODEL = {"type": "string", "maxLength": MAX_MODEL_CHARS, "pattern": NAME_PATTERN}
 _MS = {"type": "integer", "minimum": 0}
 _RATE = {"type": ["number", "null"], "description": "None where no limit on requests is set."}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A field that may be left out may be null as well."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
 
 _SCHEMAS: dict[str, Any] = {
     "Cooldown": {
@@ -44,24 +52,26 @@ _SCHEMAS: dict[str, Any] = {
         "properties": {
             "agentId": _AGENT,
             "prompt": {"type": "string", "minLength": 1},
-            "systemPrompt": {"type": "string"},
-            "sessionId": _NAME,
-            "model": {"type": "string", "minLength": 1, "maxLength": 200},
-            "maxTokens": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
-            "temperature": {"type": "number", "minimum": 0, "maximum": 10},
-            "priority": {"enum": ["high", "normal", "low"]},
-            "timeoutMs": {"type": "integer", "minimum": 1, "maximum": 3_600_000},
-            "dropAfterMs": {"type": "integer", "minimum": 0, "maximum": 3_600_000},
-            "replaceOlder": {"type": "boolean"},
-            "customConfig": {
-                "type": "object",
-                "required": ["baseUrl", "model"],
-                "properties": {
-                    "baseUrl": {"type": "string", "minLength": 1, "maxLength": 2048},
-                    "apiKey": {"type": "string", "maxLength": 4096},
-                    "model": {"type": "string", "minLength": 1, "maxLength": 200},
-                },
-            },
+            "systemPrompt": _or_null({"type": "string"}),
+            "sessionId": _or_null(_NAME),
+            "model": _or_null(_MODEL),
+            "maxTokens": _or_null({"type": "integer", "minimum": 1, "maximum": 1_000_000}),
+            "temperature": _or_null({"type": "number", "minimum": 0, "maximum": 10}),
+            "priority": {"enum": ["high", "normal", "low", None]},
+            "timeoutMs": _or_null({"type": "number", "minimum": 1, "maximum": 3_600_000}),
+            "dropAfterMs": _or_null({"type": "number", "minimum": 1, "maximum": 3_600_000}),
+            "replaceOlder": _or_null({"type": "boolean"}),
+            "customConfig": _or_null(
+                {
+                    "type": "object",
+                    "required": ["baseUrl", "model"],
+                    "properties": {
+                        "baseUrl": {"type": "string", "minLength": 1, "maxLength": 2048},
+                        "apiKey": _or_null({"type": "string", "maxLength": 4096}),
+                        "model": {**_MODEL, "minLength": 1},
+                    },
+                }
+            ),
         },
     },
     "GenerateReply": {
@@ -105,28 +115,28 @@ _SCHEMAS: dict[str, Any] = {
         "description": "As the OpenAI API takes it; what is not listed passes through.",
         "required": ["messages"],
         "properties": {
-            "model": {"type": "string", "maxLength": 200},
+            "model": _or_null(_MODEL),
             "messages": {"type": "array", "minItems": 1, "items": {"type": "object"}},
-            "stream": {"type": "boolean"},
+            "stream": _or_null({"type": "boolean"}),
         },
     },
     "ResponsesRequest": {
         "type": "object",
         "required": ["input"],
         "properties": {
-            "model": {"type": "string", "maxLength": 200},
+            "model": _or_null(_MODEL),
             "input": {"oneOf": [{"type": "string"}, {"type": "array"}]},
-            "stream": {"type": "boolean"},
+            "stream": _or_null({"type": "boolean"}),
         },
     },
-    "Heartbeat": {"type": "object", "properties": {"sessionId": _NAME}},
+    "Heartbeat": {"type": "object", "properties": {"sessionId": _or_null(_NAME)}},
     "Defer": {
         "type": "object",
         "required": ["agentId"],
         "properties": {
             "agentId": _AGENT,
-            "sessionId": _NAME,
-            "durationMs": {"type": "number", "minimum": 0, "maximum": 1e12, "default": 5000},
+            "sessionId": _or_null(_NAME),
+            "durationMs": _or_null({"type": "number", "minimum": 0, "maximum": 1e12, "default": 5000}),
         },
     },
 }
@@ -135,8 +145,8 @@ _HEADERS = [
     ("x-tickmind-session", "The game or run that asks; the unit of fair share.", _NAME),
     ("x-tickmind-agent", "The character that asks.", _AGENT),
     ("x-tickmind-priority", "Who goes first within a session.", {"enum": ["high", "normal", "low"]}),
-    ("x-tickmind-timeout-ms", "The total deadline.", {"type": "integer", "minimum": 1, "maximum": 600_000}),
-    ("x-tickmind-drop-after-ms", "Of no use after this.", {"type": "integer", "minimum": 0, "maximum": 600_000}),
+    ("x-tickmind-timeout-ms", "The total deadline.", {"type": "integer", "minimum": 1, "maximum": 999_999_999}),
+    ("x-tickmind-drop-after-ms", "Of no use after this.", {"type": "integer", "minimum": 1, "maximum": 999_999_999}),
     ("x-tickmind-replace", "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),
 ]
 
@@ -163,7 +173,7 @@ def openapi(version: str, *, keys: bool) -> dict[str, Any]:
             "/v1/models": {"get": _get("models", "The models that can be named.")},
             "/healthz": {"get": _get("health", "Whether it takes requests.", open_to_all=True)},
             "/metrics": {"get": _text("metrics", "Figures for Prometheus.", "text/plain")},
-            "/": {"get": _text("dashboard", "The live page.", "text/html")},
+            "/": {"get": _text("dashboard", "The live page.", "text/html", open_to_all=True)},
         },
         "components": {"schemas": _SCHEMAS},
     }
@@ -218,7 +228,10 @@ def _openai(name: str, words: str, takes: str) -> dict[str, Any]:
                 "x-tickmind-attempts": {"schema": {"type": "string"}, "description": "A list of Attempts as JSON."},
                 "x-tickmind-waited-ms": {"schema": {"type": "integer"}},
             },
-            "content": {"application/json": {"schema": _ANY}, "text/event-stream": {"schema": {"type": "string"}}},
+            "content": {
+                "application/json": {"schema": _ANY},
+                "text/event-stream": {"schema": {"description": "Events."}},
+            },
         },
         **_errors("OpenAIError"),
         "default": _json({"$ref": "#/components/schemas/OpenAIError"}, "The provider's own error."),
@@ -237,8 +250,8 @@ def _get(name: str, words: str, *, open_to_all: bool = False) -> dict[str, Any]:
     return operation
 
 
-def _text(name: str, words: str, kind: str) -> dict[str, Any]:
-    return {
+def _text(name: str, words: str, kind: str, *, open_to_all: bool = False) -> dict[str, Any]:
+    operation: dict[str, Any] = {
         "operationId": name,
         "summary": words,
         "responses": {
@@ -246,3 +259,6 @@ def _text(name: str, words: str, kind: str) -> dict[str, Any]:
             **_errors("OpenAIError"),
         },
     }
+    if open_to_all:
+        operation["security"] = []
+    return operation

@@ -81,7 +81,7 @@ def test_a_refusal_lists_what_there_is_when_nothing_is_near():
 
 @pytest.mark.parametrize("model", ["x" * 257, "a\nb", "a\x00", " a", "a ", "\u202e"])
 def test_a_name_that_is_none_is_refused_before_anything_is_looked_up(model):
-    assert refusal(router_of(), model).code is Code.BAD_REQUEST
+    assert refusal(router_of(), model).code is Code.UNKNOWN_MODEL
 
 
 def test_without_a_key_the_refusal_names_what_the_operator_can_set():
