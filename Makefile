@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH_VENV := .venv-bench
+PEERS_VENV := .venv-bench-gateway
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
+PEERS_READY := $(PEERS_VENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
 
@@ -27,6 +29,12 @@ $(BENCH_READY): pyproject.toml requirements/bench.txt
 	@$(PYTHON) -m venv $(BENCH_VENV)
 	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench.txt
 	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) --no-deps -e .
+	@touch $@
+
+$(PEERS_READY): requirements/bench-gateway.txt
+	@echo "Setting up $(PEERS_VENV) with the gateways to compare with"
+	@$(PYTHON) -m venv $(PEERS_VENV)
+	@$(PEERS_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench-gateway.txt
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
@@ -66,8 +74,8 @@ lint: $(READY)
 	@$(BIN)/mypy $(CODE)
 	@$(BIN)/lint-imports --no-cache
 
-bench: $(BENCH_READY) ## Measure against the peers; ONLY=engine for one part
-	@$(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
+bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs
+	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 
 fuzz: $(READY) ## Throw mutated messages at the codec until stopped with Ctrl-C
 	@$(BIN)/python tests/fuzz/fuzz_wire.py $(ARGS)
@@ -89,6 +97,8 @@ pins: ## Resolve the pinned requirements anew
 		--extra gateway --extra redis --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
 		--extra gateway --extra redis --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
+	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
+		--output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from benchmarks.gateway_drill import CAPACITY_PER_S, REQUESTS_PER_MINUTE, Drill, drill
-from benchmarks.gateway_processes import Load, Side, gateway, gateways, load, provider
+from benchmarks.gateway_processes import Load, Side, gateway, gateways, load, paused, provider
 from benchmarks.harness import Result, paired
 
 LONG = bool(os.environ.get("LONG"))
@@ -43,7 +43,8 @@ def _by_turns(sides: Sequence[Side], measure: Measure, rounds: int = ROUNDS) -> 
     loads: dict[str, list[Load]] = {side.name: [] for side in sides}
     for turn in range(rounds + 1):
         for side in sides if turn % 2 else reversed(sides):
-            measured = measure(side)
+            with paused([other for other in sides if other.name not in {side.name, "provider"}]):
+                measured = measure(side)
             if turn:
                 loads[side.name].append(measured)
     return loads

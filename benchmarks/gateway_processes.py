@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -109,13 +110,25 @@ def gateways(names: Sequence[str], upstreams: Sequence[Side]) -> Iterator[list[S
         yield [stack.enter_context(gateway(name, upstreams)) for name in names]
 
 
+@contextmanager
+def paused(sides: Sequence[Side]) -> Iterator[None]:
+    """Keep sides from working off what they were left with while another one is measured."""
+    for side in sides:
+        os.kill(side.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for side in sides:
+            os.kill(side.pid, signal.SIGCONT)
+
+
 def load(side: Side, *arguments: str, model: str = "") -> Load:
     """Keep a side busy and measure."""
     own = ["--port", str(side.port), "--path", side.path, "--model", model or side.model, "--pid", str(side.pid)]
     command = [sys.executable, "-m", "benchmarks.gateway_load", "--core", str(cores()[1]), *own, *arguments]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=_environment(side.key))
     measured = Load(**json.loads(done.stdout))
-    if measured.errors:
+    if measured.errors or not measured.requests:
         raise RuntimeError(f"{side.name}: {measured.errors} of {measured.requests} replies were errors")
     return measured
 

@@ -199,7 +199,7 @@ def test_requirements_hold_no_address(file):
         assert not line.startswith("-")
 
 
-@pytest.mark.parametrize("name", ["dev", "bench"])
+@pytest.mark.parametrize("name", ["dev", "bench", "bench-gateway"])
 def test_requirements_are_pinned(name):
     pins = requirement_lines(ROOT / "requirements" / f"{name}.txt")
     assert pins
