@@ -8,6 +8,8 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tickmind.base import secret
+
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
@@ -42,6 +44,16 @@ class LoopClock:
 
     def _take_over(self) -> None:
         self._monkeypatch.setattr(asyncio.get_running_loop(), "time", self.now_s)
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_the_test_only() -> Iterator[None]:
+    """What one test calls a secret is an ordinary word in the next."""
+    known, lasting = dict(secret._known), dict(secret._lasting)
+    yield
+    for table, before in ((secret._known, known), (secret._lasting, lasting)):
+        table.clear()
+        table.update(before)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ import pytest
 from tickmind.wire.testing import CODECS, Fuzzer
 
 
+@pytest.mark.slow
 def test_spoilt_messages_are_refused_or_read_as_legal_values():
     report = Fuzzer(seed=1).run(3_000)
     assert report.cases == 3_000

@@ -71,6 +71,7 @@ async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served
         assert (await house.chat()).status == 200
 
 
+@pytest.mark.slow
 async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=10_000)}) as house:
         for _ in range(3):
@@ -79,6 +80,7 @@ async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: A
         await house.until(lambda: not house.server._connections)
 
 
+@pytest.mark.slow
 async def test_when_what_many_wait_for_comes_to_nothing_all_of_them_are_told(raw_housing: Any) -> None:
     asked, breaks = asyncio.Event(), asyncio.Event()
 
@@ -182,6 +184,7 @@ async def test_replies_in_very_many_pieces_take_no_more_memory_than_their_bytes(
         assert (reply.status, reply.body) == (200, body)
 
 
+@pytest.mark.slow
 async def test_a_caller_that_reads_nothing_of_its_stream_holds_the_provider_back_and_is_dropped_in_time(
     raw_housing: Any,
 ) -> None:

@@ -133,6 +133,7 @@ def read_fed(api: Api, data: list[bytes]) -> tuple[object, ...]:
 
 @settings(max_examples=60)
 @given(apis, replies(), styles, cuts, cuts)
+@pytest.mark.slow
 def test_any_cut_of_the_bytes_gives_the_same(
     api: Api, reply: ModelReply, style: WireStyle, chunks: list[int], sizes: list[int]
 ) -> None:
@@ -144,6 +145,7 @@ def test_any_cut_of_the_bytes_gives_the_same(
 
 @settings(max_examples=150)
 @given(apis, replies(), styles)
+@pytest.mark.slow
 def test_any_cut_of_the_words_gives_what_the_whole_reply_gives(api: Api, reply: ModelReply, style: WireStyle) -> None:
     streamed = read_fed(api, [chunked(list(WIRES[api].events(reply, REQUEST, style)), [1 << 30])])
     body = json.dumps(WIRES[api].whole(reply, REQUEST, style)).encode()
@@ -186,6 +188,7 @@ class PacketServer:
 @pytest.mark.timeout(300)
 @settings(max_examples=12)
 @given(apis, replies(), styles, cuts, cuts)
+@pytest.mark.slow
 def test_any_packets_over_a_real_socket_give_the_same(
     api: Api, reply: ModelReply, style: WireStyle, chunks: list[int], sizes: list[int]
 ) -> None:

@@ -553,6 +553,7 @@ async def test_it_runs_in_a_thread_and_leaves_none() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 async def test_it_runs_as_a_process_and_stops_cleanly(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "tickmind.llm.testing.server", "--port", "0", "--text", "Hi.", "--model", "a"]
 

@@ -84,6 +84,7 @@ def test_participants_must_be_names(participants: Any) -> None:
 @given(
     st.lists(st.tuples(st.frozensets(st.sampled_from("abc"), min_size=1), st.text(min_size=1, max_size=5)), max_size=20)
 )
+@pytest.mark.slow
 def test_a_snapshot_brings_everything_back(posts: list[tuple[frozenset[str], str]]) -> None:
     boards = BoardManager(max_posts_kept=Limit("posts", 3))
     for participants, text in posts:

@@ -1,5 +1,6 @@
 """The compiled tree against an obviously right one: nodes as objects that keep and forget their own state."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,6 +155,7 @@ answer_lists = st.lists(
 
 @settings(max_examples=400)
 @given(trees, answer_lists, st.booleans())
+@pytest.mark.slow
 def test_a_compiled_tree_does_what_the_obvious_one_does(root, answers, traced):
     log: list[tuple[str, str]] = []
     now: dict[str, Status] = {}

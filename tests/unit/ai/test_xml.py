@@ -100,6 +100,7 @@ files = st.dictionaries(names, roots, min_size=1, max_size=3)
 
 
 @given(files)
+@pytest.mark.slow
 def test_what_is_written_is_read_back_the_same(trees):
     again = read_trees(write_trees(trees))
     assert again == trees
@@ -494,6 +495,7 @@ pieces = st.sampled_from(
 
 
 @given(st.data(), st.sampled_from([GROOT, tree(LEAF)]) | files.map(write_trees))
+@pytest.mark.slow
 def test_a_damaged_file_gives_trees_or_an_error_of_ours(data, text):
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text)))
@@ -525,5 +527,6 @@ def xml_of(element):
 
 
 @given(elements)
+@pytest.mark.slow
 def test_any_nest_of_elements_gives_trees_or_an_error_of_ours(element):
     outcome(tree(xml_of(element)))

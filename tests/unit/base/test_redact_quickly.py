@@ -3,6 +3,7 @@
 import re
 import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def slowly(text: str) -> str:
 
 @settings(max_examples=1000)
 @given(st.lists(st.sampled_from(PARTS) | st.text(max_size=8), max_size=12).map("".join))
+@pytest.mark.slow
 def test_the_quick_way_masks_what_the_slow_way_masks(text):
     assert redact(text) == slowly(text)
 

@@ -1,5 +1,6 @@
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,6 +30,7 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[SplitText, SplitTex
 
 @settings(max_examples=500)
 @given(texts, st.lists(st.integers(0, 200), max_size=20), st.booleans())
+@pytest.mark.slow
 def test_any_cut_gives_the_same_as_the_whole_text(text: str, places: list[int], opened: bool) -> None:
     totals, given_out = run(cut(text, places), opened=opened)
     assert totals == split_thinking(text, opened=opened)
@@ -37,6 +39,7 @@ def test_any_cut_gives_the_same_as_the_whole_text(text: str, places: list[int], 
 
 
 @given(texts, st.booleans())
+@pytest.mark.slow
 def test_pieces_and_totals_agree_unless_a_closing_tag_stands_alone(text: str, opened: bool) -> None:
     totals, given_out = run([text], opened=opened)
     if totals != given_out:

@@ -118,6 +118,7 @@ def through_json(data):
 
 
 @given(st.lists(components, max_size=6), st.sets(st.integers(1, 6)))
+@pytest.mark.slow
 def test_restore_undoes_snapshot_for_any_world(entities, gone):
     world = world_of()
     for parts in entities:

@@ -187,6 +187,7 @@ def test_a_header_can_not_announce_more_than_a_world_may_have():
 
 @settings(deadline=None)
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=4))
+@pytest.mark.slow
 def test_shared_parts_are_written_once_and_read_the_same(seeds):
     first = Samples(seeds[0]).observation()
     writer = codec.ObservationWriter()

@@ -12,6 +12,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 @pytest.mark.parametrize("kind", CODECS)
 @settings(deadline=None)
 @given(seed=SEEDS)
+@pytest.mark.slow
 def test_what_was_written_is_read_again(kind, seed):
     handler = CODECS[kind]
     value = handler.make(ColumnSamples(seed))

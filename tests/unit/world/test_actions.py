@@ -25,6 +25,7 @@ NEEDS = "{needs: {hunger_per_tick: 10, energy_per_tick: 5, rest_per_tick: 50, wa
 # Movement
 
 
+@pytest.mark.slow
 def test_a_step_goes_one_tile_and_turns(play):
     one = play("...\n.1.\n...")
     assert one.do(1, Move(Direction.NE)).ok

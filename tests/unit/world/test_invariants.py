@@ -28,6 +28,7 @@ def count(world, item):
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_nobody_ever_shares_a_tile_or_stands_in_a_wall(crowd, any_ticks, data):
     ticks = any_ticks(data)
     world = TileWorld.from_scenario(crowd)
@@ -71,6 +72,7 @@ def test_items_come_from_work_and_growth_and_go_by_use_only(crowd, any_ticks, da
 
 @settings(max_examples=40, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_the_same_inputs_give_the_same_world(crowd, any_ticks, data):
     ticks = any_ticks(data)
     first, second = (run(TileWorld.from_scenario(crowd), ticks) for _ in range(2))
@@ -98,6 +100,7 @@ def test_a_restored_world_continues_identically(crowd, any_ticks, data):
 
 @settings(max_examples=30, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_a_record_holds_what_is_needed_to_do_the_tick_again(crowd, any_ticks, data):
     ticks = any_ticks(data)
     world, again = TileWorld.from_scenario(crowd), TileWorld.from_scenario(crowd)
@@ -107,6 +110,7 @@ def test_a_record_holds_what_is_needed_to_do_the_tick_again(crowd, any_ticks, da
 
 @settings(max_examples=30, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_what_was_recorded_does_not_change_afterwards(crowd, any_ticks, data):
     ticks = any_ticks(data)
     world = TileWorld.from_scenario(crowd)

@@ -171,6 +171,7 @@ def test_too_many_actors_are_refused():
 
 @settings(max_examples=300, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_a_damaged_file_is_refused_with_a_scenario_error_or_read(data):
     start = data.draw(st.integers(0, len(SMALL)))
     end = data.draw(st.integers(start, min(len(SMALL), start + 30)))

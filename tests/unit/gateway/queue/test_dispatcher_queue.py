@@ -195,6 +195,7 @@ def test_ten_thousand_leave_queued_and_in_flight_and_nothing_stays(desk, time, t
     assert all(len(lane.turns) < 200 for lane in dispatcher.lanes())
 
 
+@pytest.mark.slow
 def test_jobs_that_are_over_are_not_kept_alive(desk, time):
     def jobs():
         gc.collect()

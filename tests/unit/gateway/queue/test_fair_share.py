@@ -51,6 +51,7 @@ def test_overload_drill_with_known_limits_serves_all_the_limit_fairly_and_meets_
 
 @pytest.mark.parametrize("retry_after", [True, False])
 @pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.slow
 def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, retry_after):
     real = {
         name: ScriptedProvider(time, limit=rpm, fixed=fixed, retry_after=retry_after)

@@ -58,6 +58,7 @@ NAMES = [
         st.one_of(st.text(max_size=12), st.integers(-5, 10**14).map(str), st.floats().map(str)),
     )
 )
+@pytest.mark.slow
 def test_any_headers_give_figures_that_can_be_used_or_nothing(headers):
     limits = read_rate_limits(headers, now_wall_s=NOW)
     for allowance in limits.allowances if limits is not None else ():

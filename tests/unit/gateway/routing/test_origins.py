@@ -311,6 +311,7 @@ OWN_ORIGINS = {("https", "allowed.example", 443), ("https", "ported.example", 84
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(NASTY, min_size=1, max_size=8).map("".join))
+@pytest.mark.slow
 def test_no_mixture_of_parts_reaches_another_origin(config, url):
     names = Names()
     try:
@@ -327,6 +328,7 @@ def test_no_mixture_of_parts_reaches_another_origin(config, url):
 @given(
     st.one_of(st.text(max_size=40), st.lists(NASTY, max_size=8).map("".join), st.from_regex(r"https?://[!-~]{1,30}"))
 )
+@pytest.mark.slow
 def test_what_is_read_means_the_same_to_every_reader(url):
     try:
         read = parse_base_url(url)
@@ -349,6 +351,7 @@ def test_what_is_read_means_the_same_to_every_reader(url):
 
 @settings(max_examples=500)
 @given(st.ip_addresses())
+@pytest.mark.slow
 def test_an_address_that_passes_is_public_by_pythons_table_too(address):
     if not special_kind(address):
         assert address.is_global
@@ -357,6 +360,7 @@ def test_an_address_that_passes_is_public_by_pythons_table_too(address):
 
 @settings(max_examples=300)
 @given(st.ip_addresses(v=4), st.sampled_from(["::ffff:{}", "::{}", "64:ff9b::{}", "::ffff:0:{}"]))
+@pytest.mark.slow
 def test_no_ipv4_address_passes_in_the_clothes_of_ipv6(address, form):
     assert forbidden_kind(ipaddress.IPv6Address(form.format(address)), private=True) or str(address) == "0.0.0.1"
     assert forbidden_kind(ipaddress.IPv6Address(form.format(address)), private=False)

@@ -587,6 +587,7 @@ def test_a_file_that_is_no_text_is_told(tmp_path):
         load_config(path, env={})
 
 
+@pytest.mark.slow
 def test_a_bomb_of_aliases_is_stopped(complaint):
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]

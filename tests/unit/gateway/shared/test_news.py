@@ -71,6 +71,7 @@ def clock():
         | st.builds(LimitNews, NAMES, TIMES, st.text("ab c", max_size=30))
     )
 )
+@pytest.mark.slow
 def test_news_are_read_as_they_were_written(news):
     assert list(decode(encode(news))) == news
 
@@ -78,6 +79,7 @@ def test_news_are_read_as_they_were_written(news):
 @given(
     st.binary(max_size=200) | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(repr).map(str.encode)
 )
+@pytest.mark.slow
 def test_any_message_can_be_read(message):
     assert isinstance(list(decode(message)), list)
 

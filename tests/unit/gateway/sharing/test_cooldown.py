@@ -163,6 +163,7 @@ def test_a_newcomer_gets_its_turn_beside_busy_sessions():
 
 
 @pytest.mark.parametrize("names", [1, 100])
+@pytest.mark.slow
 def test_forging_session_names_gains_nothing_when_keys_are_on(names):
     house = House()
     got = {"mallory": 0, "ann": 0}
@@ -177,6 +178,7 @@ def test_forging_session_names_gains_nothing_when_keys_are_on(names):
     assert got["mallory"] <= 155
 
 
+@pytest.mark.slow
 def test_ever_new_names_of_one_owner_gain_nothing():
     house = House()
     got = {"mallory": 0, "ann": 0}

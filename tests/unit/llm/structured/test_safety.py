@@ -86,6 +86,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=60).map("".join))
 @settings(max_examples=300)
+@pytest.mark.slow
 def test_any_mix_of_marks_gives_an_object_or_the_one_error(text: str) -> None:
     for form in FORMS:
         with contextlib.suppress(StructuredOutputError):

@@ -94,6 +94,7 @@ schemas = st.recursive(
 
 
 @given(schemas, st.integers())
+@pytest.mark.slow
 def test_any_schema_of_the_usual_words_is_met(schema: dict[str, Any], seed: int) -> None:
     validate(sample_json(schema, random.Random(seed)), schema)
 

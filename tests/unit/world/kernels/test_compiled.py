@@ -73,6 +73,7 @@ def test_a_change_in_any_file_of_the_kernels_compiles_anew(tmp_path):
     assert start(copy, NUMBA_CACHE_DIR=cache)[:2] == [0, 1]
 
 
+@pytest.mark.slow
 def test_other_types_are_refused_instead_of_compiled_in_the_middle_of_a_tick():
     narrow, wide = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
     flags, occupancy, ways = (

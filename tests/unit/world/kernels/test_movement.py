@@ -110,6 +110,7 @@ def crowds(draw):
 
 @settings(max_examples=300, deadline=None)
 @given(crowds())
+@pytest.mark.slow
 def test_crowds_move_as_the_plain_rules_say(crowd):
     walkable, places, ways = crowd
     assert move(places, ways, walkable) == reference(places, ways, walkable)

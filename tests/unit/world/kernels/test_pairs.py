@@ -55,6 +55,7 @@ def as_lists(found):
     density=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
     rule=st.sampled_from(SightRule),
 )
+@pytest.mark.slow
 def test_observers_are_told_of_exactly_those_on_the_tiles_they_see(seed, height, width, radius, density, rule):
     rng = np.random.default_rng(seed)
     x, y, occupancy = crowd(rng, height, width, density)
@@ -94,6 +95,7 @@ def test_a_packed_square_without_walls_is_listed_whole():
     radius=st.sampled_from([0, 1, 5, 12, 31, 32, 33, 64, 150]),
     density=st.sampled_from([0.01, 0.3, 1.0]),
 )
+@pytest.mark.slow
 def test_everybody_within_the_radius_hears_walls_or_not(seed, height, width, radius, density):
     rng = np.random.default_rng(seed)
     x, y, occupancy = crowd(rng, height, width, density)
@@ -119,6 +121,7 @@ def lists_of(rows):
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
+@pytest.mark.slow
 def test_changes_are_the_differences_in_the_order_of_the_lists(data):
     rows = 12
     seen = st.lists(st.integers(0, rows - 1), unique=True)

@@ -65,6 +65,7 @@ def maps(draw):
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=25, deadline=None)
 @given(opaque=maps(), radius=st.integers(0, 7))
+@pytest.mark.slow
 def test_every_tile_is_seen_as_the_line_to_it_says(rule, opaque, radius):
     x, y = everywhere(opaque.shape)
     seen = unpack(Sight(opaque, radius=radius, rule=rule).look(x, y), radius)
@@ -100,6 +101,7 @@ def naive_sees(opaque, x, y, dx, dy, rule):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("radius", "share"), [(12, 0.12), (12, 0.03), (8, 0.3), (31, 0.02), (5, 0.5)])
+@pytest.mark.slow
 def test_a_million_random_cases_agree_with_the_naive_walk(rule, radius, share):
     rng = np.random.default_rng([radius, int(100 * share)])
     seen_tiles = 0
@@ -149,6 +151,7 @@ def test_plain_sight_is_not_always_symmetric():
     seed=st.integers(0, 2**32 - 1),
     cache=st.sampled_from([Limit("none", 0), Limit("plenty", 10**8)]),
 )
+@pytest.mark.slow
 def test_what_is_kept_is_never_stale(opaque, radius, seed, cache):
     rng = np.random.default_rng(seed)
     sight = Sight(opaque, radius=radius, cache=cache)
