@@ -11,7 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 TIMEOUT_S = 300
-SHORTENED = {"--ticks": ["--ticks", "20"], "--scripted": ["--scripted"]}  # option -> how it is used here
+SHORTENED = {
+    "--ticks": ["--ticks", "20"],
+    "--scripted": ["--scripted"],
+    "--seconds": ["--seconds", "2"],
+}  # option -> how it is used here
 
 
 def arguments_for(source):
@@ -31,8 +35,9 @@ def test_examples_are_numbered_without_repeats():
 def test_every_example_can_be_kept_short_or_needs_no_model():
     for example in EXAMPLES:
         source = example.read_text(encoding="utf-8")
-        assert arguments_for(source), f"{example.name} has neither --ticks nor --scripted"
-        assert '"--scripted"' in source or "tickmind.llm" not in source, f"{example.name} can't do without a model"
+        assert arguments_for(source), f"{example.name} has none of --ticks, --scripted and --seconds"
+        free = '"--scripted"' in source or "tickmind.llm" not in source or "FakeProvider(" in source
+        assert free, f"{example.name} can't do without a model"
 
 
 def run(example, *arguments, cwd):
