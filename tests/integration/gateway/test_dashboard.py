@@ -3,11 +3,12 @@
 import asyncio
 import contextlib
 import re
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import Page, async_playwright, expect
 
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import Caller, Limits
@@ -70,33 +71,44 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, a, [tabindex='
   .map((element) => element.outerHTML.slice(0, 80))"""
 
 
+@dataclass
+class Browsing:
+    """A browser: `open` opens a page in it, and `complaints` are the errors and warnings of all of them."""
+
+    open: Callable[..., Awaitable[Page]]
+    complaints: list[str]
+
+
+def _note(notes, text, worth=True):
+    if worth:
+        notes.append(text)
+
+
 @pytest.fixture
 def browsing(chromium):
-    """Open pages in a browser of one's own: `async with browsing() as open_page`."""
+    """Open pages in a browser of one's own: `async with browsing() as browser`."""
 
     @contextlib.asynccontextmanager
     async def browse():
+        complaints: list[str] = []
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+            program = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             try:
 
                 async def open_page(url=None, *, width=1400, scheme="light"):
-                    context = await browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+                    context = await program.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
                     page = await context.new_page()
                     page.set_default_timeout(WAIT_MS)
-                    page.complaints = []
-                    page.on(
-                        "console", lambda said: said.type in {"error", "warning"} and page.complaints.append(said.text)
-                    )
-                    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+                    page.on("console", lambda said: _note(complaints, said.text, said.type in {"error", "warning"}))
+                    page.on("pageerror", lambda error: _note(complaints, str(error)))
                     await page.add_init_script(WATCH)
                     if url:
                         await page.goto(url)
                     return page
 
-                yield open_page
+                yield Browsing(open_page, complaints)
             finally:
-                await browser.close()
+                await program.close()
 
     expect.set_options(timeout=WAIT_MS)
     return browse
@@ -130,8 +142,8 @@ def row(page, table, name):
 
 
 async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing):
-    async with limited_and_busy(housing) as house, traffic(house), browsing() as open_page:
-        page = await open_page(house.server.url)
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open(house.server.url)
         one, two = row(page, "lanes", "one"), row(page, "lanes", "two")
         await expect(one.locator(".pill")).to_have_text("limited")
         await expect(one.locator(".reason")).to_contain_text("rate limited, asked to wait 300 s")
@@ -155,12 +167,12 @@ async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing
         PICTURES.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=PICTURES / "traffic.png", full_page=True)
         assert await page.evaluate("window.violations") == []
-        assert page.complaints == []
+        assert browser.complaints == []
 
 
 async def test_a_countdown_moves_and_new_traffic_shows_by_itself(housing, browsing):
-    async with limited_and_busy(housing) as house, browsing() as open_page:
-        page = await open_page(house.server.url)
+    async with limited_and_busy(housing) as house, browsing() as browser:
+        page = await browser.open(house.server.url)
         await expect(page.get_by_text("No lane yet")).to_be_visible()
         await house.generate(sessionId="latecomer")
         await expect(row(page, "sessions", "latecomer")).to_be_visible()
@@ -172,8 +184,8 @@ async def test_a_countdown_moves_and_new_traffic_shows_by_itself(housing, browsi
 
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
 async def test_everything_is_readable_and_reachable(housing, browsing, width, scheme):
-    async with limited_and_busy(housing) as house, traffic(house), browsing() as open_page:
-        page = await open_page(house.server.url, width=width, scheme=scheme)
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open(house.server.url, width=width, scheme=scheme)
         await expect(row(page, "lanes", "one")).to_be_visible()
         await expect(page.locator("#events li")).to_have_count(2)
         checked = await page.evaluate(CONTRAST)
@@ -193,9 +205,9 @@ async def test_everything_is_readable_and_reachable(housing, browsing, width, sc
 
 
 async def test_arrow_keys_read_single_points_of_a_chart(housing, browsing):
-    async with housing() as house, browsing() as open_page:
+    async with housing() as house, browsing() as browser:
         await house.generate()
-        page = await open_page(house.server.url)
+        page = await browser.open(house.server.url)
         chart = page.locator("#chart-latency")
         await expect(page.locator("#chart-latency .line").first).to_have_attribute("d", re.compile("L"))
         await chart.locator("svg").focus()
@@ -206,16 +218,16 @@ async def test_arrow_keys_read_single_points_of_a_chart(housing, browsing):
 
 
 async def test_names_of_models_and_agents_stay_text(housing, browsing):
-    async with housing() as house, browsing() as open_page:
+    async with housing() as house, browsing() as browser:
         await house.ask("/api/llm/defer", {"agentId": NASTY, "sessionId": "village", "durationMs": 200_000})
         assert (await house.chat(model=f"one/{NASTY}")).status == 200
-        page = await open_page(house.server.url)
+        page = await browser.open(house.server.url)
         await expect(page.locator("#costs")).to_contain_text(NASTY)
         await expect(page.locator("#deferred")).to_contain_text(NASTY)
         assert await page.locator("img").count() == 1
         assert await page.evaluate("window.hacked") is None
         assert await page.evaluate("window.violations") == []
-        assert page.complaints == []
+        assert browser.complaints == []
 
 
 async def test_whatever_the_figures_say_stays_text(housing, browsing):
@@ -230,8 +242,8 @@ async def test_whatever_the_figures_say_stays_text(housing, browsing):
             case _:
                 return value
 
-    async with limited_and_busy(housing) as house, traffic(house), browsing() as open_page:
-        page = await open_page()
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open()
 
         async def answer(route):
             reply = await route.fetch()
@@ -245,14 +257,14 @@ async def test_whatever_the_figures_say_stays_text(housing, browsing):
         assert await page.locator("script").count() == 1
         assert await page.evaluate("window.hacked") is None
         assert await page.evaluate("window.violations") == []
-        assert page.complaints == []
+        assert browser.complaints == []
         await page.unroute_all(behavior="ignoreErrors")
 
 
 async def test_with_keys_on_the_page_asks_for_one_and_keeps_it_in_the_tab_only(housing, browsing):
     key = new_key()
-    async with housing(settings={"callers": (Caller("ada", hash_key(key)),)}) as house, browsing() as open_page:
-        page = await open_page(house.server.url)
+    async with housing(settings={"callers": (Caller("ada", hash_key(key)),)}) as house, browsing() as browser:
+        page = await browser.open(house.server.url)
         field, shown = page.get_by_label("Key"), page.locator("#tiles")
         await expect(field).to_be_focused()
         await expect(shown).to_be_hidden()
@@ -271,13 +283,13 @@ async def test_with_keys_on_the_page_asks_for_one_and_keeps_it_in_the_tab_only(h
         await page.get_by_role("button", name="Forget the key").click()
         await expect(field).to_be_visible()
         assert await page.evaluate(kept) == [[], [], ""]
-        assert [text for text in page.complaints if "401" not in text] == []
+        assert [text for text in browser.complaints if "401" not in text] == []
 
 
 async def test_a_lost_gateway_is_told_and_found_again(housing, browsing):
-    async with housing() as house, browsing() as open_page:
+    async with housing() as house, browsing() as browser:
         await house.generate(sessionId="village")
-        page = await open_page(house.server.url)
+        page = await browser.open(house.server.url)
         await expect(row(page, "sessions", "village")).to_be_visible()
         port = house.server.port
         await house.server.stop(drain_s=0.0)
@@ -291,10 +303,10 @@ async def test_a_lost_gateway_is_told_and_found_again(housing, browsing):
 
 
 async def test_a_page_that_nobody_sees_asks_seldom_and_a_seen_one_at_once(housing, browsing):
-    async with housing() as house, browsing() as open_page:
-        page = await open_page()
+    async with housing() as house, browsing() as browser:
+        page = await browser.open()
         asked: list[str] = []
-        page.on("requestfinished", lambda request: request.url.endswith("/overview") and asked.append(request.url))
+        page.on("requestfinished", lambda request: _note(asked, request.url, request.url.endswith("/overview")))
         await page.clock.install()
         await page.goto(house.server.url)
         await house.until(lambda: len(asked) == 1)

@@ -25,7 +25,7 @@ def command(*arguments):
 
 
 def surroundings(key="", columns=140):
-    kept = {name: value for name, value in os.environ.items() if name not in {KEY_NAME, "NO_COLOR"}}
+    kept = {name: value for name, value in os.environ.items() if name not in {KEY_NAME, "LINES", "NO_COLOR"}}
     return {**kept, KEY_NAME: key, "COLUMNS": str(columns), "TERM": "xterm-256color"}
 
 

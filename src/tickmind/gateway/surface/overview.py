@@ -201,7 +201,7 @@ def _sessions(
 
 
 def _due_shares(active: list[SessionInfo]) -> dict[str, float]:
-    """What each session could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
+    """What each could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
     weights = {one.owner: one.weight for one in active}
     sessions = _sum((one.owner, 1) for one in active)
     total = sum(weights.values())

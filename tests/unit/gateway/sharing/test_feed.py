@@ -34,14 +34,14 @@ def test_the_same_again_is_one_line_that_counts(clock):
     for _ in range(3):
         feed.add(LIMITED)
         feed.add(replace(LIMITED, kind=EventKind.FELL_BACK, provider="cerebras"))
-        clock.sleep(1)
+        clock.advance(1)
     assert [line.count for line in feed.lines()] == [3, 3]
 
 
 def test_the_same_much_later_is_another_line(clock):
     feed = Feed(clock)
     feed.add(LIMITED)
-    clock.sleep(JOIN_S + 1)
+    clock.advance(JOIN_S + 1)
     feed.add(LIMITED)
     assert [line.count for line in feed.lines()] == [1, 1]
 
