@@ -128,7 +128,7 @@ async def test_lists_are_bounded_and_say_how_long_they_are(housing):
         shown = await overview(house)
     assert len(shown["sessions"]) == MOST_ROWS
     assert shown["counts"]["sessions"] == MOST_ROWS + 11
-    assert shown["sessions"][0]["session"] == "busy"
+    assert "busy" in [one["session"] for one in shown["sessions"]]
 
 
 @pytest.mark.slow
