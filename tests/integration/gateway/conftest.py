@@ -335,24 +335,32 @@ class RedisServer:
             self._process = None
 
 
-def redis_program():
-    """The server, installed if it is not there and can be; None otherwise."""
-    names = ("redis-server", "valkey-server")
+def installed(names, package):
+    """A program by the first of its names, installed if it is not there and can be; None otherwise."""
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found or os.geteuid() != 0 or not shutil.which("apt-get"):
         return found
-    with (Path(tempfile.gettempdir()) / "tickmind-install-redis.lock").open("w") as lock:
+    with (Path(tempfile.gettempdir()) / f"tickmind-install-{package}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # test workers come all at once
-        if not shutil.which("redis-server"):
-            command = ["apt-get", "install", "-y", "--no-install-recommends", "redis-server"]
-            subprocess.run(command, capture_output=True, check=False, timeout=300)
-    return shutil.which("redis-server")
+        if not shutil.which(names[0]):
+            command = ["apt-get", "install", "-y", "--no-install-recommends", package]
+            subprocess.run(command, capture_output=True, check=False, timeout=600)
+    return shutil.which(names[0])
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Where the browser is, or a skip where there is none and none can be installed."""
+    program = installed(("chromium", "chromium-browser", "google-chrome"), "chromium")
+    if program is None:
+        pytest.skip("no chromium, and it can't be installed here; on Debian: apt-get install chromium")
+    return program
 
 
 @pytest.fixture
 def redis_server():
     """A running server, or a skip where there is none and none can be installed."""
-    program = redis_program()
+    program = installed(("redis-server", "valkey-server"), "redis-server")
     if program is None:
         pytest.skip("no redis-server, and it can't be installed here; on Debian: apt-get install redis-server")
     with tempfile.TemporaryDirectory(prefix="tm-redis-") as folder:

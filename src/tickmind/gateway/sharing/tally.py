@@ -241,8 +241,9 @@ class Tally:
         else:
             (self._sessions.get(session.label) or self._new_session(session.label)).refused += 1
 
-    def snapshot(self) -> TallySnapshot:
-        """Everything so far; it costs what there is to copy."""
+    def snapshot(self, *, sessions: Iterable[str] | None = None) -> TallySnapshot:
+        """Everything so far; it costs what there is to copy, so name the labels of `sessions` if not all are wanted."""
+        rows = self._sessions.values() if sessions is None else map(self._sessions.get, sessions)
         return TallySnapshot(
             since_s=self._clock.monotonic() - self._started_s,
             requests=self._requests,
@@ -266,7 +267,8 @@ class Tally:
             ),
             sessions=tuple(
                 SessionTally(row.label, row.snapshot(), row.refused, row.waits.snapshot())
-                for row in self._sessions.values()
+                for row in rows
+                if row is not None
             ),
         )
 

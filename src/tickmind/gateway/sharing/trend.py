@@ -12,6 +12,7 @@ from tickmind.gateway.sharing.tally import Pulse
 STEP_S = 2.0
 MOST_POINTS = 150  # five minutes
 LATELY_S = 60.0
+TIMES_S = 10.0  # over which the times of a point are taken, so that a few requests make no saw
 
 LaneName = tuple[str, str, str]  # (provider, key id, model)
 _Name = TypeVar("_Name")
@@ -29,7 +30,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What happened between two looks, and how it stood at the second; times are 0 if nothing was served."""
+    """What happened between two looks, and how it stood at the second.
+
+    Times are those of the last ten seconds, 0 if nothing was served in them.
+    """
 
     span_s: float
     requests: int
@@ -77,8 +81,9 @@ class Trend:
         """Make a point of what happened since the last look."""
         now_s = self._clock.monotonic()
         then_s, last = self._looks[-1]
-        waits = look.pulse.waits.since(last.pulse.waits)
-        latencies = look.pulse.latencies.since(last.pulse.latencies)
+        calm = self._since(now_s - TIMES_S)[1].pulse
+        waits = look.pulse.waits.since(calm.waits)
+        latencies = look.pulse.latencies.since(calm.latencies)
         self._points.append(
             Point(
                 span_s=now_s - then_s,
@@ -105,7 +110,7 @@ class Trend:
     def lately(self, look: Look) -> Lately:
         """What happened from a minute ago to this look."""
         now_s = self._clock.monotonic()
-        then_s, old = next((item for item in self._looks if item[0] >= now_s - LATELY_S), self._looks[-1])
+        then_s, old = self._since(now_s - LATELY_S)
         new, past = look.pulse, old.pulse
         return Lately(
             span_s=now_s - then_s,
@@ -119,6 +124,10 @@ class Trend:
             served_by=_growth(new.served, past.served),
             sent_by=_growth(look.sent, old.sent),
         )
+
+    def _since(self, then_s: float) -> tuple[float, Look]:
+        """The first look from then on, or the last there is."""
+        return next((item for item in self._looks if item[0] >= then_s), self._looks[-1])
 
 
 def _growth(new: Mapping[_Name, int], old: Mapping[_Name, int]) -> dict[_Name, int]:

@@ -1,12 +1,14 @@
 """`GET /api/llm/overview`: all that the dashboard and `tickmind gateway top` show, at one moment.
 
-Lists are bounded: those of whom there is most to say come first, and their number is told beside them.
+Lists are bounded: they hold those of whom there is most to say, in an order that stays, so that a page does not
+jump, and the whole number is told beside them.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from heapq import nlargest
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.lane import LaneStatistics
@@ -20,6 +22,7 @@ from tickmind.gateway.surface.figures import sums_of, times_of, wait_ms
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
+_Item = TypeVar("_Item")
 MOST_ROWS = 50  # of each list
 MOST_WAITING = 10  # sessions named for each queue
 _RATE_POINTS = 5  # that make the rate of the headline: ten seconds
@@ -28,13 +31,13 @@ _RATE_POINTS = 5  # that make the rate of the headline: ten seconds
 def overview(gateway: "Gateway") -> dict[str, Any]:
     """The figures of all parts."""
     now_s = gateway.clock.monotonic()
-    queue, tally = gateway.dispatcher.statistics(), gateway.tally.snapshot()
+    queue, deferred = gateway.dispatcher.statistics(), gateway.defers.listing()
     lately, points = gateway.trend.lately(gateway.look()), gateway.trend.points()
-    lanes = sorted(queue.lanes, key=lambda one: (-one.waiting, -one.in_flight, -one.sent))
-    chains = sorted((one for one in queue.chains if one.depth), key=lambda one: -one.depth)
-    sessions, deferred = gateway.sessions.listing(), gateway.defers.listing()
-    targets = sorted(tally.targets, key=lambda one: (-one.sums.cost_usd, -one.sums.requests))
-    counts = {"lanes": len(lanes), "chains": len(chains), "sessions": len(sessions), "targets": len(targets)}
+    listing = gateway.sessions.listing()
+    served = lately.served_by
+    sessions = _most(listing, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
+    tally = gateway.tally.snapshot(sessions=[one.label for one in sessions])
+    chains = [one for one in queue.chains if one.depth]
     return {
         "at": int(1000 * gateway.clock.wall()),
         "upMs": int(1000 * tally.since_s),
@@ -53,17 +56,26 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
         "total": sums_of(tally.sums),
         "lately": _lately(lately, points),
         "history": _history(points),
-        "counts": {**counts, "deferred": len(deferred)},
-        "lanes": [_lane(one, lately, now_s) for one in lanes[:MOST_ROWS]],
-        "chains": [_chain(one) for one in chains[:MOST_ROWS]],
+        "counts": {
+            "lanes": len(queue.lanes),
+            "chains": len(chains),
+            "sessions": len(listing),
+            "targets": len(tally.targets),
+            "deferred": len(deferred),
+        },
+        "lanes": [
+            _lane(one, lately, now_s) for one in _most(queue.lanes, lambda one: (one.waiting, one.in_flight, one.sent))
+        ],
+        "chains": [_chain(one) for one in _most(chains, lambda one: one.depth)],
         "sessions": _sessions(
             sessions,
             {one.session: one for one in tally.sessions},
             lately,
+            due=_due_shares([one for one in listing if one.waiting or one.label in served]),
             queued=_sum((session, jobs) for one in chains for session, jobs in one.waiting),
             deferred=_sum((one.session, 1) for one in deferred),
         ),
-        "targets": [_target(one) for one in targets[:MOST_ROWS]],
+        "targets": [_target(one) for one in _most(tally.targets, lambda one: (one.sums.cost_usd, one.sums.requests))],
         "deferred": [
             {"session": one.session, "agent": one.agent, "resumesInMs": int(1000 * one.left_s)}
             for one in deferred[:MOST_ROWS]
@@ -162,19 +174,25 @@ def _chain(chain: ChainStatistics) -> dict[str, Any]:
     }
 
 
+def _most(items: Sequence[_Item], weight: Callable[[_Item], Any]) -> list[_Item]:
+    """The weightiest, as many as are shown, in the order in which they came."""
+    if len(items) <= MOST_ROWS:
+        return list(items)
+    return [items[number] for number in sorted(nlargest(MOST_ROWS, range(len(items)), lambda at: weight(items[at])))]
+
+
 def _sessions(
-    listing: tuple[SessionInfo, ...],
+    sessions: list[SessionInfo],
     tallies: Mapping[str, SessionTally],
     lately: Lately,
     *,
+    due: Mapping[str, float],
     queued: Mapping[str, int],
     deferred: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     served = lately.served_by
-    due = _due_shares([one for one in listing if one.waiting or one.label in served])
-    first = sorted(listing, key=lambda one: (-served.get(one.label, 0), -one.waiting, -one.requests))[:MOST_ROWS]
     rows = []
-    for one in first:
+    for one in sessions:
         tally = tallies.get(one.label)
         rows.append(
             {
@@ -201,7 +219,7 @@ def _sessions(
 
 
 def _due_shares(active: list[SessionInfo]) -> dict[str, float]:
-    """What each session could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
+    """What each could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
     weights = {one.owner: one.weight for one in active}
     sessions = _sum((one.owner, 1) for one in active)
     total = sum(weights.values())

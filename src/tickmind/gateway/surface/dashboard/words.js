@@ -61,7 +61,7 @@ export function plain(code) {
 
 /** Which rows of how many are shown; nothing if it is all of them. */
 export function shown(rows, all) {
-  return rows < all ? `the first ${rows} of ${count(all)}` : all > 1 ? count(all) : "";
+  return rows < all ? `the busiest ${rows} of ${count(all)}` : all > 1 ? count(all) : "";
 }
 
 function pair(big, bigUnit, small, smallUnit) {

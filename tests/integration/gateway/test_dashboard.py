@@ -1,0 +1,322 @@
+"""The dashboard in a real browser, before a real gateway with fake providers under traffic."""
+
+import asyncio
+import contextlib
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, async_playwright, expect
+
+from tickmind.gateway.server import GatewayServer
+from tickmind.gateway.settings.config import Caller, Limits
+from tickmind.gateway.sharing.caller_keys import hash_key, new_key
+from tickmind.llm.testing import Hang, Refuse
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+
+PICTURES = Path(__file__).parents[3] / "build" / "gateway-page"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
+WAIT_MS = 30_000
+LIMITED_S = 300
+NASTY = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
+BUSY = {"two": Limits(requests_per_minute=600, tokens_per_minute=100_000, burst=50, concurrency=1)}
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+# Every text that is seen, with the contrast to what lies behind it, if that is too little (WCAG AA).
+CONTRAST = """() => {
+  const parse = (color) => {
+    const parts = color.match(/[\\d.]+/g).map(Number);
+    return { rgb: parts.slice(0, 3), alpha: parts[3] ?? 1 };
+  };
+  const light = (rgb) => {
+    const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+    const [r, g, b] = rgb.map((value) => linear(value / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const { rgb, alpha } = parse(getComputedStyle(at).backgroundColor);
+      if (alpha === 1) return rgb;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let looked = 0;
+  while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim();
+    const element = walker.currentNode.parentElement;
+    if (!text || !element.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(element);
+    const front = element.closest("svg") ? style.fill : style.color;
+    const [a, b] = [light(parse(front).rgb), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    looked += 1;
+    if (ratio < 4.5) found.push(`${text.slice(0, 40)}: ${ratio.toFixed(2)}`);
+  }
+  return { looked, found };
+}"""
+
+# What can be reached by keyboard and has no name, and tables whose cells have no headings.
+NAMELESS = """() => [...document.querySelectorAll("button, input, a, [tabindex='0']")]
+  .filter((element) => element.checkVisibility())
+  .filter((element) => !(element.ariaLabel || element.labels?.length || element.textContent.trim()
+    || document.getElementById(element.getAttribute("aria-labelledby"))?.textContent.trim()))
+  .map((element) => element.outerHTML.slice(0, 80))"""
+
+
+@dataclass
+class Browsing:
+    """A browser: `open` opens a page in it, and `complaints` are the errors and warnings of all of them."""
+
+    open: Callable[..., Awaitable[Page]]
+    complaints: list[str]
+
+
+def _note(notes, text, worth=True):
+    if worth:
+        notes.append(text)
+
+
+@pytest.fixture
+def browsing(chromium):
+    """Open pages in a browser of one's own: `async with browsing() as browser`."""
+
+    @contextlib.asynccontextmanager
+    async def browse():
+        complaints: list[str] = []
+        async with async_playwright() as playwright:
+            program = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+            try:
+
+                async def open_page(url=None, *, width=1400, scheme="light"):
+                    context = await program.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+                    page = await context.new_page()
+                    page.set_default_timeout(WAIT_MS)
+                    page.on("console", lambda said: _note(complaints, said.text, said.type in {"error", "warning"}))
+                    page.on("pageerror", lambda error: _note(complaints, str(error)))
+                    await page.add_init_script(WATCH)
+                    if url:
+                        await page.goto(url)
+                    return page
+
+                yield Browsing(open_page, complaints)
+            finally:
+                await program.close()
+
+    expect.set_options(timeout=WAIT_MS)
+    return browse
+
+
+@contextlib.asynccontextmanager
+async def traffic(house):
+    """Provider one is limited, two has served some, is at one more, and others wait for it; an agent has deferred."""
+    for session in ("village", "village", "arena"):
+        assert (await house.generate(sessionId=session)).status == 200
+    house.providers["two"].enqueue(Hang())
+    asks = [asyncio.create_task(house.generate(sessionId="village"))]
+    await house.providers["two"].wait_seen(4)
+    asks += [asyncio.create_task(house.generate(sessionId=session)) for session in ("arena", "arena", "village")]
+    await house.until(lambda: house.gateway.dispatcher.statistics().queued == 3)
+    await house.ask("/api/llm/defer", {"agentId": "baker", "sessionId": "village", "durationMs": 200_000})
+    try:
+        yield
+    finally:
+        for ask in asks:
+            ask.cancel()
+        await asyncio.gather(*asks, return_exceptions=True)
+
+
+def limited_and_busy(housing):
+    return housing(one=[Refuse(429, retry_after=LIMITED_S)], two=[], limits=BUSY)
+
+
+def row(page, table, name):
+    return page.locator(f"#{table} tbody tr").filter(has=page.locator("th", has_text=re.compile(f"^{name}")))
+
+
+async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing):
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open(house.server.url)
+        one, two = row(page, "lanes", "one"), row(page, "lanes", "two")
+        await expect(one.locator(".pill")).to_have_text("limited")
+        await expect(one.locator(".reason")).to_contain_text("rate limited, asked to wait 300 s")
+        await expect(two.locator(".pill")).to_have_text("ready")
+        await expect(two.locator("td[data-heading='In flight']")).to_have_text("1 / 1")
+        await expect(two.locator("td[data-heading='Limits used']")).to_contain_text("4 / 600 per min")
+        await expect(two.locator("td[data-heading='Limits used']")).to_contain_text("tokens per min")
+        await expect(row(page, "sessions", "village")).to_contain_text("67 %, due 50 %")
+        await expect(row(page, "sessions", "arena").locator("td[data-heading='Queued']")).to_have_text("2")
+        await expect(page.locator("#deferred")).to_contain_text("baker of village deferred")
+        await expect(page.locator("#chains")).to_contain_text("3 of 100 wait")
+        await expect(page.locator("#chains .chips")).to_contain_text("arena 2")
+        await expect(page.locator("#events li").first).to_contain_text(
+            "to two after one/m: rate limited, asked by village"
+        )
+        await expect(page.locator("#events")).to_contain_text("one for 5 min")
+        await expect(row(page, "costs", "two")).to_contain_text("no price")
+        await expect(page.locator("#tiles")).to_contain_text("3 of 7 in all")
+        await expect(page.locator("#status-text")).to_have_text("live")
+        await expect(page.locator("#chart-wait .line").first).to_have_attribute("d", re.compile("L"))
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(path=PICTURES / "traffic.png", full_page=True)
+        assert await page.evaluate("window.violations") == []
+        assert browser.complaints == []
+
+
+async def test_a_countdown_moves_and_new_traffic_shows_by_itself(housing, browsing):
+    async with limited_and_busy(housing) as house, browsing() as browser:
+        page = await browser.open(house.server.url)
+        await expect(page.get_by_text("No lane yet")).to_be_visible()
+        await house.generate(sessionId="latecomer")
+        await expect(row(page, "sessions", "latecomer")).to_be_visible()
+        clock = row(page, "lanes", "one").locator(".countdown")
+        before = await clock.text_content()
+        assert re.fullmatch(r"4 min \d+ s|5 min", before or "")
+        await expect(clock).not_to_have_text(before or "")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
+async def test_everything_is_readable_and_reachable(housing, browsing, width, scheme):
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open(house.server.url, width=width, scheme=scheme)
+        await expect(row(page, "lanes", "one")).to_be_visible()
+        await expect(page.locator("#events li")).to_have_count(2)
+        checked = await page.evaluate(CONTRAST)
+        assert checked["looked"] > 80
+        assert checked["found"] == []
+        assert await page.evaluate(NAMELESS) == []
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        reached = set()
+        for _ in range(8):
+            await page.keyboard.press("Tab")
+            reached.add(
+                await page.evaluate("document.activeElement.closest('[id]')?.id ?? document.activeElement.className")
+            )
+        assert {"skip", "chart-served", "chart-wait", "chart-latency", "events"} <= reached
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(path=PICTURES / f"{scheme}-{width}.png", full_page=True)
+
+
+async def test_arrow_keys_read_single_points_of_a_chart(housing, browsing):
+    async with housing() as house, browsing() as browser:
+        await house.generate()
+        page = await browser.open(house.server.url)
+        chart = page.locator("#chart-latency")
+        await expect(page.locator("#chart-latency .line").first).to_have_attribute("d", re.compile("L"))
+        await chart.locator("svg").focus()
+        await page.keyboard.press("ArrowLeft")
+        await expect(chart.locator(".chart-head")).to_contain_text("s ago")
+        await page.keyboard.press("Escape")
+        await expect(chart.locator(".chart-head")).not_to_contain_text("s ago")
+
+
+async def test_names_of_models_and_agents_stay_text(housing, browsing):
+    async with housing() as house, browsing() as browser:
+        await house.ask("/api/llm/defer", {"agentId": NASTY, "sessionId": "village", "durationMs": 200_000})
+        assert (await house.chat(model=f"one/{NASTY}")).status == 200
+        page = await browser.open(house.server.url)
+        await expect(page.locator("#costs")).to_contain_text(NASTY)
+        await expect(page.locator("#deferred")).to_contain_text(NASTY)
+        assert await page.locator("img").count() == 1
+        assert await page.evaluate("window.hacked") is None
+        assert await page.evaluate("window.violations") == []
+        assert browser.complaints == []
+
+
+async def test_whatever_the_figures_say_stays_text(housing, browsing):
+    def spoil(value):
+        match value:
+            case str():
+                return NASTY
+            case list():
+                return [spoil(item) for item in value]
+            case dict():
+                return {name: spoil(item) for name, item in value.items()}
+            case _:
+                return value
+
+    async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
+        page = await browser.open()
+
+        async def answer(route):
+            reply = await route.fetch()
+            await route.fulfill(response=reply, json=spoil(await reply.json()))
+
+        await page.route("**/api/llm/overview", answer)
+        await page.goto(house.server.url)
+        for part in ("lanes", "sessions", "chains", "costs", "events", "deferred", "problem"):
+            await expect(page.locator(f"#{part}")).to_contain_text(NASTY)
+        assert await page.locator("img").count() == 1
+        assert await page.locator("script").count() == 1
+        assert await page.evaluate("window.hacked") is None
+        assert await page.evaluate("window.violations") == []
+        assert browser.complaints == []
+        await page.unroute_all(behavior="ignoreErrors")
+
+
+async def test_with_keys_on_the_page_asks_for_one_and_keeps_it_in_the_tab_only(housing, browsing):
+    key = new_key()
+    async with housing(settings={"callers": (Caller("ada", hash_key(key)),)}) as house, browsing() as browser:
+        page = await browser.open(house.server.url)
+        field, shown = page.get_by_label("Key"), page.locator("#tiles")
+        await expect(field).to_be_focused()
+        await expect(shown).to_be_hidden()
+        for wrong, words in (("with space", "no spaces"), (new_key(), "does not know this key")):
+            await field.fill(wrong)
+            await page.keyboard.press("Enter")
+            await expect(page.locator("#key-problem")).to_contain_text(words)
+        await field.fill(key)
+        await page.keyboard.press("Enter")
+        await expect(shown).to_be_visible()
+        await page.reload()
+        await expect(shown).to_be_visible()
+        kept = "[Object.values(sessionStorage), Object.values(localStorage), document.cookie]"
+        assert await page.evaluate(kept) == [[key], [], ""]
+        assert key not in page.url
+        await page.get_by_role("button", name="Forget the key").click()
+        await expect(field).to_be_visible()
+        assert await page.evaluate(kept) == [[], [], ""]
+        assert [text for text in browser.complaints if "401" not in text] == []
+
+
+async def test_a_lost_gateway_is_told_and_found_again(housing, browsing):
+    async with housing() as house, browsing() as browser:
+        await house.generate(sessionId="village")
+        page = await browser.open(house.server.url)
+        await expect(row(page, "sessions", "village")).to_be_visible()
+        port = house.server.port
+        await house.server.stop(drain_s=0.0)
+        await expect(page.locator("#status-text")).to_have_text("connection lost")
+        await expect(page.locator("#status-more")).to_contain_text("next try in")
+        await expect(row(page, "sessions", "village")).to_be_visible()
+        async with GatewayServer(replace(house.server.config, port=port)):
+            await page.get_by_role("button", name="Try now").click()
+            await expect(page.locator("#status-text")).to_have_text("live")
+            await expect(page.get_by_role("button", name="Try now")).to_be_hidden()
+
+
+async def test_a_page_that_nobody_sees_asks_seldom_and_a_seen_one_at_once(housing, browsing):
+    async with housing() as house, browsing() as browser:
+        page = await browser.open()
+        asked: list[str] = []
+        page.on("requestfinished", lambda request: _note(asked, request.url, request.url.endswith("/overview")))
+        await page.clock.install()
+        await page.goto(house.server.url)
+        await house.until(lambda: len(asked) == 1)
+        await expect(page.locator("#status-text")).to_have_text("live")
+        await page.clock.run_for(1000)
+        await house.until(lambda: len(asked) == 2)
+        await page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})")
+        await page.clock.run_for(1000)
+        await house.until(lambda: len(asked) == 3)
+        await page.clock.run_for(10_000)
+        assert len(asked) == 3
+        await page.evaluate("delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))")
+        await house.until(lambda: len(asked) == 4)
