@@ -204,6 +204,7 @@ class Call:
             last = self._mask.end()
             self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
             self.responder.end(last)
+            self.job = None
             return
         body = masked(b"".join(self._pieces), secrets_of(target))
         self._pieces = []
@@ -327,6 +328,7 @@ class Call:
         if status == 200:
             body = self.form.dress(body, cooldown, attempts, waited_ms)
         self.responder.reply(status, headers + self.extra_headers, body)
+        self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
         """Give the reply to those who asked for the same."""

@@ -1,11 +1,14 @@
 """Calls through a real gateway: passed on, fallen back, queued, refused, shared and let go."""
 
 import asyncio
+import gc
 import json
 from typing import Any
 
 import pytest
 
+from tickmind.gateway.call import Call
+from tickmind.gateway.queue.job import Job
 from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
 from tickmind.gateway.sharing.caller_keys import hash_key
 from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Late, Redirect, Refuse, Say
@@ -42,6 +45,24 @@ async def test_a_streamed_chat_arrives_as_events_and_ends(housing: Any) -> None:
         assert text == "One two three four."
         assert reply.headers["x-tickmind-provider"] == "one"
         await house.settle()
+
+
+def count_of_calls() -> int:
+    return sum(isinstance(thing, Call | Job) for thing in gc.get_objects())
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_call_that_was_answered_is_gone_without_garbage_collection(housing: Any, stream: bool) -> None:
+    async with housing(one=["Run!"]) as house:
+        gc.collect()
+        before = count_of_calls()
+        gc.disable()
+        try:
+            assert (await house.chat(stream=stream)).status == 200
+            await house.settle()
+            assert count_of_calls() == before
+        finally:
+            gc.enable()
 
 
 async def test_the_responses_form_passes_through_too(housing: Any) -> None:

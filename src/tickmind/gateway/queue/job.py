@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, Provider, Surface
@@ -57,9 +57,11 @@ class Result(Enum):
     CANCELLED = "cancelled"  # the caller went away
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of one attempt, as far as the queue must know. `begun`: bytes have already gone to the caller."""
+class Outcome(NamedTuple):
+    """What came of one attempt, as far as the queue must know. `begun`: bytes have already gone to the caller.
+
+    It is a tuple, as `Attempt` is, because every request makes one of each.
+    """
 
     result: Result
     status: int = 0
@@ -70,8 +72,7 @@ class Outcome:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One try at one provider, as replies and statistics show it."""
 
     provider: str
