@@ -5,7 +5,8 @@
     ├── LimitExceededError     a named limit was reached; the message says which and how to raise it
     ├── tick.TickError         the engine: dead entities, failing systems, snapshots
     ├── ai.AIError             the tactical layer: trees, their files, unknown names
-    └── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
+    ├── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
+    └── world.WorldError       the tile world: scenarios, snapshots
 
 Each package adds its own branch in its `errors` module.
 """

@@ -22,3 +22,40 @@
 State is columns, one entry for each actor row: x, y, status, facing, energy, hunger, and the inventory as a matrix of
 actors x item kinds; and for each object row: kind, x, y, state, work_remaining, stock.
 """
+
+from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
+from tickmind.world.generators import generate_caves, generate_village
+from tickmind.world.limits import (
+    MAX_ACTORS,
+    MAX_INVENTORY,
+    MAX_MAP_SIDE,
+    MAX_OBJECTS,
+    MAX_SCENARIO_BYTES,
+    MAX_TEXT_CHARS,
+)
+from tickmind.world.rules import SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario import Scenario
+from tickmind.world.scenario_reader import load_scenario, parse_scenario
+from tickmind.world.tileworld import TileWorld
+
+__all__ = [
+    "MAX_ACTORS",
+    "MAX_INVENTORY",
+    "MAX_MAP_SIDE",
+    "MAX_OBJECTS",
+    "MAX_SCENARIO_BYTES",
+    "MAX_TEXT_CHARS",
+    "SIGHT_RULES",
+    "BadIntentsError",
+    "Needs",
+    "Rules",
+    "Scenario",
+    "ScenarioError",
+    "SnapshotMismatchError",
+    "TileWorld",
+    "WorldError",
+    "generate_caves",
+    "generate_village",
+    "load_scenario",
+    "parse_scenario",
+]

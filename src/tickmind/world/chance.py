@@ -1,0 +1,54 @@
+"""Chance that repeats: a number from a seed and from what it is for, without a state that steps would have to share."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64, UInt64
+
+_MASK = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_FIRST = 0xBF58476D1CE4E5B9
+_SECOND = 0x94D049BB133111EB
+
+
+def scatter(seed: int, purpose: int, tick: int, keys: "Int64") -> "UInt64":
+    """One even 64-bit number for each key; the same arguments give the same numbers on every machine."""
+    base = _mix_one(_mix_one(_mix_one(seed & _MASK) ^ purpose) ^ tick)
+    return _mix(keys.astype(np.uint64) * np.uint64(_GOLDEN) + np.uint64(base))
+
+
+def draw(seed: int, purpose: int, tick: int, keys: "Int64", below: "Int64") -> "Int64":
+    """One number from 0 up to, not including, `below` for each key; 0 where `below` is less than 2."""
+    bound = np.maximum(below, 1).astype(np.uint64)
+    return (scatter(seed, purpose, tick, keys) % bound).astype(np.int64)
+
+
+def _mix(value: "UInt64") -> "UInt64":
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(_FIRST)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(_SECOND)
+    return value ^ (value >> np.uint64(31))
+
+
+def _mix_one(value: int) -> int:
+    value = (value + _GOLDEN) & _MASK
+    value = ((value ^ (value >> 30)) * _FIRST) & _MASK
+    value = ((value ^ (value >> 27)) * _SECOND) & _MASK
+    return value ^ (value >> 31)
+
+
+class Dice:
+    """A row of numbers from a seed, for generators that draw one after another."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = _mix_one(seed & _MASK)
+
+    def below(self, bound: int) -> int:
+        """A number from 0 up to, not including, `bound`."""
+        self._state = (self._state + _GOLDEN) & _MASK
+        return _mix_one(self._state) % bound
+
+    def between(self, least: int, most: int) -> int:
+        """A number from `least` to `most`, both included."""
+        return least + self.below(most - least + 1)

@@ -1,0 +1,146 @@
+"""Functions compiled to machine code, each for one signature, and kept on disk so that a second start pays nothing.
+
+Machine code is kept in `NUMBA_CACHE_DIR` if that is set, else in the user's own cache folder; never in a folder that
+others may write to, because what lies there is run. The package's folder may be read-only. Where no folder can be
+written, kernels are compiled anew at each start, which is logged.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from tickmind.base import get_logger
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_log = get_logger(__name__)
+_lock = threading.RLock()  # one compilation at a time; numba's settings belong to the whole process
+_kernels: list["Kernel[Any, Any]"] = []  # all, in the order of their definition
+
+
+class Kernel(Generic[P, R]):
+    """A compiled function, ready after its first call or after `warm_up`.
+
+    It takes arguments of exactly its signature and refuses others with a `TypeError`: compiling another version in the
+    middle of a tick would hold the world for seconds.
+    """
+
+    def __init__(self, function: Callable[P, R], signature: Any) -> None:
+        self.__doc__ = function.__doc__
+        self.__name__ = function.__name__
+        self._function = function
+        self._signature = signature
+        self._entry: Callable[P, R] | None = None
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run it, compiled first if need be."""
+        entry = self._entry or self.prepare()
+        return entry(*args, **kwargs)
+
+    def prepare(self) -> Callable[P, R]:
+        """Load the machine code from disk, or compile it."""
+        with _lock:
+            if self._entry is None:
+                try:
+                    with _cache_folder():
+                        self._entry = self._compile(cache=True)
+                except (OSError, RuntimeError) as error:  # no folder to write to, or a full disk
+                    _log.warning("kernel not kept on disk; set NUMBA_CACHE_DIR", kernel=self.__name__, error=str(error))
+                    self._entry = self._compile(cache=False)
+            return self._entry
+
+    def _compile(self, *, cache: bool) -> Callable[P, R]:
+        dispatcher = numba.njit(cache=cache)(self._function)
+        dispatcher.compile(self._signature)
+        dispatcher.disable_compile()
+        return cast("Callable[P, R]", dispatcher)
+
+
+def kernel(result: Any, *arguments: Any) -> Callable[[Callable[P, R]], Kernel[P, R]]:
+    """Make a function of the given types a kernel: `@kernel(types.void, reads(types.int32, 1))`."""
+
+    def wrap(function: Callable[P, R]) -> Kernel[P, R]:
+        made = Kernel(function, result(*arguments))
+        _kernels.append(made)
+        return made
+
+    return wrap
+
+
+def reads(dtype: Any, ndim: int) -> Any:
+    """The type of an array that a kernel only reads; a caller's array may be frozen."""
+    return types.Array(dtype, ndim, "C", readonly=True)
+
+
+def writes(dtype: Any, ndim: int) -> Any:
+    """The type of an array that a kernel writes to."""
+    return types.Array(dtype, ndim, "C")
+
+
+def helper(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function callable from kernels, with which it is compiled."""
+    return cast("Callable[P, R]", numba.njit(function))
+
+
+def warm_up() -> None:
+    """Get all kernels ready, so that no tick waits for the compiler.
+
+    The first start on a machine takes some seconds; later ones load from disk.
+    """
+    for one in _kernels:
+        one.prepare()
+
+
+@contextmanager
+def _cache_folder() -> Iterator[None]:
+    """Point numba to our folder while a function is compiled, and back."""
+    config: Any = numba.config  # its names are made when it is loaded
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(_cache_root(before) / _fingerprint())
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+def _cache_root(chosen: str) -> Path:
+    if chosen:
+        return Path(chosen) / "tickmind"
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "tickmind" / "kernels"
+
+
+def _fingerprint() -> str:
+    """Changes with any file of this package: numba itself looks at a function's own file, not at those it calls."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _count_ones(_typing: Any, _word: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.uint64(types.uint64), generate
+
+
+def _lowest_one(_typing: Any, _word: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate
+
+
+count_ones = cast("Callable[[np.uint64], np.uint64]", intrinsic(_count_ones))  # how many bits of a word are set
+lowest_one = cast("Callable[[np.uint64], np.uint64]", intrinsic(_lowest_one))  # place of the lowest; word not zero

@@ -1,0 +1,182 @@
+"""The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
+
+from collections.abc import Collection
+
+from tickmind.world.kinds import Change, FloorKind, ItemKind, Items, ObjectAction, ObjectKind, ObjectState, Stock
+from tickmind.world.limits import (
+    MAX_HEARING,
+    MAX_INVENTORY,
+    MAX_KINDS,
+    MAX_RADIUS,
+    MAX_STATES,
+    MAX_TEXT_CHARS,
+    MAX_TICKS,
+)
+from tickmind.world.rules import NEED_MOST, SIGHT_RULES, Needs, Rules
+from tickmind.world.yaml_nodes import Leaf, Node, Place, Table, leaf, table
+
+
+def read_rules(node: Node | None) -> Rules:
+    """The section `rules`; what it leaves out has a default."""
+    if node is None:
+        return Rules()
+    given = table(node)
+    given.nothing_but(
+        "world_version",
+        "tick_duration_ms",
+        "intent_deadline_ms",
+        "sight_radius",
+        "hearing_radius",
+        "inventory_limit",
+        "text_limit_chars",
+        "rest_tag",
+        "needs",
+    )
+    usual = Rules()
+    version = given.get("world_version")
+    duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
+    needs = given.get("needs")
+    return Rules(
+        world_version=leaf(version).one_of(*SIGHT_RULES) if version else usual.world_version,
+        tick_duration_ms=duration_ms,
+        intent_deadline_ms=given.integer("intent_deadline_ms", (duration_ms + 1) // 2, 1, duration_ms),
+        sight_radius=given.integer("sight_radius", usual.sight_radius, 1, MAX_RADIUS),
+        hearing_radius=given.integer("hearing_radius", usual.hearing_radius, 0, MAX_HEARING),
+        inventory_limit=given.integer("inventory_limit", usual.inventory_limit, 1, MAX_INVENTORY),
+        text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
+        rest_tag=given.name("rest_tag", usual.rest_tag),
+        needs=_read_needs(needs) if needs else None,
+    )
+
+
+def _read_needs(node: Node) -> Needs | None:
+    if isinstance(node, Leaf) and node.plain and node.text in ("true", "false"):
+        return Needs() if node.truth() else None
+    given, usual = table(node), Needs()
+    given.nothing_but("hunger_per_tick", "energy_per_tick", "rest_per_tick", "wake_energy")
+    return Needs(
+        hunger_per_tick=given.integer("hunger_per_tick", usual.hunger_per_tick, 0, NEED_MOST),
+        energy_per_tick=given.integer("energy_per_tick", usual.energy_per_tick, 0, NEED_MOST),
+        rest_per_tick=given.integer("rest_per_tick", usual.rest_per_tick, 0, NEED_MOST),
+        wake_energy=given.integer("wake_energy", usual.wake_energy, 0, NEED_MOST),
+    )
+
+
+def read_floors(given: Table) -> tuple[FloorKind, ...]:
+    """The section `floors`, in the order of the file."""
+    _few(given)
+    found = []
+    for name, _, node in given.named():
+        one = table(node)
+        one.nothing_but("walkable", "opaque", "hazards")
+        walkable, opaque = one.truth("walkable", default=True), one.truth("opaque", default=False)
+        found.append(FloorKind(name, walkable, opaque, one.names("hazards")))
+    if not found:
+        given.place.fail("expected at least one kind of floor")
+    return tuple(found)
+
+
+def read_items(given: Table) -> tuple[ItemKind, ...]:
+    """The section `items`, in the order of names."""
+    _few(given)
+    found = []
+    for name, _, node in given.named():
+        one = table(node)
+        one.nothing_but("use")
+        use = table(one.entries["use"]) if "use" in one.entries else Table(one.place, {}, {})
+        use.nothing_but("hunger", "energy")
+        hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
+        found.append(ItemKind(name, hunger, energy))
+    return tuple(sorted(found, key=lambda item: item.name))
+
+
+def read_kinds(given: Table, items: Collection[str]) -> tuple[ObjectKind, ...]:
+    """The section `kinds`, in the order of names."""
+    _few(given)
+    found = [_read_kind(name, place, table(node), items) for name, place, node in given.named()]
+    return tuple(sorted(found, key=lambda kind: kind.name))
+
+
+def _read_kind(name: str, place: Place, given: Table, items: Collection[str]) -> ObjectKind:
+    given.nothing_but("states", "tags", "stock", "walkable", "opaque")
+    states = given.get("states")
+    if states is None:
+        walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+        read: tuple[ObjectState, ...] = (ObjectState("plain", walkable, opaque),)
+    else:
+        if "walkable" in given.entries or "opaque" in given.entries:
+            place.fail(f"{name!r} has states, so walkable and opaque belong to each of them")
+        read = _read_states(table(states), items)
+    stock = given.get("stock")
+    return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)
+
+
+def _read_states(given: Table, items: Collection[str]) -> tuple[ObjectState, ...]:
+    if not given.entries or not MAX_STATES.allows(len(given.entries)):
+        given.place.fail(f"expected 1 to {MAX_STATES.maximum} states")
+    found = []
+    for name, place, node in given.named():
+        one = table(node)
+        one.nothing_but("walkable", "opaque", "actions", "change")
+        actions = one.get("actions")
+        read = tuple(
+            _read_action(verb, table(action), given.entries, items)
+            for verb, _, action in (table(actions).named() if actions else ())
+        )
+        if sum(action.work > 1 for action in read) > 1:
+            place.fail(f"in state {name!r} more than one action takes several ticks; one can")
+        change = one.get("change")
+        walkable, opaque = one.truth("walkable", default=True), one.truth("opaque", default=False)
+        found.append(
+            ObjectState(name, walkable, opaque, read, _read_change(table(change), given.entries) if change else None)
+        )
+    return tuple(found)
+
+
+def _read_action(verb: str, given: Table, states: Collection[str], items: Collection[str]) -> ObjectAction:
+    given.nothing_but("to", "work", "needs", "yields")
+    return ObjectAction(
+        verb=verb,
+        to=known(given.need("to"), states, "state of this kind"),
+        work=given.integer("work", 1, 1, MAX_TICKS),
+        needs=read_amounts(given.get("needs"), items),
+        yields=read_amounts(given.get("yields"), items),
+    )
+
+
+def _read_change(given: Table, states: Collection[str]) -> Change:
+    given.nothing_but("to", "ticks", "spread")
+    to = known(given.need("to"), states, "state of this kind")
+    ticks = leaf(given.need("ticks")).integer(1, MAX_TICKS)
+    return Change(to, ticks, given.integer("spread", 0, 0, MAX_TICKS))
+
+
+def _read_stock(given: Table, items: Collection[str]) -> Stock:
+    given.nothing_but("item", "most", "ticks", "spread")
+    item = known(given.need("item"), items, "item")
+    most = leaf(given.need("most")).integer(1, MAX_INVENTORY)
+    ticks = given.integer("ticks", 0, 0, MAX_TICKS)
+    return Stock(item, most, ticks, given.integer("spread", 0, 0, MAX_TICKS))
+
+
+def read_amounts(node: Node | None, items: Collection[str]) -> Items:
+    """A mapping of item kinds to amounts."""
+    found = []
+    for name, place, amount in table(node).named() if node is not None else ():
+        known(Leaf(place, name, plain=True), items, "item")
+        found.append((name, leaf(amount).integer(1, MAX_INVENTORY)))
+    return tuple(sorted(found))
+
+
+def known(node: Node, names: Collection[str], what: str) -> str:
+    """A name that must stand somewhere else in the file; the complaint lists those that do."""
+    name = leaf(node).name()
+    if name not in names:
+        there = ", ".join(sorted(names)[:20]) or "none"
+        node.place.fail(f"there is no {what} {name!r}; there are: {there}")
+    return name
+
+
+def _few(given: Table) -> None:
+    if not MAX_KINDS.allows(len(given.entries)):
+        given.place.fail(f"more than {MAX_KINDS.maximum} kinds")

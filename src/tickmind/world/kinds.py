@@ -1,0 +1,95 @@
+"""Kinds of floors, items and objects. They are data of a scenario; the rules know none of them by name."""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+Items: TypeAlias = tuple[tuple[str, int], ...]  # (item kind, amount), in ascending kinds
+
+
+@dataclass(frozen=True, slots=True)
+class FloorKind:
+    """What a tile is made of. Hazards are tags that characters may care about; the rules don't."""
+
+    name: str
+    walkable: bool = True
+    opaque: bool = False
+    hazards: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKind:
+    """Something that can be carried. It can be used if using it changes a need."""
+
+    name: str
+    hunger: int = 0  # what using one adds; food has a negative number
+    energy: int = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether `Use` does anything."""
+        return bool(self.hunger or self.energy)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAction:
+    """What `Interact` with this verb does: after `work` interactions the object goes to another state.
+
+    The items that it yields go to the actor who did the last of the work, and what that one can't carry falls to the
+    ground there. What it needs must be in the inventory and stays there.
+    """
+
+    verb: str
+    to: str
+    work: int = 1
+    needs: Items = ()
+    yields: Items = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A state that does not last: after `ticks`, and by chance up to `spread` more, the object goes to another one.
+
+    It waits while somebody stands where the object would be in the way.
+    """
+
+    to: str
+    ticks: int
+    spread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectState:
+    """One state of an object: what it blocks, what can be done with it, and what becomes of it by itself."""
+
+    name: str
+    walkable: bool = True
+    opaque: bool = False
+    actions: tuple[ObjectAction, ...] = ()
+    change: Change | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """Items that can be picked up at an object, and grow back one by one."""
+
+    item: str
+    most: int
+    ticks: int = 0  # until one more has grown; 0: never
+    spread: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectKind:
+    """A kind of object; its first state is the one in which objects begin."""
+
+    name: str
+    states: tuple[ObjectState, ...] = field(default=(ObjectState("plain"),))
+    tags: tuple[str, ...] = ()
+    stock: Stock | None = None
+
+    def state_code(self, name: str) -> int:
+        """The number of a state in columns."""
+        for code, state in enumerate(self.states):
+            if state.name == name:
+                return code
+        raise KeyError(name)

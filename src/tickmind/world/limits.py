@@ -1,0 +1,18 @@
+"""How big a world may be. Scenario files are checked against these."""
+
+from tickmind.base import Limit
+
+MAX_SCENARIO_BYTES = Limit("size of the scenario file", 32_000_000, "bytes")
+MAX_MAP_SIDE = Limit("side of the map", 4096, "tiles")
+MAX_ACTORS = Limit("number of actors", 1_000_000)
+MAX_OBJECTS = Limit("number of objects", 1_000_000)
+MAX_KINDS = Limit("number of kinds of one sort", 250)  # they are told apart by one byte
+MAX_STATES = Limit("number of states of a kind", 250)
+MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
+MAX_TEXT_CHARS = Limit("length of what is said", 500, "characters")
+MAX_INVENTORY = Limit("number of items that one actor carries", 65_535)  # two bytes
+MAX_GROUND = Limit("number of items of one kind on one tile at the beginning", 1_000_000)
+MAX_RADIUS = Limit("radius of sight", 31, "tiles")
+MAX_HEARING = Limit("radius of hearing", 255, "tiles")
+MAX_TICKS = Limit("number of ticks that something takes", 1_000_000_000)
+MAX_DEPTH = Limit("nesting of a scenario file", 12)

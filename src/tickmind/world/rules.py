@@ -1,0 +1,43 @@
+"""The rules that a scenario chooses among: the version, distances, times and needs."""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+NEED_MOST = 1000  # energy and hunger go from 0 to this
+
+SIGHT_RULES = MappingProxyType({"1.0.0": "bresenham-1", "1.1.0": "symmetric-1"})  # world_version -> rule of sight
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """How actors tire and hunger, when a scenario wants that. All rates are for one tick; the scale is 0 to 1000.
+
+    Awake, energy falls by `energy_per_tick`; asleep, it rises by `rest_per_tick`; hunger grows always. At energy 0 an
+    actor falls asleep where it stands and can't wake below `wake_energy`. At hunger 1000 it is incapacitated: it can
+    only eat, speak and wait, until it has eaten.
+    """
+
+    hunger_per_tick: int = 2
+    energy_per_tick: int = 2
+    rest_per_tick: int = 8
+    wake_energy: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds in a world. `world_version` names the rule set, and with it the rule of sight."""
+
+    world_version: str = "1.0.0"
+    tick_duration_ms: int = 1000
+    intent_deadline_ms: int = 500
+    sight_radius: int = 8
+    hearing_radius: int = 8
+    inventory_limit: int = 100
+    text_limit_chars: int = 500
+    rest_tag: str = "furniture"  # uncontrolled actors fall asleep on objects with this tag
+    needs: Needs | None = None
+
+    @property
+    def sight_rule(self) -> str:
+        """The rule of sight that belongs to the version."""
+        return SIGHT_RULES[self.world_version]

@@ -1,0 +1,61 @@
+"""Scenario files: YAML and a text map, turned into a checked `Scenario`."""
+
+from pathlib import Path
+
+from tickmind.world.errors import ScenarioError
+from tickmind.world.kind_reader import read_floors, read_items, read_kinds, read_rules
+from tickmind.world.limits import MAX_SCENARIO_BYTES
+from tickmind.world.map_reader import read_map
+from tickmind.world.scenario import Scenario
+from tickmind.world.spawn_reader import Spawns
+from tickmind.world.yaml_nodes import leaf, read_tree, table
+
+# Sections that other parts read from the same file.
+OTHER_SECTIONS = ("agents", "assignments", "defaults", "models")
+
+
+def load_scenario(path: Path | str) -> Scenario:
+    """Read a scenario file. Raises `ScenarioError` with file, line and column of what is wrong."""
+    file = Path(path)
+    try:
+        if not MAX_SCENARIO_BYTES.allows(file.stat().st_size):
+            raise ScenarioError(str(file), 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(str(file), 0, 0, f"can't be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(str(file), 0, 0, "is not UTF-8 text") from error
+    return parse_scenario(text, source=str(file))
+
+
+def parse_scenario(text: str, source: str = "scenario") -> Scenario:
+    """Make a scenario from its text. Raises `ScenarioError`, which names `source`, line and column."""
+    given = read_tree(text, source)
+    given.nothing_but(
+        "world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors",
+        *OTHER_SECTIONS,
+    )  # fmt: skip
+    name = leaf(given.need("world")).name()
+    seed = given.integer("seed", 0, 0, 2**63 - 1)
+    rules = read_rules(given.get("rules"))
+    floors = read_floors(table(given.need("floors")))
+    items = read_items(table(given.entries["items"])) if "items" in given.entries else ()
+    item_names = tuple(item.name for item in items)
+    kinds = read_kinds(table(given.entries["kinds"]), item_names) if "kinds" in given.entries else ()
+    land = read_map(given, floors, text.split("\n"))
+    spawns = Spawns(seed, rules, floors, item_names, kinds, land)
+    spawns.read(given)
+    return Scenario(
+        name=name,
+        seed=seed,
+        rules=rules,
+        width=land.width,
+        height=land.height,
+        floors=floors,
+        floor_codes=land.floor_codes,
+        items=items,
+        kinds=kinds,
+        objects=spawns.objects(),
+        actors=spawns.actors(),
+        ground=spawns.ground(),
+    )

@@ -1,0 +1,21 @@
+"""Speaking: what is said is heard within a radius, through walls."""
+
+from tickmind.protocol import ActionType, Reason, Utterance
+from tickmind.world.turn import Turn
+
+LOCAL = "local"  # the one channel there is
+
+
+def speak(turn: Turn) -> None:
+    """Let actors say something."""
+    state = turn.state
+    for place in turn.places(ActionType.SAY).tolist():
+        channel, text = turn.intents.texts.get(place, ("", ""))
+        if channel != LOCAL or not text:
+            turn.refuse(place, Reason.ILLEGAL_ACTION)
+        elif len(text) > turn.rules.text_limit_chars:
+            turn.refuse(place, Reason.TEXT_TOO_LONG)
+        else:
+            row = int(turn.intents.actor[place])
+            name = turn.tables.actor_ids[row]
+            turn.utterances.append(Utterance(name, channel, text, int(state.x[row]), int(state.y[row])))

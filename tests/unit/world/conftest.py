@@ -1,0 +1,130 @@
+"""Small worlds to hold rules against: digits are actors, letters are objects."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+
+from tickmind.protocol import Intent, TickRecord
+from tickmind.world import TileWorld, parse_scenario
+
+SCENARIO = """
+world: test
+seed: 5
+rules: {rules}
+floors:
+  grass: {{}}
+  water: {{walkable: false, hazards: [deep]}}
+  rock: {{walkable: false, opaque: true}}
+items:
+  axe: {{}}
+  berries: {{use: {{hunger: -100, energy: 10}}}}
+  coin: {{}}
+  wood: {{}}
+kinds:
+  bed: {{tags: [furniture]}}
+  bush: {{stock: {{item: berries, most: 3, ticks: 4}}}}
+  door:
+    states:
+      closed: {{walkable: false, opaque: true, actions: {{open: {{to: open}}}}}}
+      open: {{actions: {{close: {{to: closed}}}}}}
+  tree:
+    states:
+      standing:
+        walkable: false
+        opaque: true
+        actions:
+          chop: {{to: stump, work: 3, yields: {{wood: 2}}}}
+          fell: {{to: stump, needs: {{axe: 1}}, yields: {{wood: 2}}}}
+      stump: {{change: {{to: standing, ticks: 5}}}}
+  chest:
+    states:
+      closed: {{walkable: false, actions: {{open: {{to: open, work: 2, yields: {{coin: 5}}}}}}}}
+      open: {{walkable: false}}
+map: |
+{map}
+legend:
+  ".": grass
+  "~": water
+  "#": rock
+  "B": {{floor: grass, object: bed}}
+  "b": {{floor: grass, object: bush}}
+  "D": {{floor: grass, object: door}}
+  "O": {{floor: grass, object: door, state: open}}
+  "T": {{floor: grass, object: tree}}
+  "C": {{floor: grass, object: chest}}
+  "g": {{floor: grass, ground: {{berries: 2, coin: 1}}}}
+{actors}
+"""
+
+
+class Play:
+    """A world with names: `play.step(a=Move(...))`-like steps by digit, and questions in words."""
+
+    def __init__(self, world: TileWorld) -> None:
+        self.world = world
+
+    def step(self, intents: dict[int, Intent] | None = None, *, uncontrolled: tuple[int, ...] = ()) -> TickRecord:
+        """Resolve one tick; digits are actors."""
+        import numpy as np
+
+        rows = {self.row(digit): intent for digit, intent in (intents or {}).items()}
+        controlled = None
+        if uncontrolled:
+            controlled = np.ones(len(self.world.info.actors), dtype=np.bool_)
+            controlled[[self.row(digit) for digit in uncontrolled]] = False
+        return self.world.step(rows, controlled)
+
+    def row(self, digit: int) -> int:
+        """The row of a digit."""
+        row = self.world.row_of(f"entity:{digit}")
+        assert row is not None
+        return row
+
+    def do(self, digit: int, intent: Intent) -> SimpleNamespace:
+        """One actor does something, and the others wait: what came of it."""
+        record = self.step({digit: intent})
+        result = record.result_at(0)
+        effects = {effect.name: effect.value for effect in result.effects}
+        return SimpleNamespace(ok=result.ok, reason=result.reason, effects=effects, record=record, result=result)
+
+    def me(self, digit: int):
+        """How an actor perceives itself."""
+        return self.look(digit).me
+
+    def look(self, digit: int):
+        """What an actor perceives."""
+        return self.world.observe([self.row(digit)])[0]
+
+    def at(self, digit: int) -> tuple[int, int]:
+        """Where an actor is."""
+        me = self.me(digit)
+        return me.x, me.y
+
+    def has(self, digit: int) -> dict[str, int]:
+        """What an actor carries."""
+        return {stack.kind: stack.quantity for stack in self.me(digit).inventory}
+
+
+@pytest.fixture
+def scenario_text() -> Callable[..., str]:
+    """Draws a scenario: digits on the map are actors."""
+
+    def make(drawing: str, *, rules: str = "{}", carry: dict[int, str] | None = None, state: str = "") -> str:
+        lines = [line.strip() for line in drawing.strip().splitlines()]
+        digits = sorted({sign for line in lines for sign in line if sign.isdigit()})
+        entries = [
+            f'  "{digit}": {{floor: grass, actor: {{id: "entity:{digit}", type: villager, tags: [npc], '
+            f"inventory: {(carry or {}).get(int(digit), '{}')}{state}}}}}"
+            for digit in digits
+        ]
+        text = "\n".join(f"  {line}" for line in lines)
+        return SCENARIO.format(rules=rules, map=text, actors="\n".join(entries))
+
+    return make
+
+
+@pytest.fixture
+def play(scenario_text) -> Callable[..., Play]:
+    """Makes a world from a drawing."""
+    return lambda *args, **kwargs: Play(TileWorld.from_scenario(parse_scenario(scenario_text(*args, **kwargs))))
