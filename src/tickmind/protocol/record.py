@@ -55,6 +55,18 @@ class ResultColumns:
     def __len__(self) -> int:
         return len(self.actor)
 
+    def named(self, place: int, actor_ids: Sequence[str]) -> ActionResult:
+        """One result, with names."""
+        reason = REASONS[int(self.reason[place])]
+        return ActionResult(
+            actor_id=actor_ids[int(self.actor[place])],
+            action_type=ACTION_TYPES[int(self.action[place])],
+            ok=not reason,
+            reason=reason,
+            target_id=self.target_ids.get(place, ""),
+            effects=self.effects.get(place, ()),
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TickRecord:
@@ -64,7 +76,7 @@ class TickRecord:
     """
 
     tick_id: int
-    sim_time_ms: int
+    sim_time_ms: int  # since the beginning, when the tick is over
     world_version: str
     state_hash: bytes
     actor_ids: Sequence[str]  # actor row -> id; the same object in every record of a run
@@ -82,16 +94,7 @@ class TickRecord:
 
     def result_at(self, place: int) -> ActionResult:
         """One result, with names."""
-        results = self.results
-        reason = REASONS[results.reason[place]]
-        return ActionResult(
-            actor_id=self.actor_ids[results.actor[place]],
-            action_type=ACTION_TYPES[results.action[place]],
-            ok=not reason,
-            reason=reason,
-            target_id=results.target_ids.get(place, ""),
-            effects=results.effects.get(place, ()),
-        )
+        return self.results.named(place, self.actor_ids)
 
 
 class Sink(Protocol):

@@ -126,8 +126,11 @@ def _change(turn: Turn, places: "Int64", rows: "Int32", by: "Int32 | Int64") -> 
     kinds = turn.intents.kind[places]
     turn.state.inventory[rows, kinds] = (turn.state.inventory[rows, kinds].astype(np.int64) + by).astype(np.uint16)
     names = [f"inventory.{name}" for name in turn.tables.item_names]
-    for place, kind, amount in zip(places.tolist(), kinds.tolist(), by.tolist(), strict=True):
-        turn.effects[place] = (Effect(names[kind], amount),)
+    told: dict[tuple[int, int], tuple[Effect, ...]] = {}  # item code and amount -> effects, which many share
+    for place, change in zip(places.tolist(), zip(kinds.tolist(), by.tolist(), strict=True), strict=True):
+        if change not in told:
+            told[change] = (Effect(names[change[0]], change[1]),)
+        turn.effects[place] = told[change]
 
 
 def _keys(turn: Turn, places: "Int64") -> "Int64":

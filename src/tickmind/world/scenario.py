@@ -46,7 +46,7 @@ class GroundSpawn:
     y: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
     """A world before its first tick, checked: every name in it exists, and nobody stands in a wall or on another.
 
@@ -66,6 +66,10 @@ class Scenario:
     objects: tuple[ObjectSpawn, ...]
     actors: tuple[ActorSpawn, ...]
     ground: tuple[GroundSpawn, ...] = ()
+
+    def __repr__(self) -> str:
+        size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
+        return f"Scenario({self.name!r}, {size})"
 
     @cached_property
     def digest(self) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tickmind.world.kernels.digest import new_lanes, take_column
 from tickmind.world.tables import Tables
 from tickmind.world.timing import change_times, stock_times
 
@@ -40,11 +41,10 @@ class State:
 
     def digest(self, tick_id: int) -> bytes:
         """A hash of everything; equal worlds have equal ones, whatever led there."""
-        found = hashlib.blake2b(tick_id.to_bytes(8, "little"), digest_size=16)
+        lanes = new_lanes()
         for _, column in self.columns():
-            found.update(len(column).to_bytes(8, "little"))
-            found.update(np.ascontiguousarray(column).data)
-        return found.digest()
+            take_column(lanes, column)
+        return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
 
 
 def first_state(tables: Tables) -> State:

@@ -1,25 +1,43 @@
 """The tile world: state and rules together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tickmind.protocol import ActorColumns, Intent, IntentColumns, ResultColumns, TickRecord, WorldInfo
-from tickmind.world.errors import BadIntentsError
+import numpy as np
+
+from tickmind.protocol import (
+    ACTION_TYPES,
+    ActorColumns,
+    Intent,
+    IntentColumns,
+    Observation,
+    ObservationColumns,
+    ResultColumns,
+    TickRecord,
+    VisibleObject,
+    WorldInfo,
+)
+from tickmind.world.aftermath import NOTHING, Aftermath
+from tickmind.world.errors import BadIntentsError, SnapshotMismatchError, WorldError
 from tickmind.world.intents import check_intents, compile_intents
 from tickmind.world.inventory import drop_items, give_items, pick_up_items, use_items
-from tickmind.world.kernels import MoveScratch
+from tickmind.world.kernels import MoveScratch, Placed
 from tickmind.world.maps import Maps
 from tickmind.world.movement import move
 from tickmind.world.objects import change_objects, grow_stock, interact
+from tickmind.world.observer import Observer
+from tickmind.world.packer import GroundMap, Packer
+from tickmind.world.perception import Eyes, Perception
 from tickmind.world.rest import fall_asleep_and_wake, feel_needs, leave_alone, stop_the_unable, take_control
 from tickmind.world.scenario import Scenario
+from tickmind.world.snapshot import Snapshot, pack, unpack
 from tickmind.world.speech import speak
-from tickmind.world.state import first_state
+from tickmind.world.state import State, first_state
 from tickmind.world.tables import Tables
 from tickmind.world.turn import Turn
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool
+    from tickmind.protocol.columns import Bool, Int32
 
 
 class TileWorld:
@@ -33,8 +51,18 @@ class TileWorld:
         self._tables = tables
         self._state = first_state(tables)
         self._maps = Maps(tables, self._state)
+        self._everybody = np.arange(len(tables.actor_ids), dtype=np.int32)
         self._scratch = MoveScratch(tables.height, tables.width)
         self._tick_id = 1
+        self._objects = Placed(tables.object_at)
+        self._objects.update(tables.object_x, tables.object_y)
+        self._ground = GroundMap(tables)
+        self._eyes = Eyes(tables.scenario.rules, self._maps.opaque, self._maps.occupancy)
+        self._now = self._perceive()
+        self._before: Perception | None = None
+        self._last = NOTHING
+        self._observer: Observer | None = None  # of the present tick, if anybody has asked
+        self._views: dict[int, VisibleObject] = {}  # object row -> how it looks; without those that have changed
 
     @classmethod
     def from_scenario(cls, scenario: Scenario) -> "TileWorld":
@@ -94,10 +122,92 @@ class TileWorld:
         feel_needs(turn)
         self._maps.update(self._state.object_state, turn.changed_objects)
         self._tick_id += 1
-        return self._record(turn, controlled)
+        self._eyes.adapt(self._maps.opaque)
+        self._before, self._now = self._now.pass_by(), self._perceive()
+        record = self._record(turn, controlled)
+        self._last = Aftermath(record.results, record.utterances)
+        self._observer = None
+        for delta in record.object_deltas:
+            self._views.pop(self._tables.object_row.get(delta.object_id, -1), None)
+        return record
+
+    def observe(self, rows: Sequence[int], deadline_ms: int | None = None) -> list[Observation]:
+        """What these actors perceive at the start of `tick_id`, with the events of the tick before.
+
+        Without a deadline it is the one of the rules.
+        """
+        if self._observer is None:
+            self._observer = Observer(self._tables, self._state, self._maps, self._before, self._last, self._views)
+        return self._observer.observe(self.observe_columns(np.asarray(rows, dtype=np.int32), deadline_ms))
+
+    def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
+        """The same as `observe`, packed, for hosts of many actors; without rows it is for all of them.
+
+        Asking for the same rows tick after tick is cheapest.
+        """
+        if rows is None:
+            rows = self._everybody
+        elif len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
+            raise WorldError(f"rows of actors go from 0 to {len(self._everybody) - 1}; look them up with row_of()")
+        if deadline_ms is None:
+            deadline_ms = self._tables.scenario.rules.intent_deadline_ms
+        packer = Packer(
+            self._tick_id,
+            self._tables,
+            self._state,
+            self._eyes,
+            self._objects,
+            self._ground,
+            self._now,
+            self._before,
+            self._last,
+        )
+        return packer.pack(rows, deadline_ms)
+
+    def snapshot(self) -> bytes:
+        """Everything that the rest of the run depends on, for `restore` of a world of the same scenario."""
+        columns = dict(self._state.columns()) | self._last.columns()
+        if self._before is not None:
+            columns |= {
+                "old_x": self._before.x,
+                "old_y": self._before.y,
+                "old_opaque": np.packbits(self._before.opaque),
+            }
+        scenario = self._tables.scenario
+        return pack(Snapshot(self.world_version, scenario.digest, self._tick_id, self._last.notes(), columns))
+
+    def restore(self, data: bytes) -> None:
+        """Continue from a snapshot. Raises `SnapshotMismatchError` if it is not one of this world and rule set."""
+        found = unpack(data)
+        rules, digest = self._tables.scenario.rules, self._tables.scenario.digest
+        if found.world_version != self.world_version:
+            versions = f"rule set {found.world_version}, this world {self.world_version}"
+            raise SnapshotMismatchError(f"the snapshot follows {versions}; use the scenario with which it was made")
+        if found.scenario_digest != digest:
+            raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
+        columns = dict(found.columns)
+        last = Aftermath.read(columns, found.notes)
+        self._state = State(**{name: columns[name] for name, _ in self._state.columns()})
+        self._maps = Maps(self._tables, self._state)
+        self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
+        self._tick_id = found.tick_id
+        self._last = last
+        self._observer = None
+        self._views.clear()
+        self._now = self._perceive()
+        self._before = None
+        if "old_x" in columns:
+            whole = self._maps.opaque
+            opaque = np.unpackbits(columns["old_opaque"], count=whole.size).view(np.bool_).reshape(whole.shape)
+            self._before = Perception(rules, columns["old_x"], columns["old_y"], opaque)
+
+    def _perceive(self) -> Perception:
+        return Perception(self._tables.scenario.rules, self._state.x, self._state.y, self._maps.opaque, self._eyes)
 
     def _record(self, turn: Turn, controlled: "Bool | None") -> TickRecord:
         state = self._state
+        known = turn.intents.action < len(ACTION_TYPES)
+        actions = turn.intents.action if known.all() else np.where(known, turn.intents.action, 0)
         return TickRecord(
             tick_id=turn.tick_id,
             sim_time_ms=turn.tick_id * turn.rules.tick_duration_ms,
@@ -105,7 +215,7 @@ class TileWorld:
             state_hash=self.state_hash(),
             actor_ids=self._tables.actor_ids,
             actor_state=ActorColumns(state.x, state.y, state.status, state.facing),
-            results=ResultColumns(turn.intents.actor, turn.intents.action, turn.reason, turn.target_ids, turn.effects),
+            results=ResultColumns(turn.intents.actor, actions, turn.reason, turn.target_ids, turn.effects),
             utterances=tuple(turn.utterances),
             object_deltas=tuple(turn.deltas),
             intents=turn.intents,

@@ -3,9 +3,25 @@
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from hypothesis import strategies as st
 
-from tickmind.protocol import Intent, TickRecord
+from tickmind.protocol import (
+    Direction,
+    Drop,
+    Give,
+    Intent,
+    Interact,
+    Move,
+    Pickup,
+    Say,
+    Sleep,
+    TickRecord,
+    Use,
+    Wait,
+    Wake,
+)
 from tickmind.world import TileWorld, parse_scenario
 
 SCENARIO = """
@@ -66,8 +82,6 @@ class Play:
 
     def step(self, intents: dict[int, Intent] | None = None, *, uncontrolled: tuple[int, ...] = ()) -> TickRecord:
         """Resolve one tick; digits are actors."""
-        import numpy as np
-
         rows = {self.row(digit): intent for digit, intent in (intents or {}).items()}
         controlled = None
         if uncontrolled:
@@ -106,7 +120,7 @@ class Play:
         return {stack.kind: stack.quantity for stack in self.me(digit).inventory}
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def scenario_text() -> Callable[..., str]:
     """Draws a scenario: digits on the map are actors."""
 
@@ -124,7 +138,53 @@ def scenario_text() -> Callable[..., str]:
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def play(scenario_text) -> Callable[..., Play]:
     """Makes a world from a drawing."""
     return lambda *args, **kwargs: Play(TileWorld.from_scenario(parse_scenario(scenario_text(*args, **kwargs))))
+
+
+CROWD = """
+    123..T..
+    4b5.D.O.
+    6Bg~#.gC
+    78......
+"""
+NEEDS = "{inventory_limit: 6, needs: {hunger_per_tick: 60, energy_per_tick: 40, rest_per_tick: 90, wake_energy: 100}}"
+
+
+@pytest.fixture(scope="session")
+def crowd(scenario_text):
+    """A scenario of eight actors with a bit of everything around them."""
+    return parse_scenario(scenario_text(CROWD, rules=NEEDS, carry={1: "{coin: 3, axe: 1}"}))
+
+
+def _ticks():
+    items = st.sampled_from(["berries", "coin", "wood", "axe", "gold"])
+    amounts = st.integers(-1, 4)
+    actors = st.integers(1, 9).map("entity:{}".format)
+    objects = st.sampled_from(["tree:1", "door:1", "door:2", "chest:1", "bed:1", "nothing:1"])
+    verbs = st.sampled_from(["", "open", "close", "chop", "fell", "eat"])
+    intents = st.one_of(
+        st.sampled_from(Direction).map(Move),
+        st.sampled_from(Direction).map(Move),
+        st.builds(Pickup, items, amounts),
+        st.builds(Drop, items, amounts),
+        st.builds(Give, actors, items, amounts),
+        st.builds(Interact, objects, verbs),
+        st.builds(Use, items, amounts),
+        st.builds(Say, st.text(max_size=5)),
+        st.sampled_from([Wait(), Sleep(), Wake()]),
+    )
+    controlled = st.lists(st.booleans(), min_size=8, max_size=8).map(lambda bits: np.array(bits, dtype=np.bool_))
+    tick = st.tuples(st.dictionaries(st.integers(0, 7), intents, max_size=8), controlled)
+    return st.lists(tick, min_size=1, max_size=12)
+
+
+TICKS = _ticks()
+
+
+@pytest.fixture(scope="session")
+def any_ticks():
+    """A function that draws the inputs of some ticks of the crowd, for tests with `st.data()`."""
+    return lambda data: data.draw(TICKS)

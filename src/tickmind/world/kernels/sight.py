@@ -1,0 +1,239 @@
+"""What each observer sees: a bit for each tile of the square window around it.
+
+What is hidden is the union of what each opaque tile of the window hides, which is known beforehand. It depends on the
+observer's tile alone, so it is kept for each tile until an opaque tile near it changes.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from tickmind.base import Limit
+from tickmind.world.kernels.bitmap import MARGIN_LINES, Bitmap, pack_tiles, set_tile
+from tickmind.world.kernels.compiled import helper, kernel, lowest_one, reads, writes
+from tickmind.world.kernels.errors import KernelError
+from tickmind.world.kernels.lines import SightRule
+from tickmind.world.kernels.shadows import BLOCK, Words, mask_words, shadows_of
+
+DEFAULT_RADIUS = 12
+SIGHT_CACHE = Limit("memory for masks that are kept", 128 * 2**20, "bytes")
+_AREA = 4  # a change is noted for areas of 2^4 tiles a side
+_U0, _U1, _U6, _U63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+
+Column: TypeAlias = NDArray[np.int32]
+
+
+class Sight:
+    """The eyes of everybody on one map; tell it of each change by `set_opaque` and ask it by `look`.
+
+    Radii are those of squares (Chebyshev distance), up to 31 tiles. The observer's own tile and tiles that are opaque
+    themselves can be seen. Where the masks of all tiles need more memory than `cache` allows, only those of observers
+    who stand still are used again.
+    """
+
+    def __init__(
+        self,
+        opaque: NDArray[np.bool_],
+        *,
+        radius: int = DEFAULT_RADIUS,
+        rule: SightRule = SightRule.BRESENHAM_1,
+        cache: Limit = SIGHT_CACHE,
+    ) -> None:
+        if radius < 0:
+            raise KernelError(f"a radius of {radius} sees nothing; use 0 to see the own tile only")
+        self.radius = radius
+        self.rule = rule
+        self.shape = opaque.shape
+        self._shadows = shadows_of(rule, radius)
+        self._opaque = pack_tiles(opaque)
+        self._looks = 1
+        # area -> the look before which something within sight of it changed
+        self._changed = np.zeros(((self.shape[0] >> _AREA) + 1, (self.shape[1] >> _AREA) + 1), dtype=np.int64)
+        words = mask_words(radius)
+        slots = opaque.size if cache.allows(opaque.size * (words + 1) * 8) else 0
+        self._kept = np.zeros((slots, words + 1), dtype=np.uint64)  # tile -> key and mask, or nothing is kept
+        self._keys = np.zeros(0, dtype=np.uint64)  # row -> key of its mask: look << 32 | tile + 1
+        self._masks = np.zeros((0, words), dtype=np.uint64)
+
+    def set_opaque(self, x: int, y: int, *, opaque: bool) -> None:
+        """Change a tile, such as that of a door that opens."""
+        height, width = self.shape
+        if not (0 <= x < width and 0 <= y < height):
+            raise KernelError(f"({x}, {y}) lies outside the map of {width} x {height} tiles")
+        set_tile(self._opaque, x, y, on=opaque)
+        left, top = max(0, x - self.radius) >> _AREA, max(0, y - self.radius) >> _AREA
+        right, bottom = (x + self.radius) >> _AREA, (y + self.radius) >> _AREA
+        self._changed[top : bottom + 1, left : right + 1] = self._looks
+
+    def look(self, x: Column, y: Column) -> Words:
+        """A mask for each observer; the array is overwritten by the next call.
+
+        Tile (x + dx, y + dy) is number t = (dy + R) * (2R + 1) + dx + R: bit t % 64 of word t // 64. Tiles off the map
+        are not seen, and observers with x = -1 see nothing.
+        """
+        if len(x) != len(y):
+            raise KernelError("x and y have to be of one length")
+        if len(x) != len(self._keys):
+            self._keys = np.zeros(len(x), dtype=np.uint64)
+            self._masks = np.empty((len(x), self._masks.shape[1]), dtype=np.uint64)
+        height, width = self.shape
+        inside = _look(
+            x,
+            y,
+            self._opaque,
+            height,
+            width,
+            self.radius,
+            self._shadows.hidden,
+            self._shadows.casting,
+            self._changed,
+            self._kept,
+            self._keys,
+            self._looks,
+            self._masks,
+        )
+        if not inside:
+            raise KernelError("an observer stands outside the map; only x = -1 means that it is nowhere")
+        self._looks += 1
+        return self._masks
+
+
+@helper
+def gather_window(bitmap: Words, stride: int, x: int, y: int, radius: int, window: Words) -> None:
+    """Copy the window around a tile out of a flat bitmap, laid out as a mask; `window` has one word more."""
+    side = np.uint64(2 * radius + 1)
+    whole = (_U1 << side) - _U1
+    start = x - radius + 64
+    shift, rest = np.uint64(start & 63), np.uint64(63 - (start & 63))
+    source = np.uint64((y - radius + MARGIN_LINES) * stride + (start >> 6))
+    for word in range(len(window)):
+        window[word] = 0
+    at = _U0
+    for _ in range(2 * radius + 1):
+        bits = (bitmap[source] >> shift | bitmap[source + _U1] << rest << _U1) & whole
+        source += np.uint64(stride)
+        place, by = at >> _U6, at & _U63
+        window[place] |= bits << by
+        window[place + _U1] |= bits >> (_U63 - by) >> _U1
+        at += side
+
+
+@helper
+def _clear(window: Words, at: int, count: int) -> None:
+    """Clear some tiles in a row, at most 64."""
+    bits = (_U1 << np.uint64(count)) - _U1
+    place, by = at >> 6, np.uint64(at & 63)
+    window[place] &= ~(bits << by)
+    window[place + 1] &= ~(bits >> (_U63 - by) >> _U1)
+
+
+@helper
+def _trim(window: Words, x: int, y: int, height: int, width: int, radius: int) -> None:
+    """Clear the tiles off the map."""
+    side = 2 * radius + 1
+    left, right = max(0, radius - x), max(0, x + radius + 1 - width)
+    for line in range(side):
+        if not 0 <= y - radius + line < height:
+            _clear(window, line * side, side)
+        else:
+            _clear(window, line * side, left)
+            _clear(window, line * side + side - right, right)
+
+
+@helper
+def _see(window: Words, tiles: int, hidden: Words, casting: Words, seen: Words) -> None:
+    """Turn a window of opaque tiles into the mask of those that are seen; `seen` is rounded up to whole blocks."""
+    blocks, words = casting.shape
+    for block in range(blocks):
+        one = two = three = four = _U0
+        for place in range(words):
+            bits = window[place] & casting[block, place]
+            base = np.uint64((block * words + place) * 64)
+            while bits:
+                entry = (base + lowest_one(bits)) * np.uint64(BLOCK)
+                bits &= bits - _U1
+                one |= hidden[entry]
+                two |= hidden[entry + np.uint64(1)]
+                three |= hidden[entry + np.uint64(2)]
+                four |= hidden[entry + np.uint64(3)]
+        seen[block * BLOCK] = ~one
+        seen[block * BLOCK + 1] = ~two
+        seen[block * BLOCK + 2] = ~three
+        seen[block * BLOCK + 3] = ~four
+    if tiles & 63:
+        seen[words - 1] &= (_U1 << np.uint64(tiles & 63)) - _U1
+
+
+@helper
+def _fits(key: np.uint64, tile: int, oldest: int) -> bool:
+    """Whether a mask is that of a tile and as new as it has to be."""
+    return int(key & np.uint64(0xFFFFFFFF)) == tile + 1 and int(key >> np.uint64(32)) >= oldest
+
+
+@kernel(
+    types.boolean,
+    reads(types.int32, 1),
+    reads(types.int32, 1),
+    reads(types.uint64, 2),
+    types.int64,
+    types.int64,
+    types.int64,
+    reads(types.uint64, 1),
+    reads(types.uint64, 2),
+    reads(types.int64, 2),
+    writes(types.uint64, 2),
+    writes(types.uint64, 1),
+    types.int64,
+    writes(types.uint64, 2),
+)
+def _look(
+    x: Column,
+    y: Column,
+    opaque: Bitmap,
+    height: int,
+    width: int,
+    radius: int,
+    hidden: Words,
+    casting: Words,
+    changed: NDArray[np.int64],
+    kept: Words,
+    keys: Words,
+    looks: int,
+    masks: Words,
+) -> bool:
+    """Fill in the masks that are not those of the last look; false if an observer stands outside the map."""
+    words, stride = masks.shape[1], opaque.shape[1]
+    bits = opaque.reshape(opaque.size)
+    window = np.empty(words + 1, dtype=np.uint64)
+    seen = np.empty(len(casting) * BLOCK + 1, dtype=np.uint64)
+    for row in range(len(x)):
+        at_x, at_y = int(x[row]), int(y[row])
+        if at_x == -1:
+            keys[row] = 0
+            masks[row] = 0
+            continue
+        if not (0 <= at_x < width and 0 <= at_y < height):
+            return False
+        tile = at_y * width + at_x
+        oldest = changed[at_y >> _AREA, at_x >> _AREA]
+        if _fits(keys[row], tile, oldest):
+            continue
+        if len(kept) and _fits(kept[tile, 0], tile, oldest):
+            keys[row] = kept[tile, 0]
+            for word in range(words):
+                masks[row, word] = kept[tile, word + 1]
+            continue
+        gather_window(bits, stride, at_x, at_y, radius, window)
+        _see(window, (2 * radius + 1) ** 2, hidden, casting, seen)
+        if at_x < radius or at_y < radius or at_x + radius >= width or at_y + radius >= height:
+            _trim(seen, at_x, at_y, height, width, radius)
+        for word in range(words):
+            masks[row, word] = seen[word]
+        keys[row] = np.uint64(looks) << np.uint64(32) | np.uint64(tile + 1)
+        if len(kept):
+            kept[tile, 0] = keys[row]
+            for word in range(words):
+                kept[tile, word + 1] = seen[word]
+    return True

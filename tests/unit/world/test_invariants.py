@@ -1,0 +1,207 @@
+"""What holds in every world, whatever anybody asks for."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tickmind.protocol import Acted, Entered, IntentColumns, Left, Moved
+from tickmind.world import BadIntentsError, SnapshotMismatchError, TileWorld, parse_scenario
+
+MOVES = (Entered, Left, Moved)
+
+
+def run(world, ticks):
+    return [world.step(intents, controlled) for intents, controlled in ticks]
+
+
+def count(world, item):
+    """How many items of a kind there are: carried, on the ground and in stock."""
+    state = world._state
+    code = world.info.item_kinds.index(item)
+    lying = state.ground_amount[state.ground_key % len(world.info.item_kinds) == code].sum()
+    stock = state.object_stock.sum() if item == "berries" else 0
+    return int(state.inventory[:, code].sum() + lying + stock)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_nobody_ever_shares_a_tile_or_stands_in_a_wall(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    world = TileWorld.from_scenario(crowd)
+    for record in run(world, ticks):
+        places = list(zip(record.actor_state.x.tolist(), record.actor_state.y.tolist(), strict=True))
+        assert len(set(places)) == len(places)
+    maps, state = world._maps, world._state
+    assert maps.walkable[state.y, state.x].all()
+    assert (maps.occupancy[state.y, state.x] == np.arange(8)).all()
+    assert (maps.occupancy >= 0).sum() == 8
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_items_come_from_work_and_growth_and_go_by_use_only(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    world = TileWorld.from_scenario(crowd)
+    for intents, controlled in ticks:
+        before = {item: count(world, item) for item in world.info.item_kinds}
+        record = world.step(intents, controlled)
+        results = list(record.action_results())
+        for item, had in before.items():
+            used = sum(
+                effect.value
+                for result in results
+                for effect in result.effects
+                if result.action_type == "Use" and effect.name == f"inventory.{item}"
+            )
+            felled = sum(delta.new_value == "stump" for delta in record.object_deltas)
+            opened = sum(delta.object_id == "chest:1" and delta.new_value == "open" for delta in record.object_deltas)
+            now = count(world, item)
+            if item == "berries":
+                assert 0 <= now - had - used <= 1  # one may have grown
+            else:
+                assert now == had + used + {"wood": 2 * felled, "coin": 5 * opened}.get(item, 0)
+        assert (world._state.inventory.sum(axis=1) <= 6).all()
+        assert (world._state.ground_amount > 0).all()
+        assert (np.diff(world._state.ground_key) > 0).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_the_same_inputs_give_the_same_world(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    first, second = (run(TileWorld.from_scenario(crowd), ticks) for _ in range(2))
+    assert [record.state_hash for record in first] == [record.state_hash for record in second]
+    assert [list(record.action_results()) for record in first] == [list(record.action_results()) for record in second]
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_restored_world_continues_identically(crowd, any_ticks, data):
+    before, after = any_ticks(data), any_ticks(data)
+    world, other = TileWorld.from_scenario(crowd), TileWorld.from_scenario(crowd)
+    run(world, before)
+    other.restore(world.snapshot())
+    assert other.snapshot() == world.snapshot()
+    rows = range(8)
+    assert other.observe(rows) == world.observe(rows)
+    for one, two in zip(run(world, after), run(other, after), strict=True):
+        assert one.state_hash == two.state_hash
+        assert one.object_deltas == two.object_deltas
+        assert list(one.action_results()) == list(two.action_results())
+    assert other.observe(rows) == world.observe(rows)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_a_record_holds_what_is_needed_to_do_the_tick_again(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    world, again = TileWorld.from_scenario(crowd), TileWorld.from_scenario(crowd)
+    for record in run(world, ticks):
+        assert again.step(record.intents, record.controlled).state_hash == record.state_hash
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.data())
+def test_what_was_recorded_does_not_change_afterwards(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    world = TileWorld.from_scenario(crowd)
+    kept = []
+    for intents, controlled in ticks:
+        record = world.step(intents, controlled)
+        state = record.actor_state
+        kept.append((state, [column.tolist() for column in (state.x, state.y, state.status_bits, state.facing)]))
+    for state, lists in kept:
+        assert [column.tolist() for column in (state.x, state.y, state.status_bits, state.facing)] == lists
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_events_are_the_difference_between_two_observations(crowd, any_ticks, data):
+    ticks = any_ticks(data)
+    world = TileWorld.from_scenario(crowd)
+    rows = range(8)
+    old = world.observe(rows)
+    for intents, controlled in ticks:
+        world.step(intents, controlled)
+        new = world.observe(rows)
+        for was, now in zip(old, new, strict=True):
+            before = {entity.entity_id: (entity.x, entity.y) for entity in was.visible_entities}
+            after = {entity.entity_id: (entity.x, entity.y) for entity in now.visible_entities}
+            told = {kind: {event.entity_id for event in now.events if isinstance(event, kind)} for kind in MOVES}
+            assert told[Entered] == after.keys() - before.keys()
+            assert told[Left] == before.keys() - after.keys()
+            assert told[Moved] == {name for name in after.keys() & before.keys() if after[name] != before[name]}
+            acted = {event.result.actor_id for event in now.events if isinstance(event, Acted)}
+            assert acted <= after.keys()
+        old = new
+
+
+# What only a broken caller does
+
+
+def test_another_worlds_snapshot_is_refused(crowd, scenario_text):
+    other = TileWorld.from_scenario(parse_scenario(scenario_text("1.")))
+    world = TileWorld.from_scenario(crowd)
+    with pytest.raises(SnapshotMismatchError, match="another scenario"):
+        world.restore(other.snapshot())
+
+
+def test_a_snapshot_of_another_rule_set_is_refused(scenario_text):
+    one, two = (
+        TileWorld.from_scenario(parse_scenario(scenario_text("1.", rules=f"{{world_version: {version}}}")))
+        for version in ("1.0.0", "1.1.0")
+    )
+    with pytest.raises(SnapshotMismatchError, match=r"rule set 1\.0\.0, this world 1\.1\.0"):
+        two.restore(one.snapshot())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_a_damaged_snapshot_is_refused_and_changes_nothing(crowd, data):
+    world = TileWorld.from_scenario(crowd)
+    good = world.snapshot()
+    place = data.draw(st.integers(0, len(good) - 1))
+    bad = good[:place] + bytes([good[place] ^ data.draw(st.integers(1, 255))]) + good[place + 1 :]
+    for broken in (bad, good[:place]):
+        with pytest.raises(SnapshotMismatchError):
+            world.restore(broken)
+    assert world.snapshot() == good
+
+
+def columns(actor, action=0, direction=0, kind=0, amount=0, target=0):
+    size = len(actor)
+    return IntentColumns(
+        actor=np.array(actor, dtype=np.int32),
+        action=np.full(size, action, dtype=np.uint8),
+        direction=np.full(size, direction, dtype=np.int8),
+        kind=np.full(size, kind, dtype=np.int32),
+        amount=np.full(size, amount, dtype=np.int32),
+        target=np.full(size, target, dtype=np.int32),
+        texts={},
+    )
+
+
+@pytest.mark.parametrize("actor", [[1, 0], [0, 0], [-1], [8]])
+def test_columns_that_no_inbox_makes_are_refused(crowd, actor):
+    world = TileWorld.from_scenario(crowd)
+    before = world.state_hash()
+    with pytest.raises(BadIntentsError, match="from 0 to 7"):
+        world.step(columns(actor))
+    assert world.state_hash() == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 255),
+    st.integers(-128, 127),
+    *[st.integers(-(2**31), 2**31 - 1) for _ in range(3)],
+)
+def test_any_numbers_in_columns_are_answered_with_a_result(crowd, action, direction, kind, amount, target):
+    world = TileWorld.from_scenario(crowd)
+    record = world.step(columns([0], action, direction, kind, amount, target))
+    assert len(record.results) == 1
+    assert len(world.observe([0])) == 1
