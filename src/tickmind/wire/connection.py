@@ -40,7 +40,7 @@ class Connection:
     def __post_init__(self) -> None:
         if self.timeout_s <= 0:
             raise WireConfigError(f"timeout_s must be more than 0, not {self.timeout_s}")
-        if self.tls is None and not is_local(self.address):
+        if not is_local(self.address) and self.tls is None:
             raise WireConfigError(
                 f"{self.address} is not on this machine, so leases and tokens would travel in the clear; give tls"
             )

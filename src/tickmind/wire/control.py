@@ -98,15 +98,16 @@ class ControlSession:
     async def __aiter__(self) -> AsyncIterator[Observation]:
         """The newest observation, whenever there is a new one, until the stream ends."""
         while True:
-            await self._changed.wait()
-            self._changed.clear()
             newest, self._newest = self._newest, None
             if newest is not None:
                 yield newest
-            elif self._link.ended:
+                continue
+            if self._link.ended:
                 if self._closed is not None:
                     raise self._closed
                 return
+            await self._changed.wait()
+            self._changed.clear()
 
     async def submit(self, tick_id: int, intent: Intent) -> Ack:
         """Send the intent of a tick and wait for the world's word on it."""

@@ -69,6 +69,8 @@ def encode_intent(intent: Intent) -> pb.Intent:
             return pb.Intent(sleep=pb.Sleep())
         case Wake():
             return pb.Intent(wake=pb.Wake())
+        case _:
+            raise TypeError(intent)
 
 
 def _direction(direction: int) -> Any:

@@ -39,6 +39,8 @@ def encode_up(frame: ControlUp) -> pb.ControlRequest:
                 want_floors=want_floors,
             )
             return pb.ControlRequest(open=opening)
+        case _:
+            raise TypeError(frame)
 
 
 def decode_up(message: pb.ControlRequest) -> ControlUp:
@@ -72,6 +74,8 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease)))
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
+        case _:
+            raise TypeError(frame)
 
 
 def encode_closed(frame: Closed) -> pb.Closed:

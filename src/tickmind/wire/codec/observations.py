@@ -152,6 +152,8 @@ def write_event(message: pb.Event, event: Event) -> None:
         case Heard(speaker_id, channel, said, x, y):
             form = message.heard
             form.speaker_id, form.channel, form.text, form.x, form.y = speaker_id, channel, said, x, y
+        case _:
+            raise TypeError(event)
 
 
 def decode_observation(message: pb.Observation) -> Observation:

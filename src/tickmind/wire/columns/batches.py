@@ -45,6 +45,8 @@ def encode_batch_up(frame: BatchUp) -> pb.ControlBatchRequest:
                 previous_lease_id=frame.previous_lease_id.reveal() if frame.previous_lease_id else "",
             )
             return pb.ControlBatchRequest(open=opening)
+        case _:
+            raise TypeError(frame)
 
 
 def decode_batch_up(message: pb.ControlBatchRequest, bounds: ColumnBounds) -> BatchUp:
@@ -95,6 +97,8 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
             return pb.ControlBatchResponse(opened=opened)
         case Closed():
             return pb.ControlBatchResponse(closed=encode_closed(frame))
+        case _:
+            raise TypeError(frame)
 
 
 def decode_batch_down(message: pb.ControlBatchResponse, bounds: ColumnBounds) -> BatchDown:

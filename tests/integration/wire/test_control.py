@@ -1,0 +1,152 @@
+import asyncio
+
+import numpy as np
+import pytest
+import pytest_asyncio
+
+from tickmind.base import Secret
+from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
+from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, WorldClient
+from tickmind.wire.frames import Closed, ControlIntent, ControlOpen, KeepAlive, Release
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
+
+
+@pytest_asyncio.fixture
+async def world(fake_world, run_world):
+    async with run_world(fake_world()) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def client(world):
+    async with WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
+        yield client
+
+
+async def until(condition):
+    async with asyncio.timeout(30):
+        while not condition():  # noqa: ASYNC110 - a count of what another side saw has no event
+            await asyncio.sleep(0.01)
+
+
+async def test_observations_come_down_and_intents_go_up(world, client):
+    world.ticks_before_pause = 1
+    ticks = []
+    async with client.control("actor:0", "me", want_floors=True) as session:
+        assert session.controlled
+        async for seen in session:
+            ticks.append(seen.tick_id)
+            if len(ticks) == 3:
+                break
+            assert await session.submit(seen.tick_id, Move(Direction.N)) == Ack(True)
+        assert session.statistics().accepted == 2
+    assert ticks == [1, 2, 3]
+    assert not session.controlled
+    assert world.seen[0] == ControlOpen("actor:0", "me", None, True)
+    assert world.seen[1] == ControlIntent(1, Move(Direction.N))
+    assert world.seen[-1] == Release()
+
+
+async def test_only_the_newest_observation_waits(world, client):
+    world.ticks_before_pause = 50
+    async with client.control("actor:0", "me") as session:
+        await until(lambda: session.statistics().observations == 50)
+        newest = await anext(aiter(session))
+        assert newest.tick_id == 50
+        assert session.statistics().missed == 49
+
+
+async def test_a_held_entity_is_refused_with_the_time_to_come_back(world, client):
+    world.lease_held = True
+    with pytest.raises(LeaseRefusedError) as caught:
+        async with client.control("actor:0", "me"):
+            pytest.fail("it was not refused")
+    assert (caught.value.reason, caught.value.retry_after_ms) == (Reason.LEASE_HELD, 2500)
+
+
+async def test_an_idle_session_shows_signs_of_life(world, client):
+    world.ttl_ms = 150
+    async with client.control("actor:0", "me"):
+        await until(lambda: world.seen.count(KeepAlive()) >= 3)
+
+
+async def test_the_end_of_control_reaches_whoever_waits(world, client):
+    world.close_after_intent = Closed(Reason.EXPIRED_LEASE, 100)
+    async with client.control("actor:0", "me") as session:
+        with pytest.raises(ControlClosedError) as submitting:
+            await session.submit(3, Wait())
+        assert submitting.value.reason is Reason.EXPIRED_LEASE
+        with pytest.raises(ControlClosedError):
+            async for _ in session:
+                pass
+        with pytest.raises(ControlClosedError):
+            session.submit_nowait(4, Wait())
+        assert not session.controlled
+
+
+async def test_a_stopped_world_ends_the_session(fake_world, run_world):
+    async with run_world(fake_world()) as world:
+        client = WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30))
+        session = client.control("actor:0", "me")
+        await session.__aenter__()
+    with pytest.raises(Exception, match="the world at"):
+        async for _ in session:
+            pass
+    assert not session.controlled
+    await session.__aexit__(None, None, None)
+    await client.close()
+
+
+async def test_a_session_takes_its_entity_back_with_the_old_secret(world, client):
+    async with client.control("actor:0", "me", release=False) as session:
+        secret = session.lease.lease_id
+    async with client.control("actor:0", "me", previous=secret):
+        pass
+    assert world.seen[-2] == ControlOpen("actor:0", "me", secret)
+    assert Release() not in world.seen[:-1]
+
+
+async def test_an_illegal_intent_is_acknowledged_as_refused(client):
+    async with client.control("actor:0", "me") as session:
+        assert await session.submit(3, Say("x" * 501)) == Ack(False, Reason.TEXT_TOO_LONG)
+        assert session.statistics().refused == 1
+
+
+async def test_a_cancelled_submit_leaves_the_order_of_acks(world, client):
+    async with client.control("actor:0", "me") as session:
+        cancelled = asyncio.create_task(session.submit(3, Say("x" * 501)))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        assert await session.submit(4, Wait()) == Ack(True)
+
+
+async def test_many_actors_over_one_stream(world, client, hamlet):
+    rows = np.arange(3, dtype=np.int32)
+    async with client.control_batch(hamlet, "host", rows) as session:
+        assert session.opened.granted.tolist() == [0, 1, 2]
+        assert session.opened.lease_id != Secret("")
+        parts = []
+        async for part in session:
+            parts.append(part.part)
+            if len(parts) == 2:
+                break
+        assert parts == [0, 1]
+        intents = IntentColumns(
+            actor=rows,
+            action=np.array([1, 4, 99], np.uint8),
+            direction=np.array([2, UNUSED, UNUSED], np.int8),
+            kind=np.full(3, UNUSED, np.int32),
+            amount=np.full(3, UNUSED, np.int32),
+            target=np.full(3, UNUSED, np.int32),
+            texts={1: ("local", "hello")},
+        )
+        acks = await session.submit(5, intents)
+        assert (acks.accepted, acks.refused.tolist()) == (2, [2])
+        (lost,) = session.lost()
+        assert lost.actor.tolist() == [0]
+        assert session.lost() == ()
+    received = world.seen[1].intents
+    assert received.actor.tolist() == [0, 1]
+    assert received.texts == {1: ("local", "hello")}
+    assert received.actor.flags.writeable

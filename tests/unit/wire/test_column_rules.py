@@ -1,0 +1,170 @@
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tickmind.protocol import ACTION_CODES, REASON_CODES, UNKNOWN, UNUSED, ActionType, IntentColumns, Reason
+from tickmind.wire import MessageError, columns
+from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
+from tickmind.wire.testing import ColumnSamples
+from tickmind.wire.testing.sample_columns import BOUNDS
+
+ILLEGAL, TOO_LONG = REASON_CODES[Reason.ILLEGAL_ACTION], REASON_CODES[Reason.TEXT_TOO_LONG]
+
+
+def intents(rows, texts=None):
+    """Columns of (action, direction, kind, amount, target), one for each actor from row 0 on."""
+    table = np.array(rows, np.int64).reshape(len(rows), 5)
+    return IntentColumns(
+        actor=np.arange(len(rows), dtype=np.int32),
+        action=table[:, 0].astype(np.uint8),
+        direction=table[:, 1].astype(np.int8),
+        kind=table[:, 2].astype(np.int32),
+        amount=table[:, 3].astype(np.int32),
+        target=table[:, 4].astype(np.int32),
+        texts=texts or {},
+    )
+
+
+def code(action):
+    return ACTION_CODES[action]
+
+
+_ = UNUSED
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (code(ActionType.WAIT), _, _, _, _),
+        (code(ActionType.MOVE), 7, _, _, _),
+        (code(ActionType.PICKUP), _, 2, 1, _),
+        (code(ActionType.USE), _, UNKNOWN, 5, _),
+        (code(ActionType.INTERACT), _, 3, _, 19),
+        (code(ActionType.GIVE), _, 0, 1, 49),
+        (code(ActionType.GIVE), _, 0, 1, UNKNOWN),
+        (code(ActionType.SLEEP), _, _, _, _),
+    ],
+)
+def test_a_legal_intent_passes(row):
+    batch = decode_intent_batch(encode_intent_batch(3, intents([row])), BOUNDS)
+    assert (len(batch.intents), len(batch.refused)) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        (10, _, _, _, _),
+        (255, _, _, _, _),
+        (code(ActionType.WAIT), 0, _, _, _),
+        (code(ActionType.WAIT), _, 0, _, _),
+        (code(ActionType.WAIT), _, _, 1, _),
+        (code(ActionType.WAIT), _, _, _, UNKNOWN),
+        (code(ActionType.MOVE), 8, _, _, _),
+        (code(ActionType.MOVE), _, _, _, _),
+        (code(ActionType.PICKUP), _, 3, 1, _),
+        (code(ActionType.PICKUP), _, _, 1, _),
+        (code(ActionType.PICKUP), _, 0, 0, _),
+        (code(ActionType.PICKUP), _, 0, 2_000_000_001, _),
+        (code(ActionType.INTERACT), _, 4, _, 0),
+        (code(ActionType.INTERACT), _, 0, _, 20),
+        (code(ActionType.INTERACT), _, 0, _, _),
+        (code(ActionType.GIVE), _, 0, 1, 50),
+        (code(ActionType.SAY), _, _, _, _),
+    ],
+)
+def test_an_illegal_intent_is_refused_alone(row):
+    wait = (code(ActionType.WAIT), _, _, _, _)
+    batch = decode_intent_batch(encode_intent_batch(3, intents([wait, row, wait])), BOUNDS)
+    assert batch.intents.actor.tolist() == [0, 2]
+    assert (batch.refused.tolist(), batch.refused_reason.tolist()) == ([1], [ILLEGAL])
+
+
+def test_texts_move_with_their_speakers_when_others_are_refused():
+    say = (code(ActionType.SAY), _, _, _, _)
+    texts = {0: ("local", "x" * 501), 1: ("local", "one"), 2: ("", "two"), 4: ("local", "four")}
+    rows = [say, say, say, (99, _, _, _, _), say]
+    batch = decode_intent_batch(encode_intent_batch(3, intents(rows, texts)), BOUNDS)
+    assert batch.intents.actor.tolist() == [1, 4]
+    assert batch.intents.texts == {0: ("local", "one"), 1: ("local", "four")}
+    assert batch.refused.tolist() == [0, 2, 3]
+    assert batch.refused_reason.tolist() == [TOO_LONG, ILLEGAL, ILLEGAL]
+
+
+@pytest.mark.parametrize("rows", [[1, 0], [0, 0], [-1, 0], [0, 50]])
+def test_rows_that_do_not_ascend_or_do_not_exist_spoil_the_frame(rows):
+    wait = (code(ActionType.WAIT), _, _, _, _)
+    columns_of = replace(intents([wait, wait]), actor=np.array(rows, np.int32))
+    with pytest.raises(MessageError, match="ascending rows"):
+        decode_intent_batch(encode_intent_batch(3, columns_of), BOUNDS)
+
+
+def test_a_text_for_somebody_who_does_not_speak_spoils_the_frame():
+    message = encode_intent_batch(3, intents([(code(ActionType.WAIT), _, _, _, _)], {0: ("local", "hi")}))
+    with pytest.raises(MessageError, match="those that speak"):
+        decode_intent_batch(message, BOUNDS)
+
+
+def test_columns_of_different_lengths_spoil_the_frame():
+    message = encode_intent_batch(3, intents([(code(ActionType.WAIT), _, _, _, _)] * 2))
+    message.intents.kind = message.intents.kind[:-1]
+    with pytest.raises(MessageError, match="kind"):
+        decode_intent_batch(message, BOUNDS)
+
+
+def test_a_column_of_another_type_is_not_written():
+    wrong = replace(ColumnSamples(1).observation_columns(3), x=np.zeros(3, np.int64))
+    with pytest.raises(MessageError, match="int32"):
+        columns.encode_observation_columns(wrong)
+
+
+def test_columns_are_little_endian_bytes():
+    sample = replace(intents([(code(ActionType.WAIT), _, _, _, _)] * 2), actor=np.array([1, 258], np.int32))
+    assert encode_intent_batch(3, sample).intents.actor == b"\x01\x00\x00\x00\x02\x01\x00\x00"
+
+
+@pytest.mark.parametrize(
+    ("field", "index", "value"),
+    [
+        ("x", 0, 30),
+        ("x", 0, -1),
+        ("status_bits", 1, 8),
+        ("facing", 2, 8),
+        ("facing", 2, -1),
+        ("energy", 0, 1001),
+        ("result_reason", 0, 200),
+        ("entity_offset", 0, 1),
+        ("entity_offset", 1, 10_000),
+        ("heard_offset", 3, 99),
+        ("actor", 1, 0),
+        ("actor", 2, 50),
+    ],
+)
+def test_numbers_beyond_the_world_are_refused(field, index, value):
+    sample = ColumnSamples(2).observation_columns(3)
+    message = columns.encode_observation_columns(sample)
+    assert columns.decode_observation_columns(message, BOUNDS)
+    column = getattr(sample, field).copy()
+    column[index] = value
+    setattr(message, field, column.tobytes())
+    with pytest.raises(MessageError, match=field):
+        columns.decode_observation_columns(message, BOUNDS)
+
+
+def test_entities_ascend_for_each_observer_but_not_over_all():
+    sample = ColumnSamples(2).observation_columns(2)
+    names = [name for name in vars(type(sample)) if name.startswith("entity_")]
+    zeros: dict[str, Any] = {name: np.zeros(4, getattr(sample, name).dtype) for name in names}
+    lists = replace(sample, **zeros)
+    good = replace(lists, entity_offset=np.array([0, 2, 4]), entity=np.array([3, 9, 1, 2], np.int32))
+    assert columns.decode_observation_columns(columns.encode_observation_columns(good), BOUNDS)
+    bad = replace(good, entity_offset=np.array([0, 3, 4]))
+    with pytest.raises(MessageError, match="ascending for each observer"):
+        columns.decode_observation_columns(columns.encode_observation_columns(bad), BOUNDS)
+
+
+def test_masks_have_no_bits_beyond_the_window():
+    sample = replace(ColumnSamples(2).observation_columns(1), radius=0, visible=np.array([[2]], np.uint64))
+    with pytest.raises(MessageError, match="beyond the window"):
+        columns.decode_observation_columns(columns.encode_observation_columns(sample), BOUNDS)
