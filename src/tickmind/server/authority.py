@@ -37,6 +37,7 @@ from tickmind.server.statistics import ServerStatistics, Tally
 from tickmind.server.streams import Stream, Streams
 from tickmind.server.viewing import Viewing
 from tickmind.wire import ViewerSnapshot, ViewFilter
+from tickmind.wire.codec import encode_tick
 from tickmind.wire.columns import ColumnBounds
 from tickmind.wire.frames import Closed
 from tickmind.wire.requests import (
@@ -47,6 +48,7 @@ from tickmind.wire.requests import (
     SubmitRequest,
     ThoughtRequest,
 )
+from tickmind.wire.v1.tick_pb2 import StreamTicksResponse
 from tickmind.world import TileWorld, WorldView
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ class Authority:
         self.stopping = False
         self.on_progress: Callable[[], None] = lambda: None
         self.seats: dict[int, Seat] = {}  # number of a grant -> the control stream that holds it
-        self.tick_readers: dict[Outbox[TickEvent], None] = {}
+        self.tick_readers: dict[Outbox[bytes], None] = {}
         self.viewers: dict[Stream[bytes], ViewFilter] = {}
         self._plain: dict[int, list[Listener]] = {}  # number of a grant -> plain streams of its observations
         self._in_order = sorted(info.actors, key=lambda actor: actor.entity_id)
@@ -114,8 +116,10 @@ class Authority:
         self._started_s = self.clock.monotonic()
         event = self._tick_event()
         self.inbox.open(self.world.tick_id)
-        for reader in self.tick_readers:
-            reader.replace((event,))
+        if self.tick_readers:
+            message = StreamTicksResponse(tick=encode_tick(event)).SerializeToString()
+            for reader in self.tick_readers:
+                reader.replace((message,))
         self.audience.send()
         return event
 
