@@ -28,10 +28,14 @@ BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"
 BRIDGES = {"tickmind.ai.board_tools"}  # joins the boards to the model layer, and is imported by those who want both
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
+COMPILED = "tickmind.world"  # its modules stand on a compiler, which takes a second to import
+
 # Imports each module in a process of its own, forked from one that has imported nothing but what everybody needs.
 IMPORT_EACH = """
 import base64, dataclasses, difflib, hashlib, json, logging, os, random, secrets, sys, traceback, typing
-for name in sys.argv[1:]:
+for package in sys.argv[1].split():
+    __import__(package)
+for name in sys.argv[2:]:
     if os.fork() == 0:
         try:
             __import__(name)
@@ -47,18 +51,20 @@ for name in sys.argv[1:]:
 @pytest.fixture(scope="module")
 def imported():
     """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
-    done = subprocess.run(
-        [sys.executable, "-c", IMPORT_EACH, *MODULES],
-        env={"PYTHONPATH": str(SRC)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=100,
-    )
+    compiled = [name for name in MODULES if name.startswith(COMPILED)]
     found = {}
-    for line in done.stdout.splitlines():
-        name, error, loaded = json.loads(line)
-        found[name] = (error, loaded)
+    for beforehand, names in (("", [name for name in MODULES if name not in compiled]), ("numba", compiled)):
+        done = subprocess.run(
+            [sys.executable, "-c", IMPORT_EACH, beforehand, *names],
+            env={"PYTHONPATH": str(SRC)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        )
+        for line in done.stdout.splitlines():
+            name, error, loaded = json.loads(line)
+            found[name] = (error, loaded)
     return found
 
 

@@ -8,7 +8,7 @@ from tickmind.protocol import ActorColumns, LifecycleEvent, ObjectDelta, ResultC
 from tickmind.wire.reports import AgentStatus, ThoughtReport
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int32, UInt8, UInt16
+    from tickmind.protocol.columns import Int32, Int64, UInt8, UInt16
 
 
 class ViewerEventType(StrEnum):
@@ -75,7 +75,7 @@ class GroundColumns:
     x: "Int32"
     y: "Int32"
     kind: "UInt16"
-    amount: "Int32"
+    amount: "Int64"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

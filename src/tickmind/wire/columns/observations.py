@@ -59,7 +59,7 @@ GROUND = (
     Column("ground_dx", I1, -RADIUS, RADIUS + 1),
     Column("ground_dy", I1, -RADIUS, RADIUS + 1),
     Column("ground_kind", U2, 0, "item_kinds"),
-    Column("ground_amount", I4),
+    Column("ground_amount", I8),
 )
 LISTS = {  # column of offsets -> columns that they part
     "entity_offset": ENTITY,

@@ -19,7 +19,19 @@ from tickmind.wire.codec.values import (
     tick,
 )
 from tickmind.wire.columns.observations import decode_utterances, encode_utterance
-from tickmind.wire.columns.packing import I1, I4, U1, U2, Column, ColumnBounds, pack, read_codes, read_column, read_rows
+from tickmind.wire.columns.packing import (
+    I1,
+    I4,
+    I8,
+    U1,
+    U2,
+    Column,
+    ColumnBounds,
+    pack,
+    read_codes,
+    read_column,
+    read_rows,
+)
 from tickmind.wire.errors import MessageError
 from tickmind.wire.limits import MAX_EVENTS, MAX_FILTER_ITEMS
 from tickmind.wire.v1 import viewer_pb2 as pb
@@ -48,7 +60,7 @@ GROUND = (
     Column("x", I4, 0, "width"),
     Column("y", I4, 0, "height"),
     Column("kind", U2, 0, "item_kinds"),
-    Column("amount", I4),
+    Column("amount", I8),
 )
 
 

@@ -126,7 +126,7 @@ class ColumnSamples(Samples):
             ground_dx=self.numbers(np.int8, items, -31, 32),
             ground_dy=self.numbers(np.int8, items, -31, 32),
             ground_kind=self.numbers(np.uint16, items, 0, bounds.item_kinds),
-            ground_amount=self.numbers(np.int32, items, 0, 2**31 - 1),
+            ground_amount=self.numbers(np.int64, items, 0, 2**63 - 1),
             heard_offset=heard_offset,
             heard=self.numbers(np.int32, int(heard_offset[-1]), 0, len(utterances)),
             utterances=utterances,
@@ -241,7 +241,7 @@ class ColumnSamples(Samples):
             x=self.numbers(np.int32, items, 0, self.bounds.width),
             y=self.numbers(np.int32, items, 0, self.bounds.height),
             kind=self.numbers(np.uint16, items, 0, self.bounds.item_kinds),
-            amount=self.numbers(np.int32, items, 0, 2**31 - 1),
+            amount=self.numbers(np.int64, items, 0, 2**63 - 1),
         )
         times = self.number(2**63 - 1), self.number(2**63 - 1)
         return ViewerSnapshot(*times, actor, state, objects, ground)

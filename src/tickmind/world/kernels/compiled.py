@@ -7,9 +7,11 @@ written, kernels are compiled anew at each start, which is logged.
 
 import hashlib
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
@@ -106,7 +108,10 @@ def _cache_folder() -> Iterator[None]:
     """Point numba to our folder while a function is compiled, and back."""
     config: Any = numba.config  # its names are made when it is loaded
     before = config.CACHE_DIR
-    config.CACHE_DIR = str(_cache_root(before) / _fingerprint())
+    folder = _cache_root(before) / _fingerprint()
+    folder.mkdir(parents=True, exist_ok=True)
+    tempfile.TemporaryFile(dir=folder).close()  # else numba would silently write beside the source
+    config.CACHE_DIR = str(folder)
     try:
         yield
     finally:
@@ -120,6 +125,7 @@ def _cache_root(chosen: str) -> Path:
     return (Path(home) if Path(home).is_absolute() else Path.home() / ".cache") / "tickmind" / "kernels"
 
 
+@cache
 def _fingerprint() -> str:
     """Changes with any file of this package: numba itself looks at a function's own file, not at those it calls."""
     digest = hashlib.sha256()
