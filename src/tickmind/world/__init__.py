@@ -1,7 +1,9 @@
 """The tile world's rules: pure, columnar, without I/O. The same inputs give the same world, byte for byte.
 
-    scenario = load_scenario("clearing.yaml")          # or parse_scenario(text), generate_village(seed=7), ...
+    scenario = load_scenario("clearing.yaml")          # or parse_scenario(text), parse_scenario(generate_village(7))
     world = TileWorld.from_scenario(scenario)
+
+    warm_up()                      compile the inner loops, or load them; once, before the first tick
 
     world.tick_id                  the tick that the next step() resolves; the first is 1
     world.world_version            the rule set, as a semantic version
@@ -11,9 +13,9 @@
     world.step(intents, controlled=None) -> TickRecord
         Resolve movement, then actions, then what grows and tires. `intents` is a mapping of rows to Intents, or
         IntentColumns; an actor without one waits. `controlled` is a bool for each row; None means all of them.
-    world.observe(rows, deadline_ms=500) -> list[Observation]
+    world.observe(rows, deadline_ms=None) -> list[Observation]
         What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
-    world.observe_columns(rows=None, deadline_ms=500) -> ObservationColumns
+    world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns
         The same for many or all actors, packed.
     world.look(rows)               let many look at once, before they are observed in parts
     world.view() -> WorldView      what a viewer shows: actors, objects, and what lies on the ground
@@ -27,6 +29,7 @@ actors x item kinds; and for each object row: kind, x, y, state, work_remaining,
 
 from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
 from tickmind.world.generators import generate_caves, generate_village
+from tickmind.world.kernels import warm_up
 from tickmind.world.limits import (
     MAX_ACTORS,
     MAX_INVENTORY,
@@ -62,4 +65,5 @@ __all__ = [
     "generate_village",
     "load_scenario",
     "parse_scenario",
+    "warm_up",
 ]

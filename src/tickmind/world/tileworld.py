@@ -104,8 +104,10 @@ class TileWorld:
         """
         columns = intents if isinstance(intents, IntentColumns) else self.compile(intents)
         check_intents(self._tables, columns)
-        if controlled is not None and len(controlled) != len(self._state.x):
-            raise BadIntentsError(f"expected {len(self._state.x)} values in controlled, found {len(controlled)}")
+        if controlled is not None:
+            controlled = np.array(controlled, dtype=np.bool_)  # a copy, because the record keeps it
+            if controlled.shape != self._state.x.shape:
+                raise BadIntentsError(f"expected {len(self._state.x)} values in controlled, found {len(controlled)}")
         turn = Turn(self._tick_id, self._tables, self._state, self._maps, columns)
         take_control(turn, controlled)
         stop_the_unable(turn)
@@ -146,9 +148,8 @@ class TileWorld:
 
         Asking for the same rows tick after tick is cheapest.
         """
-        if rows is None:
-            rows = self._everybody
-        elif len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
+        rows = self._everybody if rows is None else np.array(rows, dtype=np.int32)  # a copy, because it is kept
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(self._everybody):
             raise WorldError(f"rows of actors go from 0 to {len(self._everybody) - 1}; look them up with row_of()")
         if deadline_ms is None:
             deadline_ms = self._tables.scenario.rules.intent_deadline_ms
@@ -217,6 +218,8 @@ class TileWorld:
 
     def _record(self, turn: Turn, controlled: "Bool | None") -> TickRecord:
         state = self._state
+        for column in (state.x, state.y, state.status, state.facing):
+            column.flags.writeable = False  # the record has them now; the next tick makes new ones
         known = turn.intents.action < len(ACTION_TYPES)
         actions = turn.intents.action if known.all() else np.where(known, turn.intents.action, 0)
         return TickRecord(

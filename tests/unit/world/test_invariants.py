@@ -1,11 +1,13 @@
 """What holds in every world, whatever anybody asks for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.protocol import Acted, Entered, IntentColumns, Left, Moved
+from tickmind.protocol import Acted, Entered, IntentColumns, Left, Moved, Wait
 from tickmind.world import BadIntentsError, SnapshotMismatchError, TileWorld, parse_scenario
 
 MOVES = (Entered, Left, Moved)
@@ -183,6 +185,22 @@ def columns(actor, action=0, direction=0, kind=0, amount=0, target=0):
         target=np.full(size, target, dtype=np.int32),
         texts={},
     )
+
+
+def test_a_mask_of_another_length_is_refused(crowd):
+    with pytest.raises(BadIntentsError, match="expected 8 values in controlled, found 3"):
+        TileWorld.from_scenario(crowd).step({}, np.ones(3, dtype=np.bool_))
+
+
+def test_columns_of_different_lengths_are_refused(crowd):
+    broken = replace(columns([0, 1]), amount=np.zeros(1, dtype=np.int32))
+    with pytest.raises(BadIntentsError, match="one length"):
+        TileWorld.from_scenario(crowd).step(broken)
+
+
+def test_an_intent_of_a_row_that_is_not_there_is_refused(crowd):
+    with pytest.raises(BadIntentsError, match="rows of actors go from 0 to 7"):
+        TileWorld.from_scenario(crowd).step({8: Wait()})
 
 
 @pytest.mark.parametrize("actor", [[1, 0], [0, 0], [-1], [8]])

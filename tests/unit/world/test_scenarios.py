@@ -131,6 +131,7 @@ def test_a_mistake_is_told_with_its_place(old, new, line, column, problem):
         ("rules: {intent_deadline_ms: 2000}", "expected a whole number from 1 to 1000"),
         ("seed: -1", "expected a whole number from 0"),
         ("---\nworld: two", "expected one document, found 2"),
+        ("agents: " + "[" * 50 + "]" * 50, "nested more than 12 deep"),
     ],
 )
 def test_what_does_not_fit_is_refused(more, problem):
