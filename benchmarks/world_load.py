@@ -15,15 +15,17 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
 from typing import Any
 
 import grpc.aio
 import numpy as np
 
 from benchmarks.harness import Result
-from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move
 from tickmind.protocol import ACTION_CODES as CODES
+from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move, WorldInfo
 from tickmind.protocol.direction import Direction
+from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.wire import Connection, WorldClient
 from tickmind.wire.codec import encode_intent
 from tickmind.wire.connection import client_options
@@ -57,7 +59,8 @@ class Figures:
 
 
 def _serve(pipe: Pipe, actors: int, tick_ms: int) -> None:
-    asyncio.run(_serve_until_told(pipe, actors, tick_ms))
+
+    run_on_quick_loop(_serve_until_told(pipe, actors, tick_ms))
 
 
 async def _serve_until_told(pipe: Pipe, actors: int, tick_ms: int) -> None:
@@ -109,8 +112,7 @@ def _figures(stats: Any, cpu_s: float, memory_mb: float) -> Figures:
 
 
 def _memory_mb() -> float:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 @contextmanager
@@ -190,28 +192,43 @@ async def _stalled_reader(channel: Any, opened: asyncio.Semaphore, stop: asyncio
     call.cancel()
 
 
-async def _host(address: str, rows: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+async def _world(address: str) -> WorldInfo:
+    async with WorldClient(Connection(address, timeout_s=60)) as client:
+        return await client.world()
+
+
+async def _host(
+    address: str, info: Any, rows: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event
+) -> None:
     """A host of many actors that all go about."""
     dice = np.random.default_rng(number)
     move = CODES[ActionType.MOVE]
-    async with WorldClient(Connection(address, timeout_s=60)) as client:
-        info = await client.world()
-        async with client.control_batch(info, f"host:{number}", rows) as session:
-            opened.release()
-            async for part in session:
-                if stop.is_set():
-                    return
-                seen = part.observations
-                count = len(seen)
-                unused = np.full(count, UNUSED, dtype=np.int32)
-                actions = np.full(count, move, dtype=np.uint8)
-                ways = dice.integers(0, 8, count, dtype=np.int8)
-                session.submit_nowait(
-                    seen.tick_id, IntentColumns(np.array(seen.actor), actions, ways, unused, unused, unused, {})
-                )
+    async with (
+        WorldClient(Connection(address, timeout_s=60)) as client,
+        client.control_batch(await info, f"host:{number}", rows) as session,
+    ):
+        opened.release()
+        async for part in session:
+            if stop.is_set():
+                return
+            seen = part.observations
+            count = len(seen)
+            unused = np.full(count, UNUSED, dtype=np.int32)
+            actions = np.full(count, move, dtype=np.uint8)
+            ways = dice.integers(0, 8, count, dtype=np.int8)
+            session.submit_nowait(
+                seen.tick_id, IntentColumns(np.array(seen.actor), actions, ways, unused, unused, unused, {})
+            )
 
 
-async def _measure(pipe: Pipe, agents: list[Awaitable[None]], opened: asyncio.Semaphore, stop: asyncio.Event, seconds: float, tick_s: float) -> tuple[Figures, float, float]:
+async def _measure(
+    pipe: Pipe,
+    agents: list[Awaitable[None]],
+    opened: asyncio.Semaphore,
+    stop: asyncio.Event,
+    seconds: float,
+    tick_s: float,
+) -> tuple[Figures, float, float]:
     tasks = [asyncio.ensure_future(agent) for agent in agents]
     for _ in tasks:
         await opened.acquire()
@@ -245,7 +262,7 @@ def run(actors: int, make: Agents, seconds: float, tick_ms: int = 1000) -> tuple
             opened, stop = asyncio.Semaphore(0), asyncio.Event()
             return await _measure(pipe, make(address, opened, stop), opened, stop, seconds, tick_ms / 1000)
 
-        return asyncio.run(load())
+        return run_on_quick_loop(load())
 
 
 def control_agents(count: int) -> Agents:
@@ -273,7 +290,8 @@ def hosts(actors: int, count: int) -> Agents:
 
     def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
         parts = np.array_split(np.arange(actors, dtype=np.int32), count)
-        return [_host(address, rows, number, opened, stop) for number, rows in enumerate(parts)]
+        info = asyncio.get_running_loop().create_task(_world(address))
+        return [_host(address, info, rows, number, opened, stop) for number, rows in enumerate(parts)]
 
     return make
 
@@ -297,7 +315,10 @@ def _results(name: str, found: tuple[Figures, float, float], answers_ms: float, 
         ("answers p99", figures.answers_p99_ms, answers_ms, "ms"),
         ("jitter p99", figures.jitter_p99_ms, 10.0, "ms"),
     ]
-    results = [Result(f"{name}: {what}", ours, unit, "the limit", bar, bar / max(ours, 1e-3), 1.0) for what, ours, bar, unit in lines]
+    results = [
+        Result(f"{name}: {what}", ours, unit, "the limit", bar, bar / max(ours, 1e-3), 1.0)
+        for what, ours, bar, unit in lines
+    ]
     missed = max(0.0, expected - figures.ticks) + figures.overruns
     results.append(Result(f"{name}: missed ticks", missed, "", "the limit", 0.0, float(missed == 0), 1.0))
     results.append(Result(f"{name}: late intents", late, "", "the limit", 0.0, float(late == 0), 1.0))
@@ -325,7 +346,9 @@ def bench_stalled(seconds: float = SECONDS) -> list[Result]:
     figures, _, before_mb = found
     more_mb = figures.memory_mb - before_mb
     results = _results("200 stalled readers", found, 25.0, seconds)[1:]
-    results.append(Result("200 stalled readers: memory", more_mb, "MB", "the limit", 64.0, 64 / max(more_mb, 1e-3), 1.0))
+    results.append(
+        Result("200 stalled readers: memory", more_mb, "MB", "the limit", 64.0, 64 / max(more_mb, 1e-3), 1.0)
+    )
     results.append(Result("200 stalled readers: cut off", figures.cut, "", "all", 200, figures.cut / 200, 1.0))
     return results
 
@@ -342,7 +365,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in options.which or BY_NAME:
         for result in BY_NAME[name](options.seconds):
-            print(f"{result.name}: {result.ours:,.1f} {result.unit} (limit {result.peer:g}) {'holds' if result.holds else 'FAILS'}")
+            verdict = "holds" if result.holds else "FAILS"
+            print(f"{result.name}: {result.ours:,.1f} {result.unit} (limit {result.peer:g}) {verdict}")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class ObservationColumns:
     ground_dx: "Int8"
     ground_dy: "Int8"
     ground_kind: "UInt16"
-    ground_amount: "Int32"
+    ground_amount: "Int64"
 
     heard_offset: "Int64"  # n + 1
     heard: "Int32"  # places in `utterances`

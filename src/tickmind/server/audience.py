@@ -1,14 +1,14 @@
 """Who gets observations: prepared in the quiet part of a tick, sent at the start of the next."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import Observation
 from tickmind.server.leases import Grant
 from tickmind.server.outbox import Outbox
+from tickmind.server.slices import slice_columns
 from tickmind.wire.codec import ObservationWriter
 from tickmind.wire.columns import encode_batch_down
 from tickmind.wire.frames import ObservationBatch
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
 
 AT_ONCE = 64  # observers that are prepared together, before others get a turn
+ROWS_AT_ONCE = 150_000  # the same for actors of hosts
 
 
 class Listener:
@@ -90,11 +91,12 @@ class Audience:
             return
         self._look(waiting, hosts)
         yield
-        for start in range(0, len(waiting), AT_ONCE):
-            self._make(waiting[start : start + AT_ONCE])
-            yield
-        for host in hosts:
-            yield from self._make_parts(host)
+        for floors in (False, True):
+            alike = [one for one in waiting if one.want_floors is floors]
+            for start in range(0, len(alike), AT_ONCE):
+                self._make(alike[start : start + AT_ONCE], floors=floors)
+                yield
+        yield from self._make_parts(hosts)
 
     def send(self) -> None:
         """Send what was not sent yet of the tick that has begun; what is not prepared is made now."""
@@ -111,32 +113,47 @@ class Audience:
                 host.ready = None
 
     def _look(self, listeners: Sequence[Listener], hosts: Sequence[Host]) -> None:
-        rows = [np.array([one.row for one in listeners], dtype=np.int32), *(host.rows for host in hosts)]
-        together = np.unique(np.concatenate(rows))
-        if len(together):
-            self._world.look(together)
+        """Let all look at once. Rows of hosts are theirs alone and ascend, so mostly they are in order as they come."""
+        rows = np.concatenate([host.rows for host in hosts] or [np.zeros(0, dtype=np.int32)])
+        if listeners or not bool((rows[1:] > rows[:-1]).all()):
+            rows = np.unique(np.concatenate((rows, np.array([one.row for one in listeners], dtype=np.int32))))
+        self._world.look(rows)
 
-    def _make(self, listeners: Sequence[Listener]) -> None:
+    def _make(self, listeners: Sequence[Listener], *, floors: bool) -> None:
         tick_id = self._world.tick_id
         if self._writer_tick != tick_id:
             self._writer, self._writer_tick = ObservationWriter(), tick_id
-        observations = self._world.observe([one.row for one in listeners], self._deadline_ms)
+        observations = self._world.observe([one.row for one in listeners], self._deadline_ms, floors=floors)
         for listener, seen in zip(listeners, observations, strict=True):
-            shown = seen if listener.want_floors else _without_floors(seen)
             write = self._writer.write_frame if listener.frames else self._writer.write_response
-            listener.tick_id, listener.ready = tick_id, write(shown)
+            listener.tick_id, listener.ready = tick_id, write(seen)
 
-    def _make_parts(self, host: Host) -> Iterator[None]:
-        most, rows = self._actors_per_part, host.rows
-        slices = [rows[start : start + most] for start in range(0, len(rows), most)]
-        parts: list[bytes] = []
-        for part, some in enumerate(slices):
-            columns = self._world.observe_columns(some, self._deadline_ms)
-            parts.append(encode_batch_down(ObservationBatch(part, len(slices), columns)).SerializeToString())
+    def _make_parts(self, hosts: Sequence[Host]) -> Iterator[None]:
+        """Make the observations of some hosts together, and cut them into the parts of each."""
+        most, tick_id = self._actors_per_part, self._world.tick_id
+        for group in _groups(hosts):
+            rows = [host.rows for host in group]
+            columns = self._world.observe_columns(np.concatenate(rows), self._deadline_ms)
             yield
-        if rows is host.rows:  # else it has lost some meanwhile
-            host.tick_id, host.ready = self._world.tick_id, parts
+            start = 0
+            for host, own in zip(group, rows, strict=True):
+                cuts = [*range(start, start + len(own), most), start + len(own)]
+                slices = [slice_columns(columns, low, high) for low, high in pairwise(cuts)]
+                start += len(own)
+                frames = [ObservationBatch(part, len(slices), some) for part, some in enumerate(slices)]
+                parts = [encode_batch_down(frame).SerializeToString() for frame in frames]
+                if own is host.rows:  # else it has lost some meanwhile
+                    host.tick_id, host.ready = tick_id, parts
+                yield
 
 
-def _without_floors(seen: Observation) -> Observation:
-    return replace(seen, visible_tiles=replace(seen.visible_tiles, floors=b""))
+def _groups(hosts: Sequence[Host]) -> Iterator[list[Host]]:
+    """Hosts that are observed together; so many at once that it is quick, and so few that others get a turn."""
+    group: list[Host] = []
+    for host in hosts:
+        if group and sum(len(one.rows) for one in group) + len(host.rows) > ROWS_AT_ONCE:
+            yield group
+            group = []
+        group.append(host)
+    if group:
+        yield group

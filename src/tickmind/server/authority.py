@@ -37,9 +37,9 @@ from tickmind.server.statistics import ServerStatistics, Tally
 from tickmind.server.streams import Stream, Streams
 from tickmind.server.viewing import Viewing
 from tickmind.wire import ViewerSnapshot, ViewFilter
-from tickmind.wire.codec import encode_tick
+from tickmind.wire.codec import encode_down, encode_tick
 from tickmind.wire.columns import ColumnBounds
-from tickmind.wire.frames import Closed
+from tickmind.wire.frames import Closed, ControlAck
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -54,6 +54,8 @@ from tickmind.world import TileWorld, WorldView
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
     from tickmind.server.seats import Seat
+
+MOST_ACKS = 64  # different ones that are kept for a tick
 
 
 class Authority:
@@ -104,6 +106,7 @@ class Authority:
         self._plain: dict[int, list[Listener]] = {}  # number of a grant -> plain streams of its observations
         self._in_order = sorted(info.actors, key=lambda actor: actor.entity_id)
         self._names = [actor.entity_id for actor in self._in_order]
+        self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self._view: WorldView | None = None  # the world after the last tick on record
         self._viewing = Viewing(info, world.view().actors)
         self._started_s = clock.monotonic()
@@ -116,6 +119,7 @@ class Authority:
         self._started_s = self.clock.monotonic()
         event = self._tick_event()
         self.inbox.open(self.world.tick_id)
+        self._acks.clear()
         if self.tick_readers:
             message = StreamTicksResponse(tick=encode_tick(event)).SerializeToString()
             for reader in self.tick_readers:
@@ -214,6 +218,16 @@ class Authority:
         """Count refused intents."""
         self.tally.refused[reason] += count
         return Ack(False, reason)
+
+    def acknowledgement(self, tick_id: int, ack: Ack) -> bytes:
+        """The frame that answers an intent; most of a tick are the same."""
+        key = tick_id, ack.reason
+        data = self._acks.get(key)
+        if data is None:
+            data = encode_down(ControlAck(tick_id, ack)).SerializeToString()
+            if len(self._acks) < MOST_ACKS:
+                self._acks[key] = data
+        return data
 
     def count_answers(self, count: int) -> None:
         """Count intents that were taken, and how long after the start of the tick that was."""

@@ -18,7 +18,6 @@ from tickmind.wire.frames import (
     BatchOpen,
     BatchOpened,
     Closed,
-    ControlAck,
     ControlIntent,
     ControlOpen,
     ControlOpened,
@@ -133,7 +132,7 @@ class ControlSeat:
             authority.count_answers(1)
 
     def _acknowledge(self, tick_id: int, ack: Ack) -> None:
-        data = encode_down(ControlAck(tick_id, ack)).SerializeToString()
+        data = self._authority.acknowledgement(tick_id, ack)
         if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
             self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
 

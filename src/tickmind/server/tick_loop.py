@@ -10,6 +10,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
 from tickmind.server.pace import Schedule
 
+REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all
 LOOK_AGAIN_S = 0.25  # how often a world in lockstep looks whether leases have run out
 _log = get_logger(__name__)
 
@@ -73,6 +74,7 @@ class TickLoop:
         self._checkpoint_every_ticks = checkpoint_every_ticks
         self._pacer = pacer or RealPacer(authority.clock)
         self._on_tick = on_tick
+        self._report_again_s = self._clock.monotonic()
         self._poke = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -151,9 +153,13 @@ class TickLoop:
         self._authority.tally.prepares.add(self._clock.monotonic() - started_s)
 
     def _report(self, tick_id: int, late_s: float) -> None:
-        self._authority.tally.overruns += 1
-        self._authority.tally.late_s += late_s
-        _log.warning("a tick took too long; later ones are put off", tick_id=tick_id, late_ms=round(late_s * 1000, 1))
+        tally, now_s = self._authority.tally, self._clock.monotonic()
+        tally.overruns += 1
+        tally.late_s += late_s
+        if now_s >= self._report_again_s:
+            self._report_again_s = now_s + REPORT_EVERY_S
+            late_ms = round(late_s * 1000, 1)
+            _log.warning("a tick took too long; later ones are put off", tick_id=tick_id, late_ms=late_ms)
 
     def _checkpoint(self) -> Checkpoint:
         world = self._authority.world

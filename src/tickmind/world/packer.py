@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # What is no news to others: moving is told by a flag, speaking is heard.
 QUIET = tuple(ACTION_CODES[action] for action in (ActionType.WAIT, ActionType.MOVE, ActionType.SAY))
-_LARGEST = 2**31 - 1  # amounts in columns
 
 
 class GroundMap:
@@ -115,7 +114,7 @@ class Packer:
             ground_dx=ground_at[0],
             ground_dy=ground_at[1],
             ground_kind=ground_kind.astype(np.uint16),
-            ground_amount=np.minimum(ground_amount, _LARGEST).astype(np.int32),
+            ground_amount=ground_amount,
             heard_offset=heard.offsets,
             heard=heard.ids,
             utterances=self._last.utterances,

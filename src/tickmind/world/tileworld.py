@@ -134,14 +134,15 @@ class TileWorld:
             self._views.pop(self._tables.object_row.get(delta.object_id, -1), None)
         return record
 
-    def observe(self, rows: Sequence[int], deadline_ms: int | None = None) -> list[Observation]:
+    def observe(self, rows: Sequence[int], deadline_ms: int | None = None, *, floors: bool = True) -> list[Observation]:
         """What these actors perceive at the start of `tick_id`, with the events of the tick before.
 
-        Without a deadline it is the one of the rules.
+        Without a deadline it is the one of the rules. What several of them perceive is one object for all.
         """
         if self._observer is None:
             self._observer = Observer(self._tables, self._state, self._maps, self._before, self._last, self._views)
-        return self._observer.observe(self.observe_columns(np.asarray(rows, dtype=np.int32), deadline_ms))
+        columns = self.observe_columns(np.asarray(rows, dtype=np.int32), deadline_ms)
+        return self._observer.observe(columns, floors=floors)
 
     def observe_columns(self, rows: "Int32 | None" = None, deadline_ms: int | None = None) -> ObservationColumns:
         """The same as `observe`, packed, for hosts of many actors; without rows it is for all of them.

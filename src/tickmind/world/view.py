@@ -10,9 +10,7 @@ from tickmind.world.state import State
 from tickmind.world.tables import Tables
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Int32, UInt8, UInt16
-
-_LARGEST = 2**31 - 1
+    from tickmind.protocol.columns import Int32, Int64, UInt8, UInt16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +26,7 @@ class WorldView:
     ground_x: "Int32"  # one entry for each kind of item on each tile
     ground_y: "Int32"
     ground_kind: "UInt16"
-    ground_amount: "Int32"
+    ground_amount: "Int64"
 
 
 def take_view(tick_id: int, tables: Tables, state: State) -> WorldView:
@@ -45,5 +43,5 @@ def take_view(tick_id: int, tables: Tables, state: State) -> WorldView:
         ground_x=x.astype(np.int32),
         ground_y=y.astype(np.int32),
         ground_kind=kind.astype(np.uint16),
-        ground_amount=np.minimum(state.ground_amount, _LARGEST).astype(np.int32),
+        ground_amount=state.ground_amount.copy(),
     )

@@ -51,9 +51,10 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
     reading: asyncio.Task[None] | None = None
     try:
         seat = opener(await _first(authority, context), stream)
+        sender = Sender(authority, context, stream)
         if seat is not None:
-            reading = asyncio.create_task(_read(context, seat, stream))
-        await Sender(authority, context, stream).run()
+            reading = asyncio.create_task(_read(context, seat, sender, stream))
+        await sender.run()
         if reading is not None and reading.done():
             reading.result()  # what was wrong with a frame
     finally:
@@ -77,11 +78,11 @@ async def _first(authority: Authority, context: Any) -> bytes:
     return bytes(data)
 
 
-async def _read(context: Any, seat: AnySeat, stream: Stream[bytes]) -> None:
+async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes]) -> None:
     """Take frames until there are no more; the end of them, good or bad, is the end of the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
-            seat.take(data)
+            await sender.answer(seat.take, data)
         stream.outbox.end()
     except MessageError:
         stream.outbox.drop()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import grpc
 
@@ -43,8 +43,14 @@ class Sender:
         self._stream = stream
         self._changed = asyncio.Event()
         self._cut: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        stream.outbox.wake = self._changed.set
+        self._sending = False
+        self._quiet = False
+        stream.outbox.wake = self._wake
         stream.on_cut = self._cut_off
+
+    def _wake(self) -> None:
+        if not self._quiet:
+            self._changed.set()
 
     def _cut_off(self) -> None:
         if not self._cut.done():
@@ -63,20 +69,42 @@ class Sender:
             sending.cancel()
             self._authority.streams.close(self._stream)
 
+    async def answer(self, take: Callable[[bytes], None], data: bytes) -> None:
+        """Let a frame be taken, and send what that leaves in the outbox without a detour.
+
+        A peer that sends but does not read is not read from any further meanwhile.
+        """
+        self._quiet = True
+        try:
+            take(data)
+        finally:
+            self._quiet = False
+        if self._sending or self._stream.outbox.ended:
+            self._changed.set()
+        else:
+            await self._drain(None)
+
     async def _send(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
         outbox, changed = self._stream.outbox, self._changed
         while True:
-            item: Any = outbox.take()
-            if item is not None:
-                for message in (item,) if expand is None else expand(item):
-                    await self._write(message)
-            elif outbox.ended:
+            if not self._sending:
+                await self._drain(expand)
+            if outbox.ended and not outbox and not self._sending:
                 return
-            else:
-                changed.clear()
-                await changed.wait()
+            changed.clear()
+            await changed.wait()
 
-    async def _write(self, message: bytes) -> None:
-        self._stream.begin_write(len(message), self._authority.clock.monotonic())
-        await self._context.write(message)
-        self._stream.end_write()
+    async def _drain(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
+        """Send all that waits; only one may do so at a time, because gRPC takes one message at a time."""
+        stream = self._stream
+        self._sending = True
+        try:
+            while (item := stream.outbox.take()) is not None:
+                for message in (cast("bytes", item),) if expand is None else expand(item):
+                    stream.begin_write(len(message), self._authority.clock.monotonic())
+                    await self._context.write(message)
+                    stream.end_write()
+        finally:
+            self._sending = False
+            if stream.outbox or stream.outbox.ended:
+                self._changed.set()
