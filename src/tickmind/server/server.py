@@ -15,6 +15,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, resume
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
+from tickmind.server.garbage import GarbageKeeper
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.metrics import MetricsPage
 from tickmind.server.pace import Pace
@@ -42,6 +43,7 @@ class ServerConfig:
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
     checkpoint_every_ticks: int = EVERY_TICKS
+    keep_garbage: bool = False  # whether to rule over this process's garbage collector, which steadies ticks
     limits: ServerLimits = MAX
 
 
@@ -81,11 +83,13 @@ class WorldServer:
             reports=reports,
             limits=self._config.limits,
         )
+        self._garbage = GarbageKeeper() if self._config.keep_garbage else None
         self._loop = TickLoop(
             self.authority,
             sink=sink,
             checkpoints=checkpoints,
             checkpoint_every_ticks=self._config.checkpoint_every_ticks,
+            garbage=self._garbage,
             on_tick=on_tick,
         )
         self._server: Any = None
@@ -116,6 +120,8 @@ class WorldServer:
         await server.start()
         self._server = server
         self._watching = asyncio.create_task(self._watch())
+        if self._garbage is not None:
+            self._garbage.start()
         return self
 
     async def __aexit__(
@@ -139,6 +145,8 @@ class WorldServer:
         """Tell all that the world stops, and end their streams."""
         self._loop.stop()
         self.authority.stop()
+        if self._garbage is not None:
+            self._garbage.stop()
         if self._watching is not None:
             self._watching.cancel()
         if self._health is not None:

@@ -8,6 +8,7 @@ from tickmind.base import Clock, get_logger
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
+from tickmind.server.garbage import GarbageKeeper
 from tickmind.server.pace import Schedule
 
 REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all
@@ -64,6 +65,7 @@ class TickLoop:
         checkpoints: CheckpointStore | None = None,
         checkpoint_every_ticks: int = EVERY_TICKS,
         pacer: Pacer | None = None,
+        garbage: GarbageKeeper | None = None,
         on_tick: Callable[[TickRecord], None] = lambda _record: None,
     ) -> None:
         self._authority = authority
@@ -73,6 +75,7 @@ class TickLoop:
         self._checkpoints = checkpoints
         self._checkpoint_every_ticks = checkpoint_every_ticks
         self._pacer = pacer or RealPacer(authority.clock)
+        self._garbage = garbage
         self._on_tick = on_tick
         self._report_again_s = self._clock.monotonic()
         self._poke = asyncio.Event()
@@ -97,6 +100,8 @@ class TickLoop:
             if self._checkpoints is not None and record.tick_id % self._checkpoint_every_ticks == 0:
                 await asyncio.to_thread(self._checkpoints.save, self._checkpoint().encode())
             await self._prepare()
+            if self._garbage is not None:
+                self._garbage.collect()
             overrun = schedule.finish(self._clock.monotonic())
             if overrun and not self._authority.pace.lockstep:
                 self._report(record.tick_id, overrun.late_s)

@@ -9,6 +9,7 @@ import grpc.aio
 from tickmind.server.authority import Authority
 from tickmind.server.seats import ControlSeat, HostSeat
 from tickmind.server.services.methods import two_way
+from tickmind.server.services.patience import Patience
 from tickmind.server.services.streaming import Sender, open_stream
 from tickmind.server.streams import Stream, StreamKind
 from tickmind.wire import MessageError
@@ -23,6 +24,7 @@ Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 def control_methods(authority: Authority) -> dict[str, Any]:
     """The methods of the service by name."""
+    patience = Patience(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
     def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
         opening = decode_up(parse(control_pb2.ControlRequest, data))
@@ -37,15 +39,15 @@ def control_methods(authority: Authority) -> dict[str, Any]:
         return HostSeat.open(authority, opening, stream)
 
     async def control(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL, sit)
+        await _serve(authority, context, StreamKind.CONTROL, sit, patience)
 
     async def control_batch(context: Any) -> None:
-        await _serve(authority, context, StreamKind.CONTROL_BATCH, host)
+        await _serve(authority, context, StreamKind.CONTROL_BATCH, host, patience)
 
     return {"Control": two_way(control), "ControlBatch": two_way(control_batch)}
 
 
-async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener) -> None:
+async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, patience: Patience) -> None:
     stream = await open_stream(authority, context, kind, authority.limits.unanswered.maximum)
     seat: AnySeat | None = None
     reading: asyncio.Task[None] | None = None
@@ -53,7 +55,7 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
         seat = opener(await _first(authority, context), stream)
         sender = Sender(authority, context, stream)
         if seat is not None:
-            reading = asyncio.create_task(_read(context, seat, sender, stream))
+            reading = asyncio.create_task(_read(context, seat, sender, stream, patience))
         await sender.run()
         if reading is not None and reading.done():
             reading.result()  # what was wrong with a frame
@@ -78,11 +80,11 @@ async def _first(authority: Authority, context: Any) -> bytes:
     return bytes(data)
 
 
-async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes]) -> None:
+async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: Patience) -> None:
     """Take frames until there are no more; the end of them, good or bad, is the end of the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
-            await sender.answer(seat.take, data)
+            sender.answer(seat.take, data, patience)
         stream.outbox.end()
     except MessageError:
         stream.outbox.drop()

@@ -8,6 +8,7 @@ import grpc
 
 from tickmind.server.authority import Authority
 from tickmind.server.outbox import Outbox
+from tickmind.server.services.patience import Patience
 from tickmind.server.streams import Stream, StreamKind
 
 T = TypeVar("T")
@@ -43,7 +44,6 @@ class Sender:
         self._stream = stream
         self._changed = asyncio.Event()
         self._cut: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sending = False
         self._quiet = False
         stream.outbox.wake = self._wake
         stream.on_cut = self._cut_off
@@ -69,42 +69,28 @@ class Sender:
             sending.cancel()
             self._authority.streams.close(self._stream)
 
-    async def answer(self, take: Callable[[bytes], None], data: bytes) -> None:
-        """Let a frame be taken, and send what that leaves in the outbox without a detour.
-
-        A peer that sends but does not read is not read from any further meanwhile.
-        """
+    def answer(self, take: Callable[[bytes], None], data: bytes, patience: Patience) -> None:
+        """Let a frame be taken; what that leaves in the outbox is sent when there is time for it."""
         self._quiet = True
         try:
             take(data)
         finally:
             self._quiet = False
-        if self._sending or self._stream.outbox.ended:
+        outbox = self._stream.outbox
+        if outbox.ended:
             self._changed.set()
-        else:
-            await self._drain(None)
+        elif outbox:
+            patience.add(self._changed.set)
 
     async def _send(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
-        outbox, changed = self._stream.outbox, self._changed
+        stream, changed = self._stream, self._changed
         while True:
-            if not self._sending:
-                await self._drain(expand)
-            if outbox.ended and not outbox and not self._sending:
-                return
             changed.clear()
-            await changed.wait()
-
-    async def _drain(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
-        """Send all that waits; only one may do so at a time, because gRPC takes one message at a time."""
-        stream = self._stream
-        self._sending = True
-        try:
             while (item := stream.outbox.take()) is not None:
                 for message in (cast("bytes", item),) if expand is None else expand(item):
                     stream.begin_write(len(message), self._authority.clock.monotonic())
                     await self._context.write(message)
                     stream.end_write()
-        finally:
-            self._sending = False
-            if stream.outbox or stream.outbox.ended:
-                self._changed.set()
+            if stream.outbox.ended:
+                return
+            await changed.wait()
