@@ -247,6 +247,7 @@ async def _measure(
     stop: asyncio.Event,
     seconds: float,
     tick_s: float,
+    enough: Callable[[Figures], bool],
 ) -> tuple[Figures, float, float]:
     tasks = [asyncio.ensure_future(agent) for agent in agents]
     for _ in tasks:
@@ -256,9 +257,13 @@ async def _measure(
     pipe.send("reset")
     before_mb = await loop.run_in_executor(None, pipe.recv)
     began_s = time.process_time()
-    await asyncio.sleep(seconds)
-    pipe.send("figures")
-    figures = await loop.run_in_executor(None, pipe.recv)
+    until_s = loop.time() + seconds
+    while True:
+        await asyncio.sleep(min(1.0, max(0.0, until_s - loop.time())))
+        pipe.send("figures")
+        figures = await loop.run_in_executor(None, pipe.recv)
+        if enough(figures) or loop.time() >= until_s:
+            break
     cpu_s = time.process_time() - began_s
     stop.set()
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled() and task.exception()]
@@ -273,13 +278,22 @@ async def _measure(
 Agents = Callable[[str, asyncio.Semaphore, asyncio.Event], list[Awaitable[None]]]
 
 
-def run(actors: int, make: Agents, seconds: float, tick_ms: int = 1000) -> tuple[Figures, float, float]:
-    """Load a world, and give its figures, the CPU time of the load and the memory of the world before."""
+def run(
+    actors: int,
+    make: Agents,
+    seconds: float,
+    tick_ms: int = 1000,
+    enough: Callable[[Figures], bool] = lambda _figures: False,
+) -> tuple[Figures, float, float]:
+    """Load a world for some time, or until it is enough.
+
+    Gives its figures, the CPU time of the load, and the memory of the world before.
+    """
     with world(actors, tick_ms) as (address, pipe):
 
         async def load() -> tuple[Figures, float, float]:
             opened, stop = asyncio.Semaphore(0), asyncio.Event()
-            return await _measure(pipe, make(address, opened, stop), opened, stop, seconds, tick_ms / 1000)
+            return await _measure(pipe, make(address, opened, stop), opened, stop, seconds, tick_ms / 1000, enough)
 
         return run_on_quick_loop(load())
 
@@ -316,7 +330,7 @@ def hosts(actors: int, count: int) -> Agents:
 
 
 def stalled_beside(actors: int, normal: int, stalled: int) -> Agents:
-    """Normal agents, a host that keeps all others moving, and readers that do not read, each with its own connection."""
+    """Normal agents, a host that keeps all others moving, and readers that do not read, each on its own connection."""
 
     def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
         agents = control_agents(normal)(address, opened, stop)

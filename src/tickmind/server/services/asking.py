@@ -1,17 +1,28 @@
 """The plain calls: a question, and its answer at once."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from tickmind.protocol import REASON_CODES, Ack
 from tickmind.server.authority import Authority
-from tickmind.server.services.methods import plain
 from tickmind.wire import MessageError, codec, columns
 from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, telemetry_pb2, viewer_pb2
 
+Calls: TypeAlias = dict[str, Callable[[bytes], bytes]]  # method -> request to response, both serialized
 
-def lease_methods(authority: Authority) -> dict[str, Any]:
-    """LeaseService by name."""
 
+def plain_calls(authority: Authority) -> dict[str, Calls]:
+    """All plain calls by service."""
+    return {
+        "LeaseService": _lease_calls(authority),
+        "ActionService": _action_calls(authority),
+        "EntityDiscovery": _discovery_calls(authority),
+        "ViewerService": _viewer_calls(authority),
+        "AgentTelemetry": _telemetry_calls(authority),
+    }
+
+
+def _lease_calls(authority: Authority) -> Calls:
     def acquire(data: bytes) -> bytes:
         request = codec.decode_acquire(codec.parse(lease_pb2.AcquireLeaseRequest, data))
         return codec.encode_acquired(authority.acquire(request)).SerializeToString()
@@ -25,12 +36,10 @@ def lease_methods(authority: Authority) -> dict[str, Any]:
         code: Any = REASON_CODES[authority.leases.release(lease_id)]
         return lease_pb2.ReleaseLeaseResponse(reason=code).SerializeToString()
 
-    return {"AcquireLease": plain(acquire), "RenewLease": plain(renew), "ReleaseLease": plain(release)}
+    return {"AcquireLease": acquire, "RenewLease": renew, "ReleaseLease": release}
 
 
-def action_methods(authority: Authority) -> dict[str, Any]:
-    """ActionService by name."""
-
+def _action_calls(authority: Authority) -> Calls:
     def submit(data: bytes) -> bytes:
         message = codec.parse(action_pb2.SubmitIntentRequest, data)
         try:
@@ -39,35 +48,29 @@ def action_methods(authority: Authority) -> dict[str, Any]:
             ack = authority.refuse(error.reason)
         return action_pb2.SubmitIntentResponse(ack=codec.encode_ack(ack)).SerializeToString()
 
-    return {"SubmitIntent": plain(submit)}
+    return {"SubmitIntent": submit}
 
 
-def discovery_calls(authority: Authority) -> dict[str, Any]:
-    """The plain call of EntityDiscovery by name."""
-
+def _discovery_calls(authority: Authority) -> Calls:
     def list_entities(data: bytes) -> bytes:
         request = codec.parse(entity_pb2.ListControllableEntitiesRequest, data)
         found, more = authority.entities(codec.decode_entities_request(request))
         page = [codec.encode_entity(entity) for entity in found]
         return entity_pb2.ListControllableEntitiesResponse(entities=page, more=more).SerializeToString()
 
-    return {"ListControllableEntities": plain(list_entities)}
+    return {"ListControllableEntities": list_entities}
 
 
-def viewer_calls(authority: Authority) -> dict[str, Any]:
-    """The plain call of ViewerService by name."""
-
+def _viewer_calls(authority: Authority) -> Calls:
     def get_snapshot(data: bytes) -> bytes:
         view = columns.decode_filter(codec.parse(viewer_pb2.GetViewerSnapshotRequest, data).filter)
         snapshot = columns.encode_snapshot(authority.snapshot(view))
         return viewer_pb2.GetViewerSnapshotResponse(snapshot=snapshot).SerializeToString()
 
-    return {"GetViewerSnapshot": plain(get_snapshot)}
+    return {"GetViewerSnapshot": get_snapshot}
 
 
-def telemetry_methods(authority: Authority) -> dict[str, Any]:
-    """AgentTelemetry by name."""
-
+def _telemetry_calls(authority: Authority) -> Calls:
     def report_thought(data: bytes) -> bytes:
         message = codec.parse(telemetry_pb2.ReportThoughtRequest, data)
         try:
@@ -84,4 +87,4 @@ def telemetry_methods(authority: Authority) -> dict[str, Any]:
             ack = Ack(False, error.reason)
         return telemetry_pb2.ReportStatusResponse(ack=codec.encode_ack(ack)).SerializeToString()
 
-    return {"ReportThought": plain(report_thought), "ReportStatus": plain(report_status)}
+    return {"ReportThought": report_thought, "ReportStatus": report_status}

@@ -1,4 +1,4 @@
-"""Worlds to try servers and agents in."""
+"""A world to try servers and agents in."""
 
 import math
 import random
