@@ -11,7 +11,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from tickmind.base import Limit
-from tickmind.world.kernels.compiled import helper, kernel, reads, writes
+from tickmind.world.kernels.compiled import kernel, reads, writes
 from tickmind.world.kernels.errors import KernelError
 
 MAX_RADIUS = Limit("radius of a window", 31, "tiles")  # a line of it fits into a word
@@ -68,12 +68,3 @@ def _mark_tiles(bitmap: Bitmap, x: Column, y: Column, height: int, width: int) -
             return False
         bitmap[y[row] + MARGIN_LINES, (x[row] >> 6) + 1] |= np.uint64(1) << np.uint64(x[row] & 63)
     return True
-
-
-@helper
-def line_of(bitmap: Bitmap, line: int, start: int) -> np.uint64:
-    """The 64 tiles of a line from a column on, the first in the lowest bit; lines and columns may be in the margin."""
-    at = start + 64
-    place, shift = at >> 6, np.uint64(at & 63)
-    low, high = bitmap[line + MARGIN_LINES, place], bitmap[line + MARGIN_LINES, place + 1]
-    return np.uint64(low >> shift | high << (np.uint64(63) - shift) << np.uint64(1))

@@ -27,7 +27,8 @@ class Changes:
 def changes_between(before: RowLists, after: RowLists, has_moved: NDArray[np.bool_]) -> Changes:
     """Compare what the same observers saw in two ticks; `has_moved` tells for each row whether its tile changed.
 
-    Rows mean the same in both. For the first tick, `before` is `RowLists.empty(observers)`.
+    Rows mean the same in both, and a list names each once. Changes keep the order of the lists: entered and moved that
+    of `after`, left that of `before`. For the first tick, `before` is `RowLists.empty(observers)`.
     """
     if len(before) != len(after):
         raise KernelError("both lists have to be of the same observers; give newcomers an empty list before")
@@ -37,7 +38,8 @@ def changes_between(before: RowLists, after: RowLists, has_moved: NDArray[np.boo
     offsets = np.zeros((3, len(after) + 1), dtype=np.int64)
     entered, left = np.empty(len(after.ids), dtype=np.int32), np.empty(len(before.ids), dtype=np.int32)
     moved = np.empty(min(len(entered), len(left)), dtype=np.int32)
-    _compare(before.offsets, before.ids, after.offsets, after.ids, has_moved, offsets, entered, left, moved)
+    marks = np.zeros(len(has_moved), dtype=np.int64)
+    _compare(before.offsets, before.ids, after.offsets, after.ids, has_moved, marks, offsets, entered, left, moved)
     return Changes(
         RowLists(offsets[0], entered[: offsets[0, -1]]),
         RowLists(offsets[1], left[: offsets[1, -1]]),
@@ -52,6 +54,7 @@ def changes_between(before: RowLists, after: RowLists, has_moved: NDArray[np.boo
     reads(types.int64, 1),
     reads(types.int32, 1),
     reads(types.boolean, 1),
+    writes(types.int64, 1),
     writes(types.int64, 2),
     writes(types.int32, 1),
     writes(types.int32, 1),
@@ -63,38 +66,31 @@ def _compare(
     after_offsets: Offsets,
     after: Column,
     has_moved: NDArray[np.bool_],
+    marks: Offsets,
     offsets: Offsets,
     entered: Column,
     left: Column,
     moved: Column,
 ) -> None:
-    """Walk along both sorted lists of each observer once."""
+    """Mark each observer's rows with two numbers of its own: one for what it saw before, one for what it sees now."""
     entries = leaves = moves = 0
     for number in range(len(after_offsets) - 1):
-        old, old_end = before_offsets[number], before_offsets[number + 1]
-        new, new_end = after_offsets[number], after_offsets[number + 1]
-        while old < old_end and new < new_end:
-            was, now = before[old], after[new]
-            if was == now:
-                if has_moved[now]:
-                    moved[moves] = now
+        old, new = 2 * number + 1, 2 * number + 2
+        for place in range(before_offsets[number], before_offsets[number + 1]):
+            marks[before[place]] = old
+        for place in range(after_offsets[number], after_offsets[number + 1]):
+            row = after[place]
+            if marks[row] == old:
+                if has_moved[row]:
+                    moved[moves] = row
                     moves += 1
-                old += 1
-                new += 1
-            elif was < now:
-                left[leaves] = was
-                leaves += 1
-                old += 1
             else:
-                entered[entries] = now
+                entered[entries] = row
                 entries += 1
-                new += 1
-        while old < old_end:
-            left[leaves] = before[old]
-            leaves += 1
-            old += 1
-        while new < new_end:
-            entered[entries] = after[new]
-            entries += 1
-            new += 1
+            marks[row] = new
+        for place in range(before_offsets[number], before_offsets[number + 1]):
+            row = before[place]
+            if marks[row] == old:
+                left[leaves] = row
+                leaves += 1
         offsets[0, number + 1], offsets[1, number + 1], offsets[2, number + 1] = entries, leaves, moves

@@ -6,90 +6,91 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import Bitmap, line_of
-from tickmind.world.kernels.compiled import kernel, lowest_one, reads, writes
+from tickmind.world.kernels.compiled import kernel, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lists import RowLists
-from tickmind.world.kernels.placed import Placed
-from tickmind.world.kernels.sorting import SORT_MEMORY, sort_into
+from tickmind.world.kernels.placed import Index, Placed, count_before
 
 Column: TypeAlias = NDArray[np.int32]
-Map: TypeAlias = NDArray[np.int32]
-_MORE = 4096  # rows by which working memory grows at least
 
 
 def hearers(x: Column, y: Column, speakers: Column, radius: int, placed: Placed) -> RowLists:
     """For each speaker (a row) the rows within so many tiles of it in both directions, without the speaker itself.
 
-    Speakers that are not on the map are heard by nobody.
+    They are in the map's order. Speakers that are not on the map are heard by nobody.
     """
+    height, width = placed.occupancy.shape
     if radius < 0 or len(x) != len(y):
         raise KernelError("hearing needs a radius of 0 or more, and an x and a y for each row")
     if len(speakers) and not 0 <= speakers.min() <= speakers.max() < len(x):
         raise KernelError("a speaker is not among the rows")
-    most = min(len(x), (2 * radius + 1) ** 2)
-    found, ids = np.empty(most, dtype=np.int32), np.empty(len(speakers) * min(most, 64) + most, dtype=np.int32)
+    at_x, at_y = x[speakers], y[speakers]
+    if len(speakers) and not (-1 <= at_x.min() <= at_x.max() < width and -1 <= at_y.min() <= at_y.max() < height):
+        raise KernelError("a speaker stands outside the map; only x = -1 means that it is nowhere")
     offsets = np.zeros(len(speakers) + 1, dtype=np.int64)
-    done = 0
-    while True:
-        done = _hear(x, y, speakers, radius, placed.occupancy, placed.present, done, found, offsets, ids)
-        if done == len(speakers):
-            return RowLists(offsets, ids[: offsets[-1]].copy())
-        if done < 0:
-            raise KernelError("the places of the listeners are not up to date; call Placed.update after each move")
-        ids = np.concatenate([ids, np.empty(len(ids) + _MORE, dtype=np.int32)])
+    area = (height, width, radius)
+    ids = np.empty(_count(at_x, at_y, *area, placed.index), dtype=np.int32)
+    _list(at_x, at_y, *area, placed.index, speakers, placed.standing, offsets, ids)
+    return RowLists(offsets, ids[: offsets[-1]])
 
 
 @kernel(
     types.int64,
     reads(types.int32, 1),
     reads(types.int32, 1),
+    types.int64,
+    types.int64,
+    types.int64,
+    reads(types.uint64, 3),
+)
+def _count(x: Column, y: Column, height: int, width: int, radius: int, index: Index) -> int:
+    """How many stand around all speakers together, the speakers themselves included."""
+    total = 0
+    for number in range(len(x)):
+        at_x, at_y = int(x[number]), int(y[number])
+        if at_x == -1:
+            continue
+        west, east = max(0, at_x - radius), min(width, at_x + radius + 1)
+        for line in range(max(0, at_y - radius), min(height, at_y + radius + 1)):
+            total += count_before(index, line, east) - count_before(index, line, west)
+    return total
+
+
+@kernel(
+    types.void,
+    reads(types.int32, 1),
     reads(types.int32, 1),
     types.int64,
-    reads(types.int32, 2),
-    reads(types.uint64, 2),
     types.int64,
-    writes(types.int32, 1),
+    types.int64,
+    reads(types.uint64, 3),
+    reads(types.int32, 1),
+    reads(types.int32, 1),
     writes(types.int64, 1),
     writes(types.int32, 1),
 )
-def _hear(
+def _list(
     x: Column,
     y: Column,
-    speakers: Column,
+    height: int,
+    width: int,
     radius: int,
-    occupancy: Map,
-    present: Bitmap,
-    done: int,
-    found: Column,
+    index: Index,
+    speakers: Column,
+    standing: Column,
     offsets: NDArray[np.int64],
     ids: Column,
-) -> int:
-    """List for speakers from number `done` on; give the first for whom `ids` may be too short, or -1 on a mismatch."""
-    height, width = occupancy.shape
-    work = np.empty((2, SORT_MEMORY), dtype=np.int32)
-    for number in range(done, len(speakers)):
-        at = offsets[number]
-        if at + len(found) > len(ids):
-            return number
-        speaker = speakers[number]
-        at_x, at_y = int(x[speaker]), int(y[speaker])
-        count = 0
-        if 0 <= at_x < width and 0 <= at_y < height:
-            last = min(at_x + radius, width - 1)
-            for line in range(max(0, at_y - radius), min(at_y + radius, height - 1) + 1):
-                for start in range(max(0, at_x - radius), last + 1, 64):
-                    bits = line_of(present, line, start)
-                    if last - start < 63:
-                        bits &= (np.uint64(1) << np.uint64(last - start + 1)) - np.uint64(1)
-                    while bits:
-                        row = occupancy[line, start + int(lowest_one(bits))]
-                        bits &= bits - np.uint64(1)
-                        if row < 0 or count == len(found):
-                            return -1
-                        if row != speaker:
-                            found[count] = row
-                            count += 1
-        sort_into(found, 0, count, work[0], work[1], ids, at)
-        offsets[number + 1] = at + count
-    return len(speakers)
+) -> None:
+    """List those who stand around each speaker; on a line of the map they stand one behind the other in memory."""
+    total = 0
+    for number in range(len(x)):
+        at_x, at_y = int(x[number]), int(y[number])
+        if at_x != -1:
+            west, east = max(0, at_x - radius), min(width, at_x + radius + 1)
+            for line in range(max(0, at_y - radius), min(height, at_y + radius + 1)):
+                first = count_before(index, line, west)
+                for place in range(first, count_before(index, line, east)):
+                    if standing[place] != speakers[number]:
+                        ids[total] = standing[place]
+                        total += 1
+        offsets[number + 1] = total

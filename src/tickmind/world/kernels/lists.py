@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLists:
-    """For each of several (observers, speakers) a list of rows in ascending order.
+    """For each of several (observers, speakers) a list of rows, each row at most once.
 
     The list of number i is `ids[offsets[i] : offsets[i + 1]]`.
     """

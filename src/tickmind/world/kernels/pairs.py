@@ -6,94 +6,64 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import Bitmap
-from tickmind.world.kernels.compiled import kernel, lowest_one, reads, writes
+from tickmind.world.kernels.bitmap import MARGIN_LINES
+from tickmind.world.kernels.compiled import count_ones, kernel, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lists import RowLists
-from tickmind.world.kernels.placed import Placed
+from tickmind.world.kernels.placed import Index, Placed
 from tickmind.world.kernels.shadows import Words, mask_words
-from tickmind.world.kernels.sight import gather_window
-from tickmind.world.kernels.sorting import SORT_MEMORY, sort_into
 
 Column: TypeAlias = NDArray[np.int32]
-Map: TypeAlias = NDArray[np.int32]
-_MORE = 4096  # rows by which working memory grows at least
-_AREA = 4  # observers are grouped by areas of 2^4 tiles a side
+_MORE = 4096  # places by which room for pairs grows at least; more than one observer can fill
+_U0, _U1, _U6, _U63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 
 
 def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Placed, *, own_tile: bool) -> RowLists:
     """For each observer the rows of all that stand on tiles it sees, by the masks of `Sight.look`.
 
-    `own_tile` says whether what stands on the observer's own tile is listed: objects yes; actors no, because that is
-    the observer itself.
+    They are in the map's order: line by line from the north, each from west to east. `own_tile` says whether what
+    stands on the observer's own tile is listed: objects yes; actors no, because that is the observer itself.
     """
+    height, width = placed.occupancy.shape
     if masks.shape != (len(x), mask_words(radius)) or len(x) != len(y):
         raise KernelError("each observer needs an x, a y and a mask of this radius")
-    order = np.empty(len(x), dtype=np.int32)
-    height, width = placed.occupancy.shape
-    count = _order_by_area(x, y, height, width, order)
-    if count < 0:
-        raise KernelError("an observer stands outside the map; only x = -1 means that it is nowhere")
-    order = order[:count]
-    lengths = np.zeros(len(x), dtype=np.int64)
-    done = total = 0
+    offsets = np.zeros(len(x) + 1, dtype=np.int64)
+    ids = np.empty(placed.expected + placed.expected // 8 + _MORE, dtype=np.int32)
+    done = 0
     while True:
-        done, total = _find(
+        done = _find(
             x,
             y,
+            height,
+            width,
             masks,
             radius,
-            placed.occupancy,
-            placed.present,
+            placed.index,
+            placed.standing,
             own_tile,
-            order,
             done,
-            total,
-            lengths,
-            placed.found,
+            offsets,
+            ids,
         )
-        if done == count:
-            break
-        placed.found = np.concatenate([placed.found, np.empty(len(placed.found) + _MORE, dtype=np.int32)])
-    offsets = np.zeros(len(x) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    ids = np.empty(total, dtype=np.int32)
-    _lay_out(order, placed.found, offsets, ids)
-    return RowLists(offsets, ids)
-
-
-@kernel(types.int64, reads(types.int32, 1), reads(types.int32, 1), types.int64, types.int64, writes(types.int32, 1))
-def _order_by_area(x: Column, y: Column, height: int, width: int, order: Column) -> int:
-    """Order rows so that neighbours on the map come together and memory is read nearby; how many are on the map."""
-    across = (width >> _AREA) + 1
-    starts = np.zeros(((height >> _AREA) + 1) * across + 1, dtype=np.int32)
-    for row in range(len(x)):
-        if x[row] == -1:
-            continue
-        if not (0 <= x[row] < width and 0 <= y[row] < height):
-            return -1
-        starts[(y[row] >> _AREA) * across + (x[row] >> _AREA) + 1] += 1
-    for area in range(1, len(starts)):
-        starts[area] += starts[area - 1]
-    for row in range(len(x)):
-        if x[row] != -1:
-            area = (y[row] >> _AREA) * across + (x[row] >> _AREA)
-            order[starts[area]] = row
-            starts[area] += 1
-    return int(starts[-1])
+        if done == len(x):
+            placed.expected = int(offsets[-1])
+            return RowLists(offsets, ids[: placed.expected])
+        if done < 0:
+            raise KernelError("an observer stands outside the map; only x = -1 means that it is nowhere")
+        ids = np.concatenate([ids, np.empty(len(ids) + _MORE, dtype=np.int32)])
 
 
 @kernel(
-    types.UniTuple(types.int64, 2),  # type: ignore[no-untyped-call]  # numba gives it no type
+    types.int64,
     reads(types.int32, 1),
     reads(types.int32, 1),
+    types.int64,
+    types.int64,
     reads(types.uint64, 2),
     types.int64,
-    reads(types.int32, 2),
-    reads(types.uint64, 2),
+    reads(types.uint64, 3),
+    reads(types.int32, 1),
     types.boolean,
-    reads(types.int32, 1),
-    types.int64,
     types.int64,
     writes(types.int64, 1),
     writes(types.int32, 1),
@@ -101,54 +71,54 @@ def _order_by_area(x: Column, y: Column, height: int, width: int, order: Column)
 def _find(
     x: Column,
     y: Column,
+    height: int,
+    width: int,
     masks: Words,
     radius: int,
-    occupancy: Map,
-    present: Bitmap,
+    index: Index,
+    standing: Column,
     own_tile: bool,
-    order: Column,
     done: int,
-    total: int,
-    lengths: NDArray[np.int64],
-    found: Column,
-) -> tuple[int, int]:
-    """Find what each observer sees, in order, from number `done` on; give how far it came if `found` was too short."""
-    words, width, side = masks.shape[1], occupancy.shape[1], 2 * radius + 1
-    here, bits, stride = occupancy.reshape(occupancy.size), present.reshape(present.size), present.shape[1]
-    window = np.empty(words + 1, dtype=np.uint64)
-    steps = np.empty(words * 64, dtype=np.int32)  # tile of the window -> step on the map
-    for tile in range(side * side):
-        steps[tile] = (tile // side - radius) * width + tile % side - radius
-    own = side * side // 2
-    for number in range(done, len(order)):
-        row = order[number]
-        at_x, at_y = int(x[row]), int(y[row])
-        gather_window(bits, stride, at_x, at_y, radius, window)
-        if not own_tile:
-            window[own >> 6] &= ~(np.uint64(1) << np.uint64(own & 63))
-        if total + side * side > len(found):
-            return number, total
-        centre = at_y * width + at_x
-        before = total
+    offsets: NDArray[np.int64],
+    ids: Column,
+) -> int:
+    """List for observers from `done` on; give the first for whom `ids` may be too short, or -1 for one off the map."""
+    words, side, own = masks.shape[1], 2 * radius + 1, (2 * radius + 1) ** 2 // 2
+    flat, stride = index.reshape(index.size), np.uint64(2 * index.shape[1])
+    whole = (_U1 << np.uint64(side)) - _U1
+    mask = np.zeros(words + 1, dtype=np.uint64)
+    for number in range(done, len(x)):
+        total = offsets[number]
+        offsets[number + 1] = total
+        at_x, at_y = int(x[number]), int(y[number])
+        if at_x == -1:
+            continue
+        if not (0 <= at_x < width and 0 <= at_y < height):
+            return -1
+        if total + side * side > len(ids):
+            return number
         for word in range(words):
-            seen = window[word] & masks[row, word]
-            while seen:
-                step = steps[np.uint64(word << 6) + lowest_one(seen)]
-                seen &= seen - np.uint64(1)
-                found[total] = here[np.uint64(centre + step)]
-                total += 1
-        lengths[row] = total - before
-    return len(order), total
-
-
-@kernel(types.void, reads(types.int32, 1), reads(types.int32, 1), reads(types.int64, 1), writes(types.int32, 1))
-def _lay_out(order: Column, found: Column, offsets: NDArray[np.int64], ids: Column) -> None:
-    """Bring the lists into the order of rows, each sorted."""
-    work = np.empty((2, SORT_MEMORY), dtype=np.int32)
-    start = 0
-    for number in range(len(order)):
-        row = order[number]
-        at = offsets[row]
-        count = offsets[row + 1] - at
-        sort_into(found, start, count, work[0], work[1], ids, at)
-        start += count
+            mask[word] = masks[number, word]
+        if not own_tile:
+            mask[own >> 6] &= ~(_U1 << np.uint64(own & 63))
+        start = at_x - radius + 64
+        shift, rest = np.uint64(start & 63), np.uint64(63 - (start & 63))
+        before = (_U1 << shift) - _U1
+        source = np.uint64(2 * ((at_y - radius + MARGIN_LINES) * index.shape[1] + (start >> 6)))
+        at = _U0
+        for _ in range(side):
+            low = flat[source]
+            there = (low >> shift | flat[source + np.uint64(2)] << rest << _U1) & whole
+            place, by = at >> _U6, at & _U63
+            seen = there & (mask[place] >> by | mask[place + _U1] << (_U63 - by) << _U1)
+            if seen:
+                first = flat[source + _U1] + count_ones(low & before)
+                while seen:
+                    below = (seen & (_U0 - seen)) - _U1  # the bits below the lowest
+                    seen &= seen - _U1
+                    ids[total] = standing[first + count_ones(there & below)]
+                    total += 1
+            source += stride
+            at += np.uint64(side)
+        offsets[number + 1] = total
+    return len(x)

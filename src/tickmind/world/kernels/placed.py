@@ -3,12 +3,16 @@
 from typing import TypeAlias
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import empty_bitmap, mark_tiles
+from tickmind.world.kernels.bitmap import MARGIN_LINES, Bitmap, empty_bitmap, mark_tiles
+from tickmind.world.kernels.compiled import count_ones, helper, kernel, lowest_one, reads, writes
+from tickmind.world.kernels.errors import KernelError
 
 Column: TypeAlias = NDArray[np.int32]
 Map: TypeAlias = NDArray[np.int32]
+Index: TypeAlias = NDArray[np.uint64]  # line and word of a bitmap -> the word, and how many stand before it
 
 
 class Placed:
@@ -19,9 +23,54 @@ class Placed:
 
     def __init__(self, occupancy: Map) -> None:
         self.occupancy = occupancy
-        self.present = empty_bitmap(*occupancy.shape)  # a bit for each row's tile
-        self.found = np.empty(0, dtype=np.int32)  # working memory of `visible_pairs`
+        self._present = empty_bitmap(*occupancy.shape)
+        self.index: Index = np.zeros((*self._present.shape, 2), dtype=np.uint64)
+        self.standing = np.zeros(0, dtype=np.int32)  # rows in the map's order: line by line, west to east
+        self.expected = 0  # how many pairs were found last
 
     def update(self, x: Column, y: Column) -> None:
         """Take over where everything stands now; rows with x = -1 are nowhere."""
-        mark_tiles(self.present, x, y, *self.occupancy.shape)
+        mark_tiles(self._present, x, y, *self.occupancy.shape)
+        if len(self.standing) < len(x):
+            self.standing = np.zeros(len(x), dtype=np.int32)
+        if not _register(x, y, self.occupancy, self._present, self.index, self.standing):
+            raise KernelError("occupancy and positions differ; build occupancy from x and y first")
+
+
+@helper
+def count_before(index: Index, line: int, column: int) -> int:
+    """How many stand before a tile in the map's order."""
+    place = (column >> 6) + 1
+    below = (np.uint64(1) << np.uint64(column & 63)) - np.uint64(1)
+    return int(index[line + MARGIN_LINES, place, 1] + count_ones(index[line + MARGIN_LINES, place, 0] & below))
+
+
+@kernel(
+    types.boolean,
+    reads(types.int32, 1),
+    reads(types.int32, 1),
+    reads(types.int32, 2),
+    reads(types.uint64, 2),
+    writes(types.uint64, 3),
+    writes(types.int32, 1),
+)
+def _register(x: Column, y: Column, occupancy: Map, present: Bitmap, index: Index, standing: Column) -> bool:
+    """List the rows in the map's order; false if `occupancy` shows others than `present`."""
+    lines, words = present.shape
+    count = 0
+    for line in range(lines):
+        for place in range(words):
+            bits = present[line, place]
+            index[line, place, 0], index[line, place, 1] = bits, count
+            while bits:
+                at_x, at_y = ((place - 1) << 6) + int(lowest_one(bits)), line - MARGIN_LINES
+                bits &= bits - np.uint64(1)
+                row = occupancy[at_y, at_x]
+                if not 0 <= row < len(x) or x[row] != at_x or y[row] != at_y:
+                    return False
+                standing[count] = row
+                count += 1
+    on_map = 0
+    for row in range(len(x)):
+        on_map += x[row] != -1
+    return count == on_map

@@ -38,7 +38,7 @@ def plain_visible(x, y, masks, radius, occupancy, *, own_tile):
             if int(masks[row, tile // 64]) >> tile % 64 & 1 and (own_tile or (dx, dy) != (0, 0)):
                 there = occupancy[y[row] + dy, x[row] + dx]
                 rows += [int(there)] if there >= 0 else []
-        lists.append(sorted(rows))
+        lists.append(rows)
     return lists
 
 
@@ -46,12 +46,12 @@ def as_lists(found):
     return [rows.tolist() for rows in found]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=SEEDS,
-    height=st.integers(1, 40),
-    width=st.integers(1, 90),
-    radius=st.integers(0, 6),
+    height=st.integers(1, 14),
+    width=st.integers(1, 80),
+    radius=st.integers(0, 5),
     density=st.sampled_from([0.0, 0.05, 0.5, 1.0]),
     rule=st.sampled_from(SightRule),
 )
@@ -83,7 +83,7 @@ def test_a_packed_square_without_walls_is_listed_whole():
     found = visible_pairs(x, y, masks, radius, placed, own_tile=False)
     for row in range(0, len(x), 97):
         square = occupancy[max(0, y[row] - radius) : y[row] + radius + 1, max(0, x[row] - radius) : x[row] + radius + 1]
-        assert found[row].tolist() == sorted(set(square.ravel().tolist()) - {row})
+        assert found[row].tolist() == [other for other in square.ravel().tolist() if other != row]
 
 
 @settings(max_examples=60, deadline=None)
@@ -103,8 +103,9 @@ def test_everybody_within_the_radius_hears_walls_or_not(seed, height, width, rad
     expected = [
         [
             row
-            for row in np.flatnonzero((np.abs(x - x[one]) <= radius) & (np.abs(y - y[one]) <= radius)).tolist()
+            for row in np.lexsort((x, y)).tolist()
             if row != one and x[row] >= 0 and x[one] >= 0
+            if abs(x[row] - x[one]) <= radius and abs(y[row] - y[one]) <= radius
         ]
         for one in speakers.tolist()
     ]
@@ -113,26 +114,26 @@ def test_everybody_within_the_radius_hears_walls_or_not(seed, height, width, rad
 
 def lists_of(rows):
     offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return RowLists(offsets, np.array([row for one in rows for row in sorted(one)], dtype=np.int32))
+    return RowLists(offsets, np.array([row for one in rows for row in one], dtype=np.int32))
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_changes_are_the_differences_of_the_sets(data):
+def test_changes_are_the_differences_in_the_order_of_the_lists(data):
     rows = 12
-    seen = st.lists(st.sets(st.integers(0, rows - 1)), min_size=1, max_size=6)
-    before = data.draw(seen)
-    after = data.draw(st.lists(st.sets(st.integers(0, rows - 1)), min_size=len(before), max_size=len(before)))
+    seen = st.lists(st.integers(0, rows - 1), unique=True)
+    before = data.draw(st.lists(seen, min_size=1, max_size=6))
+    after = data.draw(st.lists(seen, min_size=len(before), max_size=len(before)))
     has_moved = np.array(data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)))
     changes = changes_between(lists_of(before), lists_of(after), has_moved)
     pairs = list(zip(before, after, strict=True))
-    assert as_lists(changes.entered) == [sorted(new - old) for old, new in pairs]
-    assert as_lists(changes.left) == [sorted(old - new) for old, new in pairs]
-    assert as_lists(changes.moved) == [[row for row in sorted(old & new) if has_moved[row]] for old, new in pairs]
+    assert as_lists(changes.entered) == [[row for row in new if row not in old] for old, new in pairs]
+    assert as_lists(changes.left) == [[row for row in old if row not in new] for old, new in pairs]
+    assert as_lists(changes.moved) == [[row for row in new if row in old and has_moved[row]] for old, new in pairs]
 
 
 def test_at_first_everything_seen_enters():
-    seen = lists_of([{1, 2}, set(), {0}])
+    seen = lists_of([[1, 2], [], [0]])
     changes = changes_between(RowLists.empty(3), seen, np.ones(3, dtype=bool))
     assert as_lists(changes.entered) == [[1, 2], [], [0]]
     assert not len(changes.left.ids)
@@ -144,7 +145,7 @@ def test_rows_and_observers_that_do_not_belong_together_are_refused():
     with pytest.raises(KernelError, match="same observers"):
         changes_between(RowLists.empty(1), RowLists.empty(2), has_moved)
     with pytest.raises(KernelError, match="not among"):
-        changes_between(RowLists.empty(1), lists_of([{2}]), has_moved)
+        changes_between(RowLists.empty(1), lists_of([[2]]), has_moved)
     x = y = np.zeros(1, dtype=np.int32)
     placed = Placed(np.zeros((1, 1), dtype=np.int32))
     with pytest.raises(KernelError, match="speaker"):
@@ -159,11 +160,18 @@ def test_rows_and_observers_that_do_not_belong_together_are_refused():
         placed.update(x + 1, y)
 
 
-def test_hearing_by_places_of_an_earlier_tick_is_refused():
+def test_positions_that_differ_from_occupancy_are_refused():
+    x, y = np.array([0, 1], dtype=np.int32), np.zeros(2, dtype=np.int32)
+    for occupancy in ([[-1, 1]], [[1, 0]], [[0, 2]], [[0, -1]]):
+        with pytest.raises(KernelError, match="occupancy"):
+            Placed(np.array(occupancy, dtype=np.int32)).update(x, y)
+    with pytest.raises(KernelError, match="occupancy"):
+        Placed(np.array([[0, -1]], dtype=np.int32)).update(x * 0, y)
+
+
+def test_speakers_outside_the_map_are_refused():
     x = y = np.zeros(1, dtype=np.int32)
-    occupancy = np.zeros((1, 2), dtype=np.int32)
-    placed = Placed(occupancy)
-    placed.update(x, y)
-    occupancy[:] = [[-1, 0]]
-    with pytest.raises(KernelError, match="update"):
-        hearers(x + 1, y, np.array([0], dtype=np.int32), 3, placed)
+    placed = Placed(np.zeros((1, 2), dtype=np.int32))
+    for at_x, at_y in ((x + 2, y), (x, y + 1), (x - 2, y)):
+        with pytest.raises(KernelError, match="outside"):
+            hearers(at_x, at_y, np.array([0], dtype=np.int32), 3, placed)
