@@ -17,6 +17,8 @@
         What these actors perceive at the start of `world.tick_id`, with the events of the tick before.
     world.observe_columns(rows=None, deadline_ms=None) -> ObservationColumns
         The same for many or all actors, packed.
+    world.look(rows)               let many look at once, before they are observed in parts
+    world.view() -> WorldView      what a viewer shows: actors, objects, and what lies on the ground
     world.state_hash() -> bytes
     world.snapshot() -> bytes
     world.restore(data)            raises SnapshotMismatchError for another scenario, rule set or format
@@ -40,6 +42,7 @@ from tickmind.world.rules import SIGHT_RULES, Needs, Rules
 from tickmind.world.scenario import Scenario
 from tickmind.world.scenario_reader import load_scenario, parse_scenario
 from tickmind.world.tileworld import TileWorld
+from tickmind.world.view import WorldView
 
 __all__ = [
     "MAX_ACTORS",
@@ -57,6 +60,7 @@ __all__ = [
     "SnapshotMismatchError",
     "TileWorld",
     "WorldError",
+    "WorldView",
     "generate_caves",
     "generate_village",
     "load_scenario",

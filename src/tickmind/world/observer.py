@@ -58,11 +58,12 @@ class Observer:
         self._last = last
         self._objects = objects  # object row -> how it looks, for those that somebody has seen since they changed
         self._entities: dict[int, VisibleEntity] = {}  # actor row -> how it looks
+        self._events_of: dict[tuple[type[Event], int], Event] = {}  # kind and actor row or utterance -> itself
         self._place = {row: place for place, row in enumerate(last.results.actor.tolist())}  # actor row -> its result
 
-    def observe(self, columns: ObservationColumns) -> list[Observation]:
+    def observe(self, columns: ObservationColumns, *, floors: bool) -> list[Observation]:
         """The observations that the columns hold."""
-        tiles = self._tiles(columns)
+        tiles = self._tiles(columns, floors=floors)
         lists = _Lists(columns)
         return [self._one(columns, lists, place, tiles[place]) for place in range(len(columns))]
 
@@ -98,7 +99,7 @@ class Observer:
             hunger=lists.hunger[place],
         )
 
-    def _tiles(self, columns: ObservationColumns) -> list[VisibleTiles]:
+    def _tiles(self, columns: ObservationColumns, *, floors: bool) -> list[VisibleTiles]:
         """The windows of all observers, some at a time to spare memory; tiles off the map are in no mask."""
         radius, side = columns.radius, 2 * columns.radius + 1
         lines, across = np.divmod(np.arange(side * side, dtype=np.int32), side)
@@ -109,11 +110,11 @@ class Observer:
             y = np.clip(columns.y[part, None] + (lines - radius), 0, self._tables.height - 1)
             x = np.clip(columns.x[part, None] + (across - radius), 0, self._tables.width - 1)
             walkable = np.packbits(self._maps.walkable[y, x] & (visible != 0), axis=1, bitorder="little")
-            floors = self._tables.floor[y, x] * visible
+            codes = self._tables.floor[y, x] * visible if floors else visible[:, :0]
             seen = np.packbits(visible, axis=1, bitorder="little")
             centres = zip(columns.x[part].tolist(), columns.y[part].tolist(), strict=True)
             found += [
-                VisibleTiles(radius, *at, seen[place].tobytes(), walkable[place].tobytes(), floors[place].tobytes())
+                VisibleTiles(radius, *at, seen[place].tobytes(), walkable[place].tobytes(), codes[place].tobytes())
                 for place, at in enumerate(centres)
             ]
         return found
@@ -157,7 +158,7 @@ class Observer:
         return [VisibleObject(ground_id(x, y), GROUND, x, y, items=tuple(stacks)) for (x, y), stacks in piles.items()]
 
     def _events(self, me: SelfState, lists: "_Lists", place: int) -> tuple[Event, ...]:
-        ids = self._tables.actor_ids
+        ids, shared, share = self._tables.actor_ids, self._events_of, self._share
         entered: list[Event] = []
         moved: list[Event] = []
         acted: list[Event] = []
@@ -168,16 +169,22 @@ class Observer:
             other = lists.entity[pair]
             x, y = me.x + lists.entity_dx[pair], me.y + lists.entity_dy[pair]
             if flags & ENTERED:
-                entered.append(Entered(ids[other], x, y))
+                entered.append(shared.get((Entered, other)) or share(Entered, other, Entered(ids[other], x, y)))
             if flags & MOVED:
-                moved.append(Moved(ids[other], x, y, _DIRECTIONS[lists.entity_facing[pair]]))
+                way = _DIRECTIONS[lists.entity_facing[pair]]
+                moved.append(shared.get((Moved, other)) or share(Moved, other, Moved(ids[other], x, y, way)))
             if lists.entity_action[pair]:
-                acted.append(Acted(self._result(other)))
+                acted.append(shared.get((Acted, other)) or share(Acted, other, Acted(self._result(other))))
         gone = lists.left[lists.left_offset[place] : lists.left_offset[place + 1]]
-        left = [self._left(other) for other in gone]
+        left = [shared.get((Left, other)) or share(Left, other, self._left(other)) for other in gone]
         said = lists.heard[lists.heard_offset[place] : lists.heard_offset[place + 1]]
-        heard = [self._heard(number) for number in said]
+        heard = [shared.get((Heard, number)) or share(Heard, number, self._heard(number)) for number in said]
         return (*entered, *left, *moved, *acted, *heard)
+
+    def _share(self, kind: type[Event], number: int, event: Event) -> Event:
+        """Keep an event for the other observers, who perceive the same."""
+        self._events_of[kind, number] = event
+        return event
 
     def _left(self, row: int) -> Left:
         assert self._before is not None, "nobody leaves before the first tick"

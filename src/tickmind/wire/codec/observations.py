@@ -60,6 +60,7 @@ _known_entities: dict[bytes, VisibleEntity] = {}  # message -> what was read fro
 def encode_observation(observation: Observation) -> pb.Observation:
     """Write an observation; for many observers at once `ObservationWriter` is quicker."""
     message = encode_own_part(observation)
+    message.visible_objects.extend([encode_object(seen) for seen in observation.visible_objects])
     add_entity = message.visible_entities.add
     for seen in observation.visible_entities:
         write_entity(add_entity(), seen)
@@ -70,7 +71,7 @@ def encode_observation(observation: Observation) -> pb.Observation:
 
 
 def encode_own_part(observation: Observation) -> pb.Observation:
-    """Write all of an observation but the actors in sight and the events, which other observers may share."""
+    """Write all of an observation but what is in sight and the events, which other observers may share."""
     me, tiles = observation.me, observation.visible_tiles
     message = pb.Observation(
         tick_id=observation.tick_id,
@@ -93,7 +94,6 @@ def encode_own_part(observation: Observation) -> pb.Observation:
             walkable=tiles.walkable,
             floors=tiles.floors,
         ),
-        visible_objects=[_object(seen) for seen in observation.visible_objects],
     )
     if observation.result is not None:
         message.result.CopyFrom(encode_result(observation.result))
@@ -108,7 +108,8 @@ def _stacks(stacks: Iterable[ItemStack]) -> list[pb.ItemStack]:
     return [pb.ItemStack(kind=stack.kind, quantity=stack.quantity, item_id=stack.item_id) for stack in stacks]
 
 
-def _object(seen: VisibleObject) -> pb.VisibleObject:
+def encode_object(seen: VisibleObject) -> pb.VisibleObject:
+    """Write an object in sight."""
     return pb.VisibleObject(
         object_id=seen.object_id,
         kind=seen.kind,

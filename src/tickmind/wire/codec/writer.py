@@ -1,11 +1,12 @@
 """Observations for many observers of one tick, as bytes."""
 
-from tickmind.protocol import Event, Observation, VisibleEntity
-from tickmind.wire.codec.observations import encode_own_part, write_entity, write_event
+from tickmind.protocol import Event, Observation, VisibleEntity, VisibleObject
+from tickmind.wire.codec.observations import encode_object, encode_own_part, write_entity, write_event
 from tickmind.wire.codec.values import encoder
 from tickmind.wire.v1 import control_pb2, observation_pb2
 
 ENTITY_TAG = observation_pb2.Observation.VISIBLE_ENTITIES_FIELD_NUMBER << 3 | 2
+OBJECT_TAG = observation_pb2.Observation.VISIBLE_OBJECTS_FIELD_NUMBER << 3 | 2
 EVENT_TAG = observation_pb2.Observation.EVENTS_FIELD_NUMBER << 3 | 2
 FRAME_TAG = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
 STREAM_TAG = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
@@ -14,15 +15,16 @@ STREAM_TAG = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMBER
 class ObservationWriter:
     """Writes the observations of one tick, whatever several observers perceive only once. Make a new one each tick.
 
-    It goes by identity: let the observers of an actor or an event share one `VisibleEntity` or `Event` object. The
+    It goes by identity: let the observers of an actor, object or event share one `VisibleEntity`, `VisibleObject` or
+    `Event`. The
     bytes are what `encode_observation` would give after serialization, with the fields in another order.
     """
 
     __slots__ = ("_shared",)
 
     def __init__(self) -> None:
-        # id of an entity or event -> itself, which keeps the id its own, and its field of an observation
-        self._shared: dict[int, tuple[VisibleEntity | Event, bytes]] = {}
+        # id of what is perceived -> itself, which keeps the id its own, and its field of an observation
+        self._shared: dict[int, tuple[VisibleEntity | VisibleObject | Event, bytes]] = {}
 
     @encoder
     def write(self, observation: Observation) -> bytes:
@@ -32,6 +34,9 @@ class ObservationWriter:
         for seen in observation.visible_entities:
             known = shared.get(id(seen))
             pieces.append(known[1] if known else self._add_entity(seen))
+        for thing in observation.visible_objects:
+            known = shared.get(id(thing))
+            pieces.append(known[1] if known else self._add_object(thing))
         for event in observation.events:
             known = shared.get(id(event))
             pieces.append(known[1] if known else self._add_event(event))
@@ -49,6 +54,11 @@ class ObservationWriter:
         message = observation_pb2.VisibleEntity()
         write_entity(message, seen)
         data = _field(ENTITY_TAG, message.SerializeToString())
+        self._shared[id(seen)] = (seen, data)
+        return data
+
+    def _add_object(self, seen: VisibleObject) -> bytes:
+        data = _field(OBJECT_TAG, encode_object(seen).SerializeToString())
         self._shared[id(seen)] = (seen, data)
         return data
 

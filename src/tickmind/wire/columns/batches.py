@@ -7,7 +7,7 @@ from tickmind.wire.codec.control import decode_closed, encode_closed
 from tickmind.wire.codec.leases import DURATION_MS
 from tickmind.wire.codec.values import chosen, controller, encoder, number, optional_secret, present, secret, tick
 from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
-from tickmind.wire.columns.observations import decode_observation_columns, encode_observation_columns
+from tickmind.wire.columns.observations import decode_observation_columns, write_observation_columns
 from tickmind.wire.columns.packing import I4, I8, U1, ColumnBounds, check_range, pack, read_codes, read_rows, unpack
 from tickmind.wire.frames import (
     AckBatch,
@@ -71,9 +71,12 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
     """Write a frame from the world."""
     match frame:
         case ObservationBatch():
-            observations = encode_observation_columns(frame.observations)
-            batch = pb.ObservationBatch(part=frame.part, parts=frame.parts, observations=observations)
-            return pb.ControlBatchResponse(observations=batch)
+            message = pb.ControlBatchResponse()
+            batch = message.observations
+            batch.part, batch.parts = frame.part, frame.parts
+            batch.observations.SetInParent()
+            write_observation_columns(batch.observations, frame.observations)
+            return message
         case AckBatch():
             acks = pb.AckBatch(
                 tick_id=frame.tick_id,

@@ -92,14 +92,19 @@ def mask_words(radius: int) -> int:
 @encoder
 def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationColumns:
     """Write the observations of many actors."""
-    fields: dict[str, Any] = {field: pack(getattr(columns, own), dtype, field) for field, own, dtype in _PACKED}
-    return pb.ObservationColumns(
-        tick_id=columns.tick_id,
-        deadline_ms=columns.deadline_ms,
-        radius=columns.radius,
-        utterances=[encode_utterance(utterance) for utterance in columns.utterances],
-        **fields,
-    )
+    message = pb.ObservationColumns()
+    write_observation_columns(message, columns)
+    return message
+
+
+def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
+    """Write them into a message that is part of another one; putting it in afterwards would copy all of it."""
+    for field, own, dtype in _PACKED:
+        setattr(message, field, pack(getattr(columns, own), dtype, field))
+    message.tick_id = columns.tick_id
+    message.deadline_ms = columns.deadline_ms
+    message.radius = columns.radius
+    message.utterances.extend([encode_utterance(utterance) for utterance in columns.utterances])
 
 
 def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:

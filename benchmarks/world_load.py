@@ -1,0 +1,410 @@
+"""A world under load, over the real API: agents on streams of their own, hosts of many, plain calls, stalled readers.
+
+The world runs in a process of its own, and so does the load; the figures are the world's own, with the CPU time of
+both beside them. `python -m benchmarks.world_load --seconds 20 control` runs one of them.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import random
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Any
+
+import grpc.aio
+import numpy as np
+
+from benchmarks.harness import Result
+from tickmind.protocol import ACTION_CODES as CODES
+from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move, WorldInfo
+from tickmind.protocol.direction import Direction
+from tickmind.server.event_loop import run_on_quick_loop
+from tickmind.wire import Connection, WorldClient
+from tickmind.wire.codec import encode_intent
+from tickmind.wire.connection import client_options
+from tickmind.wire.v1 import action_pb2, control_pb2, lease_pb2, observation_pb2
+
+SECONDS = 600 if os.environ.get("LONG") else 120
+CHANNELS = 16  # connections that the streams of one process share
+SETTLE_TICKS = 3  # before anything counts
+STALLED_ACTORS = 2000  # so many make events that fill buffers
+DIRECTIONS = tuple(Direction)
+
+
+# the world, in a process of its own
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a world says of a run."""
+
+    ticks: int
+    overruns: int
+    jitter_p99_ms: float
+    answers_p50_ms: float
+    answers_p99_ms: float
+    step_ms: float
+    prepare_ms: float
+    accepted: int
+    refused: dict[str, int]
+    cut: int
+    cpu_s: float
+    memory_mb: float
+
+
+def _serve(pipe: Pipe, actors: int, tick_ms: int) -> None:
+
+    run_on_quick_loop(_serve_until_told(pipe, actors, tick_ms))
+
+
+async def _serve_until_told(pipe: Pipe, actors: int, tick_ms: int) -> None:
+    from tickmind.server import ServerConfig, WorldServer
+    from tickmind.server.statistics import Tally
+    from tickmind.server.testing import meadow
+    from tickmind.world import TileWorld
+
+    world = TileWorld.from_scenario(meadow(actors, radius=8, tick_ms=tick_ms))
+    async with WorldServer(world, ServerConfig("127.0.0.1:0", keep_garbage=True)) as server:
+        running = asyncio.create_task(server.run())
+        pipe.send(server.address)
+        began_s, most_mb = 0.0, 0.0
+        while True:
+            await asyncio.sleep(0.05)
+            most_mb = max(most_mb, _memory_mb())
+            if not pipe.poll():
+                continue
+            match pipe.recv():
+                case "reset":
+                    server.authority.tally = Tally()
+                    began_s, most_mb = time.process_time(), _memory_mb()
+                    pipe.send(most_mb)
+                case "figures":
+                    pipe.send(_figures(server.statistics(), time.process_time() - began_s, most_mb))
+                case _:
+                    break
+        server.stop()
+        await running
+
+
+def _figures(stats: Any, cpu_s: float, memory_mb: float) -> Figures:
+    return Figures(
+        stats.ticks,
+        stats.overruns,
+        stats.jitter_p99_ms,
+        stats.answers_p50_ms,
+        stats.answers_p99_ms,
+        stats.step_p50_ms,
+        stats.prepare_p50_ms,
+        stats.accepted,
+        {reason.value: count for reason, count in stats.refused.items()},
+        stats.streams_cut,
+        cpu_s,
+        memory_mb,
+    )
+
+
+def _memory_mb() -> float:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+@contextmanager
+def world(actors: int, tick_ms: int = 1000) -> Iterator[tuple[str, Pipe]]:
+    """A world in a process of its own: its address, and the pipe to it."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_serve, args=(there, actors, tick_ms), daemon=True)
+    process.start()
+    try:
+        yield here.recv(), here
+    finally:
+        here.send("stop")
+        process.join(30)
+        if process.is_alive():
+            process.terminate()
+
+
+# the load
+
+
+def _channels(address: str, count: int = CHANNELS) -> list[Any]:
+    return [grpc.aio.insecure_channel(address, options=client_options(Connection(address))) for _ in range(count)]
+
+
+OBSERVATION_TAG = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
+CLOSED_TAG = control_pb2.ControlResponse.CLOSED_FIELD_NUMBER << 3 | 2
+OPENED_TAG = control_pb2.ControlResponse.OPENED_FIELD_NUMBER << 3 | 2
+
+
+@lru_cache(maxsize=64)
+def _move_frame(tick_id: int, way: int) -> bytes:
+    intent = control_pb2.ControlIntent(tick_id=tick_id, intent=encode_intent(Move(DIRECTIONS[way])))
+    return control_pb2.ControlRequest(intent=intent).SerializeToString()
+
+
+def _tick_of(frame: bytes) -> int:
+    """The tick of an observation; reading the rest is not what is measured here."""
+    place = 1
+    while frame[place] & 128:
+        place += 1
+    tick_id = shift = 0
+    for byte in frame[place + 2 : place + 12]:
+        tick_id |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+    return tick_id
+
+
+async def _control_agent(channel: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+    """An agent on a control stream of its own that does nothing but go about; it reads no more than it must."""
+    call = channel.stream_stream("/tickmind.v1.ControlService/Control")()
+    opening = control_pb2.ControlOpen(entity_id=f"entity:{number + 1}", controller_id=f"load:{number}")
+    await call.write(control_pb2.ControlRequest(open=opening).SerializeToString())
+    dice = random.Random(number)
+    while not stop.is_set() and (frame := await call.read()) is not grpc.aio.EOF:
+        if frame[0] == OBSERVATION_TAG:
+            await call.write(_move_frame(_tick_of(frame), dice.randrange(8)))
+        elif frame[0] == OPENED_TAG:
+            opened.release()
+        elif frame[0] == CLOSED_TAG:
+            raise RuntimeError(f"agent {number} was closed: {control_pb2.ControlResponse.FromString(frame)}")
+    call.cancel()
+
+
+async def _plain_agent(channel: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+    """An agent with a lease, a stream of observations and a plain call for each intent and each renewal."""
+    submit = channel.unary_unary("/tickmind.v1.ActionService/SubmitIntent")
+    renew = channel.unary_unary("/tickmind.v1.LeaseService/RenewLease")
+    acquire = channel.unary_unary("/tickmind.v1.LeaseService/AcquireLease")
+    entity_id = f"entity:{number + 1}"
+    wanted = lease_pb2.AcquireLeaseRequest(entity_id=entity_id, controller_id=f"load:{number}")
+    lease = lease_pb2.AcquireLeaseResponse.FromString(await acquire(wanted.SerializeToString())).lease
+    renewal = lease_pb2.RenewLeaseRequest(lease_id=lease.lease_id).SerializeToString()
+    request = observation_pb2.StreamObservationsRequest(lease_id=lease.lease_id, entity_id=entity_id)
+    call = channel.unary_stream("/tickmind.v1.ObservationService/StreamObservations")(request.SerializeToString())
+    opened.release()
+    dice = random.Random(number)
+    moves = [encode_intent(Move(direction)) for direction in DIRECTIONS]
+    while not stop.is_set() and (data := await call.read()) is not grpc.aio.EOF:
+        tick_id = observation_pb2.StreamObservationsResponse.FromString(data).observation.tick_id
+        intent = action_pb2.SubmitIntentRequest(
+            lease_id=lease.lease_id, entity_id=entity_id, tick_id=tick_id, intent=dice.choice(moves)
+        )
+        await submit(intent.SerializeToString())
+        await renew(renewal)
+    call.cancel()
+
+
+async def _stalled_reader(channel: Any, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+    """A viewer that reads one message and never another."""
+    call = channel.unary_stream("/tickmind.v1.ViewerService/StreamViewerEvents")(b"")
+    opened.release()
+    await call.read()
+    await stop.wait()
+    call.cancel()
+
+
+async def _world(address: str) -> WorldInfo:
+    async with WorldClient(Connection(address, timeout_s=60)) as client:
+        return await client.world()
+
+
+async def _host(
+    address: str, info: Any, rows: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event
+) -> None:
+    """A host of many actors that all go about."""
+    dice = np.random.default_rng(number)
+    move = CODES[ActionType.MOVE]
+    async with (
+        WorldClient(Connection(address, timeout_s=60)) as client,
+        client.control_batch(await info, f"host:{number}", rows) as session,
+    ):
+        opened.release()
+        async for part in session:
+            if stop.is_set():
+                return
+            seen = part.observations
+            count = len(seen)
+            unused = np.full(count, UNUSED, dtype=np.int32)
+            actions = np.full(count, move, dtype=np.uint8)
+            ways = dice.integers(0, 8, count, dtype=np.int8)
+            session.submit_nowait(
+                seen.tick_id, IntentColumns(np.array(seen.actor), actions, ways, unused, unused, unused, {})
+            )
+
+
+async def _measure(
+    pipe: Pipe,
+    agents: list[Awaitable[None]],
+    opened: asyncio.Semaphore,
+    stop: asyncio.Event,
+    seconds: float,
+    tick_s: float,
+    enough: Callable[[Figures], bool],
+) -> tuple[Figures, float, float]:
+    tasks = [asyncio.ensure_future(agent) for agent in agents]
+    for _ in tasks:
+        await opened.acquire()
+    await asyncio.sleep(SETTLE_TICKS * tick_s)
+    loop = asyncio.get_running_loop()
+    pipe.send("reset")
+    before_mb = await loop.run_in_executor(None, pipe.recv)
+    began_s = time.process_time()
+    until_s = loop.time() + seconds
+    while True:
+        await asyncio.sleep(min(1.0, max(0.0, until_s - loop.time())))
+        pipe.send("figures")
+        figures = await loop.run_in_executor(None, pipe.recv)
+        if enough(figures) or loop.time() >= until_s:
+            break
+    cpu_s = time.process_time() - began_s
+    stop.set()
+    failed = [task.exception() for task in tasks if task.done() and not task.cancelled() and task.exception()]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    if failed:
+        raise failed[0]  # type: ignore[misc]  # there is one
+    return figures, cpu_s, before_mb
+
+
+Agents = Callable[[str, asyncio.Semaphore, asyncio.Event], list[Awaitable[None]]]
+
+
+def run(
+    actors: int,
+    make: Agents,
+    seconds: float,
+    tick_ms: int = 1000,
+    enough: Callable[[Figures], bool] = lambda _figures: False,
+) -> tuple[Figures, float, float]:
+    """Load a world for some time, or until it is enough.
+
+    Gives its figures, the CPU time of the load, and the memory of the world before.
+    """
+    with world(actors, tick_ms) as (address, pipe):
+
+        async def load() -> tuple[Figures, float, float]:
+            opened, stop = asyncio.Semaphore(0), asyncio.Event()
+            return await _measure(pipe, make(address, opened, stop), opened, stop, seconds, tick_ms / 1000, enough)
+
+        return run_on_quick_loop(load())
+
+
+def control_agents(count: int) -> Agents:
+    """Agents on control streams of their own."""
+
+    def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
+        channels = _channels(address)
+        return [_control_agent(channels[number % CHANNELS], number, opened, stop) for number in range(count)]
+
+    return make
+
+
+def plain_agents(count: int) -> Agents:
+    """Agents that use plain calls."""
+
+    def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
+        channels = _channels(address)
+        return [_plain_agent(channels[number % CHANNELS], number, opened, stop) for number in range(count)]
+
+    return make
+
+
+def hosts(actors: int, count: int) -> Agents:
+    """Hosts that share all actors among them."""
+
+    def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
+        parts = np.array_split(np.arange(actors, dtype=np.int32), count)
+        info = asyncio.get_running_loop().create_task(_world(address))
+        return [_host(address, info, rows, number, opened, stop) for number, rows in enumerate(parts)]
+
+    return make
+
+
+def stalled_beside(actors: int, normal: int, stalled: int) -> Agents:
+    """Normal agents, a host that keeps all others moving, and readers that do not read, each on its own connection."""
+
+    def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
+        agents = control_agents(normal)(address, opened, stop)
+        info = asyncio.get_running_loop().create_task(_world(address))
+        agents.append(_host(address, info, np.arange(normal, actors, dtype=np.int32), 0, opened, stop))
+        return agents + [_stalled_reader(channel, opened, stop) for channel in _channels(address, stalled)]
+
+    return make
+
+
+def _results(
+    name: str, found: tuple[Figures, float, float], answers_ms: float, seconds: float, tick_ms: int = 1000
+) -> list[Result]:
+    figures, cpu_s, _ = found
+    expected = seconds * 1000 / tick_ms - 1
+    late = figures.refused.get("late_tick", 0)
+    print(f"  {figures}\n  CPU: world {figures.cpu_s / seconds:.2f} cores, load {cpu_s / seconds:.2f} cores")
+    lines = [
+        ("answers p99", figures.answers_p99_ms, answers_ms, "ms"),
+        ("jitter p99", figures.jitter_p99_ms, 10.0, "ms"),
+    ]
+    results = [
+        Result(f"{name}: {what}", ours, unit, "the limit", bar, bar / max(ours, 1e-3), 1.0)
+        for what, ours, bar, unit in lines
+    ]
+    missed = max(0.0, expected - figures.ticks) + figures.overruns
+    results.append(Result(f"{name}: missed ticks", missed, "", "the limit", 0.0, float(missed == 0), 1.0))
+    results.append(Result(f"{name}: late intents", late, "", "the limit", 0.0, float(late == 0), 1.0))
+    return results
+
+
+def bench_control(seconds: float = SECONDS) -> list[Result]:
+    """1,000 agents, each on a control stream of its own."""
+    return _results("1,000 control streams", run(1000, control_agents(1000), seconds), 250.0, seconds)
+
+
+def bench_batch(seconds: float = SECONDS) -> list[Result]:
+    """100,000 characters over 16 batched streams."""
+    return _results("100,000 over 16 streams", run(100_000, hosts(100_000, 16), seconds), 400.0, seconds)
+
+
+def bench_plain(seconds: float = SECONDS) -> list[Result]:
+    """300 agents with plain calls."""
+    return _results("300 with plain calls", run(300, plain_agents(300), seconds), 500.0, seconds)
+
+
+def bench_stalled(seconds: float = SECONDS) -> list[Result]:
+    """200 readers that stall beside 50 agents that do not, at 5 ticks a second, which fills buffers sooner."""
+    found = run(STALLED_ACTORS, stalled_beside(STALLED_ACTORS, 50, 200), seconds, tick_ms=200)
+    figures, _, before_mb = found
+    more_mb = figures.memory_mb - before_mb
+    results = _results("200 stalled readers", found, 100.0, seconds, 200)[1:]
+    results.append(
+        Result("200 stalled readers: memory", more_mb, "MB", "the limit", 64.0, 64 / max(more_mb, 1e-3), 1.0)
+    )
+    results.append(Result("200 stalled readers: cut off", figures.cut, "", "all", 200, figures.cut / 200, 1.0))
+    return results
+
+
+BENCHMARKS = [bench_control, bench_batch, bench_plain, bench_stalled]
+BY_NAME = {"control": bench_control, "batch": bench_batch, "plain": bench_plain, "stalled": bench_stalled}
+
+
+def main() -> None:
+    """Run some of them by themselves."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("which", nargs="*", choices=[*BY_NAME, []], help="which loads; all if none is named")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each of them is measured")
+    options = parser.parse_args()
+    for name in options.which or BY_NAME:
+        for result in BY_NAME[name](options.seconds):
+            verdict = "holds" if result.holds else "FAILS"
+            print(f"{result.name}: {result.ours:,.1f} {result.unit} (limit {result.peer:g}) {verdict}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""What a person sees of a running world: one block that is kept up to date, or plain lines where nobody watches."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tickmind.server import ServerStatistics
+
+EVERY_S = 0.5
+_BAR = 30  # characters
+
+
+class WorldStatus:
+    """Shows how a world is doing on stderr. Only a terminal gets the live block."""
+
+    def __init__(self, name: str, ticks: int | None) -> None:
+        self._name = name
+        self._ticks = ticks
+        self._live: Any = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(file=sys.stderr), refresh_per_second=4, transient=True)
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if self._live is not None and self._live.is_started:
+            self._live.console.print(text, markup=False, soft_wrap=True)
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    def show(self, stats: "ServerStatistics") -> None:
+        """Bring the block up to date."""
+        if self._live is None:
+            return
+        if not self._live.is_started:
+            self._live.start()
+        self._live.update(self._table(stats))
+
+    def end(self, stats: "ServerStatistics") -> None:
+        """Take the block away, and say what it came to."""
+        if self._live is not None:
+            self._live.stop()
+        self.say(
+            f"{stats.ticks:,} ticks, {stats.overruns:,} of them too long; {stats.accepted:,} intents, "
+            f"{stats.late_intents:,} late. The next tick is {stats.tick_id:,}."
+        )
+
+    def _table(self, stats: "ServerStatistics") -> Any:
+        from rich.table import Table
+
+        table = Table.grid(padding=(0, 2))
+        refused = sum(stats.refused.values()) - stats.late_intents
+        streams = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats.streams.items()) if count)
+        jitter = f"p50 {stats.jitter_p50_ms:.1f} ms, p99 {stats.jitter_p99_ms:.1f} ms"
+        rows = [
+            ("tick", f"{stats.tick_id:,}{self._progress(stats.ticks)}"),
+            (
+                "jitter",
+                f"p50 {stats.jitter_p50_ms:.1f} ms, p99 {stats.jitter_p99_ms:.1f} ms, {stats.overruns:,} overruns",
+            ),
+            ("actors", f"{stats.actors:,}, {stats.controlled:,} of them controlled by {stats.leases:,} controllers"),
+            ("intents", f"{stats.accepted:,} accepted, {stats.late_intents:,} late, {refused:,} refused"),
+            ("answers", f"p50 {stats.answers_p50_ms:.0f} ms, p99 {stats.answers_p99_ms:.0f} ms after the start"),
+            ("streams", f"{streams or 'none'}; {stats.streams_cut:,} cut off"),
+        ]
+        for name, value in rows:
+            table.add_row(f"[dim]{name}", value)
+        return table
+
+    def _progress(self, done: int) -> str:
+        if self._ticks is None:
+            return ""
+        full = round(_BAR * min(1.0, done / self._ticks))
+        return f"  {'#' * full}{'.' * (_BAR - full)} {done:,} of {self._ticks:,}"

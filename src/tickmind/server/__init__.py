@@ -1,0 +1,46 @@
+"""The authority over a world: ticks on time, leases, intents, and who is told what.
+
+    world = TileWorld.from_scenario(load_scenario("scenarios/clearing.yaml"))
+    async with WorldServer(world, ServerConfig("127.0.0.1:50051")) as server:
+        await server.run()
+
+`Authority` is all of it without a network, a thread or a clock of its own, for simulations and tests.
+"""
+
+from tickmind.server.authority import Authority
+from tickmind.server.checkpoint import Checkpoint, CheckpointStore, FileStore, resume
+from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
+from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, load_tokens
+from tickmind.server.leases import Leases
+from tickmind.server.limits import ServerLimits
+from tickmind.server.pace import Pace
+from tickmind.server.reports import ReportSink
+from tickmind.server.server import ServerConfig, WorldServer
+from tickmind.server.statistics import ServerStatistics
+from tickmind.server.tick_loop import DiscardSink, Pacer, TickLoop
+
+__all__ = [
+    "DEFAULT_ADDRESS",
+    "AddressError",
+    "Authority",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointStore",
+    "DiscardSink",
+    "ExposureError",
+    "FileStore",
+    "Leases",
+    "Pace",
+    "Pacer",
+    "ReplayError",
+    "ReportSink",
+    "ServerConfig",
+    "ServerError",
+    "ServerLimits",
+    "ServerStatistics",
+    "ServerTls",
+    "TickLoop",
+    "WorldServer",
+    "load_tokens",
+    "resume",
+]

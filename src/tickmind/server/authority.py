@@ -1,0 +1,350 @@
+"""The authority over one world, without any network, thread or waiting of its own.
+
+A tick goes through these calls, made by `TickLoop` or by a simulation:
+
+    begin()       the tick opens: leases that ran out end, observations are sent, intents are taken from now on
+    ready()       in lockstep: whether all controllers have answered
+    resolve()     the tick closes: all intents go through the rules; gives the record, which nobody has seen yet
+    publish()     the record is kept for good: viewers are told
+    prepare()     the observations of the next tick are made, some at a time
+
+What agents ask for in between is answered at once, with a value.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from tickmind.base import Clock, Secret, secret_token
+from tickmind.protocol import (
+    Ack,
+    EntityInfo,
+    Lease,
+    LifecycleKind,
+    Reason,
+    TickEvent,
+    TickRecord,
+)
+from tickmind.server.audience import Audience, Listener
+from tickmind.server.inbox import Inbox, merge
+from tickmind.server.leases import Grant, Leases
+from tickmind.server.lifecycle import Changes, Lifecycle
+from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
+from tickmind.server.outbox import Outbox
+from tickmind.server.pace import Pace
+from tickmind.server.reports import Reports, ReportSink
+from tickmind.server.statistics import ServerStatistics, Tally
+from tickmind.server.streams import Stream, Streams
+from tickmind.server.viewing import Viewing
+from tickmind.wire import ViewerSnapshot, ViewFilter
+from tickmind.wire.codec import encode_down, encode_tick
+from tickmind.wire.columns import ColumnBounds
+from tickmind.wire.frames import Closed, ControlAck
+from tickmind.wire.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    ObservationsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
+from tickmind.wire.v1.tick_pb2 import StreamTicksResponse
+from tickmind.world import TileWorld, WorldView
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
+    from tickmind.server.seats import Seat
+
+MOST_ACKS = 64  # different ones that are kept for a tick
+
+
+class Authority:
+    """One world with all that decides who may do what in it and who is told of it. Time and chance come from outside.
+
+    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that.
+    """
+
+    def __init__(
+        self,
+        world: TileWorld,
+        *,
+        clock: Clock,
+        pace: Pace | None = None,
+        lease_ttl_ms: int = LEASE_TTL_MS,
+        secrets: Callable[[], str] = secret_token,
+        incarnation: int = 1,
+        reports: ReportSink | None = None,
+        limits: ServerLimits = MAX,
+    ) -> None:
+        info = world.info
+        self.world = world
+        self.info = info
+        self.bounds = ColumnBounds.of(info)
+        self.clock = clock
+        self.limits = limits
+        self.pace = pace or Pace.of(info.tick_duration_ms, info.intent_deadline_ms)
+        self.leases = Leases(
+            [actor.entity_id for actor in info.actors],
+            clock=clock,
+            ttl_ms=lease_ttl_ms,
+            secrets=secrets,
+            incarnation=incarnation,
+            on_change=self._control_changed,
+            on_lost=self._lease_lost,
+        )
+        self.inbox = Inbox(len(info.actors))
+        self.streams = Streams(clock, limits)
+        self.lifecycle = Lifecycle(info.actors)
+        self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
+        self.reports = Reports(reports, limits)
+        self.tally = Tally()
+        self.stopping = False
+        self.on_progress: Callable[[], None] = lambda: None
+        self.seats: dict[int, Seat] = {}  # number of a grant -> the control stream that holds it
+        self.tick_readers: dict[Outbox[bytes], None] = {}
+        self.viewers: dict[Stream[bytes], ViewFilter] = {}
+        self._plain: dict[int, list[Listener]] = {}  # number of a grant -> plain streams of its observations
+        self._in_order = sorted(info.actors, key=lambda actor: actor.entity_id)
+        self._names = [actor.entity_id for actor in self._in_order]
+        self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
+        self._view: WorldView | None = None  # the world after the last tick on record
+        self._viewing = Viewing(info, world.view().actors)
+        self._started_s = clock.monotonic()
+
+    # The tick
+
+    def begin(self) -> TickEvent:
+        """Open the next tick."""
+        self.leases.expire()
+        self._started_s = self.clock.monotonic()
+        event = self._tick_event()
+        self.inbox.open(self.world.tick_id)
+        self._acks.clear()
+        if self.tick_readers:
+            message = StreamTicksResponse(tick=encode_tick(event)).SerializeToString()
+            for reader in self.tick_readers:
+                reader.replace((message,))
+        self.audience.send()
+        return event
+
+    def _tick_event(self) -> TickEvent:
+        start_ms = round(self.clock.wall() * 1000)
+        pace = self.pace
+        return TickEvent(
+            self.world.tick_id, start_ms, start_ms + pace.deadline_ms, pace.tick_ms, self.world.world_version
+        )
+
+    def ready(self) -> bool:
+        """Whether enough actors are controlled and all of those have an intent; for worlds in lockstep."""
+        self.leases.expire()
+        if self.audience.has_late:
+            self.audience.send()  # to those that came after the tick began
+        controlled = self.leases.controlled
+        return bool(controlled.sum() >= self.pace.controllers and (self.inbox.answered | ~controlled).all())
+
+    def resolve(self) -> TickRecord:
+        """Close the tick and let the rules decide. Nobody may see the record before it is kept."""
+        self.leases.expire()
+        started_s = self.clock.monotonic()
+        if self._view is None:
+            self._view = self.world.view()
+        single, batches = self.inbox.close()
+        columns = merge([self.world.compile(single), *batches]) if batches else single
+        record = self.world.step(columns, self.leases.controlled.copy())
+        self.tally.ticks += 1
+        self.tally.steps.add(self.clock.monotonic() - started_s)
+        return record
+
+    def publish(self, record: TickRecord) -> None:
+        """Show a record that is kept for good."""
+        self._view = None
+        thoughts, statuses = self.reports.take()
+        happened = self.lifecycle.take()
+        events = (event for changes in happened for event in changes.events(self.info.actors))
+        self._viewing.publish(record, events, thoughts, statuses)
+        for stream, view in list(self.viewers.items()):
+            if not stream.outbox.put(self._viewing.encoded(view)):
+                self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and start again")
+
+    def prepare(self) -> Iterator[None]:
+        """Make the observations of the next tick, some at a time."""
+        return self.audience.prepare()
+
+    def stop(self) -> None:
+        """Refuse everything from now on, and end all streams."""
+        self.stopping = True
+        for seat in list(self.seats.values()):
+            seat.close(Reason.STOPPING)
+        for listeners in list(self._plain.values()):
+            for listener in list(listeners):
+                self.leave(listener)
+        for reader in self.tick_readers:
+            reader.end()
+        for stream in self.viewers:
+            stream.outbox.end()
+        self.lifecycle.end()
+
+    # Control
+
+    def acquire(self, request: AcquireRequest) -> Lease | Closed:
+        """Give a lease, or say why not."""
+        found = self.take(request.entity_id, request.controller_id, request.previous_lease_id)
+        return found if isinstance(found, Closed) else found[1]
+
+    def take(self, entity_id: str, controller_id: str, previous: Secret | None) -> tuple[Grant, Lease] | Closed:
+        """The same, with the grant, for control streams."""
+        if self.stopping:
+            return Closed(Reason.STOPPING)
+        row = self.world.row_of(entity_id)
+        if row is None:
+            return Closed(Reason.UNKNOWN_ENTITY)
+        return self.leases.acquire(row, controller_id, previous)
+
+    def submit(self, request: SubmitRequest) -> Ack:
+        """Take an intent, or say why not."""
+        row = self.world.row_of(request.entity_id)
+        if self.stopping:
+            return self.refuse(Reason.STOPPING)
+        if row is None:
+            return self.refuse(Reason.UNKNOWN_ENTITY)
+        if reason := self.leases.check(request.lease_id, row):
+            return self.refuse(reason)
+        if reason := self.inbox.offer(row, request.tick_id, request.intent):
+            return self.refuse(reason)
+        self.count_answers(1)
+        return Ack(True)
+
+    def refuse(self, reason: Reason, count: int = 1) -> Ack:
+        """Count refused intents."""
+        self.tally.refused[reason] += count
+        return Ack(False, reason)
+
+    def acknowledgement(self, tick_id: int, ack: Ack) -> bytes:
+        """The frame that answers an intent; most of a tick are the same."""
+        key = tick_id, ack.reason
+        data = self._acks.get(key)
+        if data is None:
+            data = encode_down(ControlAck(tick_id, ack)).SerializeToString()
+            if len(self._acks) < MOST_ACKS:
+                self._acks[key] = data
+        return data
+
+    def count_answers(self, count: int) -> None:
+        """Count intents that were taken, and how long after the start of the tick that was."""
+        self.tally.accepted += count
+        self.tally.answers.add(self.clock.monotonic() - self._started_s, count)
+        self.on_progress()
+
+    def listen(self, request: ObservationsRequest, outbox: Outbox[bytes]) -> Listener | Reason:
+        """Send observations to a plain stream, or say why not. `leave` ends it."""
+        row = self.world.row_of(request.entity_id)
+        if row is None:
+            return Reason.UNKNOWN_ENTITY
+        grant = self.leases.grant_of(request.lease_id)
+        if isinstance(grant, Reason):
+            return grant
+        if reason := self.leases.check(request.lease_id, row):
+            return reason
+        listener = Listener(row, grant, outbox, frames=False, want_floors=request.want_floors)
+        self.audience.add(listener)
+        self._plain.setdefault(grant.number, []).append(listener)
+        self.on_progress()
+        return listener
+
+    def leave(self, listener: Listener) -> None:
+        """Send no more observations to a plain stream, which ends."""
+        self.audience.remove(listener)
+        listener.outbox.end()
+        others = self._plain.get(listener.grant.number, [])
+        if listener in others:
+            others.remove(listener)
+        if not others:
+            self._plain.pop(listener.grant.number, None)
+
+    # Reports
+
+    def report_thought(self, request: ThoughtRequest) -> Ack:
+        """Keep a deliberation, or say why not."""
+        reason = self._may_report(request.lease_id, request.report.entity_id)
+        return _ack(reason or self.reports.add_thought(request.report))
+
+    def report_status(self, request: StatusRequest) -> Ack:
+        """Keep a status, or say why not."""
+        reason = self._may_report(request.lease_id, request.status.entity_id)
+        return _ack(reason or self.reports.add_status(request.status))
+
+    def _may_report(self, lease_id: Secret, entity_id: str) -> Reason:
+        row = self.world.row_of(entity_id)
+        return self.leases.check(lease_id, row) if row is not None else Reason.UNKNOWN_ENTITY
+
+    # Those who only look
+
+    def entities(self, request: EntitiesRequest) -> tuple[list[EntityInfo], bool]:
+        """A page of the actors in ascending ids, and whether there are more."""
+        self.leases.expire()
+        most = int(self.limits.page.maximum)
+        size = min(request.page_size or most, most)
+        start = bisect_right(self._names, request.after_entity_id) if request.after_entity_id else 0
+        found: list[EntityInfo] = []
+        for actor in self._in_order[start:]:
+            row = self.world.row_of(actor.entity_id)
+            if request.uncontrolled_only and row is not None and self.leases.controlled[row]:
+                continue
+            if len(found) == size:
+                return found, True
+            found.append(actor)
+        return found, False
+
+    def present(self) -> list[Changes]:
+        """What there is, for readers of the lifecycle that begin with that."""
+        self.leases.expire()
+        return self.lifecycle.present(self.world.tick_id, self.leases.controlled)
+
+    def snapshot(self, view: ViewFilter) -> ViewerSnapshot:
+        """The world after the last tick on record."""
+        return self._viewing.snapshot(self._view or self.world.view(), view)
+
+    def statistics(self) -> ServerStatistics:
+        """How the world is doing."""
+        tally = self.tally
+        return ServerStatistics(
+            tick_id=self.world.tick_id,
+            ticks=tally.ticks,
+            overruns=tally.overruns,
+            overrun_ms=tally.late_s * 1000,
+            jitter_p50_ms=tally.jitter.quantile(0.5) * 1000,
+            jitter_p99_ms=tally.jitter.quantile(0.99) * 1000,
+            jitter_most_ms=tally.jitter.most_s * 1000,
+            answers_p50_ms=tally.answers.quantile(0.5) * 1000,
+            answers_p99_ms=tally.answers.quantile(0.99) * 1000,
+            step_p50_ms=tally.steps.quantile(0.5) * 1000,
+            keep_p50_ms=tally.keeps.quantile(0.5) * 1000,
+            prepare_p50_ms=tally.prepares.quantile(0.5) * 1000,
+            actors=len(self.info.actors),
+            controlled=int(self.leases.controlled.sum()),
+            leases=len(self.leases),
+            accepted=tally.accepted,
+            refused=dict(tally.refused),
+            streams={kind.value: count for kind, count in self.streams.by_kind.items()},
+            streams_cut=self.streams.cut,
+            unread_bytes=self.streams.unread_bytes,
+        )
+
+    # What leases tell
+
+    def _control_changed(self, rows: "Int32", controlled: bool) -> None:
+        kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
+        for stream in self.lifecycle.tell(self.world.tick_id, kind, rows):
+            self.streams.cut_off(stream, "the reader can't keep up; start again with what is present")
+        self.on_progress()
+
+    def _lease_lost(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
+        seat = self.seats.get(grant.number)
+        if seat is not None:
+            seat.lose(rows, reason)
+        for listener in [one for one in self._plain.get(grant.number, ()) if one.row in rows]:
+            self.leave(listener)
+
+
+def _ack(reason: Reason) -> Ack:
+    return Ack(not reason, reason)

@@ -1,0 +1,115 @@
+"""Who can reach a world: this machine by itself, others only over TLS and with a token."""
+
+import hashlib
+import hmac
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from tickmind.base import ConfigError, Secret
+from tickmind.server.errors import AddressError, ExposureError
+from tickmind.wire.connection import is_local
+
+DEFAULT_ADDRESS = "127.0.0.1:50051"
+MIN_TOKEN_CHARS = 16
+_OPEN_TO_ALL = "/grpc.health.v1.Health/"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTls:
+    """A server's certificates as PEM text. With `client_roots` callers need a certificate too."""
+
+    certificate_chain: bytes
+    private_key: bytes = field(repr=False)
+    client_roots: bytes | None = None
+
+    @classmethod
+    def load(cls, certificate: Path, key: Path) -> "ServerTls":
+        """Read the two files."""
+        try:
+            return cls(certificate.read_bytes(), key.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"{error.filename} can't be read: {error.strerror}") from error
+
+    def credentials(self) -> Any:
+        """What gRPC wants."""
+        return grpc.ssl_server_credentials(
+            [(self.private_key, self.certificate_chain)],
+            root_certificates=self.client_roots,
+            require_client_auth=self.client_roots is not None,
+        )
+
+
+def load_tokens(path: Path) -> tuple[Secret, ...]:
+    """Read a file with one token in each line; empty lines and those that begin with # are left out."""
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the tokens in {path} can't be read; write one in each line of a text file") from error
+    tokens = tuple(Secret(line) for line in lines if line and not line.startswith("#"))
+    if not tokens or any(len(token.reveal()) < MIN_TOKEN_CHARS for token in tokens):
+        raise ConfigError(f"{path} must hold one token in each line, each of at least {MIN_TOKEN_CHARS} characters")
+    return tokens
+
+
+def check_exposure(address: str, tls: ServerTls | None, tokens: tuple[Secret, ...]) -> None:
+    """Refuse an address beyond this machine unless callers are known and nobody can listen."""
+    any_port = address.removesuffix(":0") + ":1" if address.endswith(":0") else address
+    if is_local(any_port):
+        return
+    missing = [what for what, there in (("TLS", tls is not None), ("tokens", bool(tokens))) if not there]
+    if missing:
+        raise ExposureError(
+            f"{address} can be reached from other machines, so it needs {' and '.join(missing)}; "
+            "give --tls-cert, --tls-key and --token-file, or stay on 127.0.0.1 or a Unix socket"
+        )
+
+
+def check_free(address: str) -> None:
+    """Refuse an address that somebody has; gRPC's own complaint would be hard to understand."""
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:")
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(path)
+            except OSError:
+                return
+        raise AddressError(f"somebody serves at {address} already; stop it, or choose another path")
+    host, port = address.rsplit(":", 1)
+    host = host.strip("[]")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, int(port)))
+        except OSError as error:
+            raise AddressError(f"{address} can't be used: {error.strerror}; choose another port") from error
+
+
+class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types
+    """Lets those in who show one of the tokens. Health checks need none."""
+
+    def __init__(self, tokens: tuple[Secret, ...]) -> None:
+        self._known = [hashlib.sha256(token.reveal().encode()).digest() for token in tokens]
+
+    async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
+        """Pass a call on, or refuse it."""
+        if details.method.startswith(_OPEN_TO_ALL) or self._knows(details.invocation_metadata):
+            return await continuation(details)
+        return grpc.stream_stream_rpc_method_handler(_deny)
+
+    def _knows(self, metadata: Any) -> bool:
+        for name, value in metadata or ():
+            if name == "authorization" and isinstance(value, str) and value.startswith("Bearer "):
+                given = hashlib.sha256(value.removeprefix("Bearer ").encode()).digest()
+                return any(hmac.compare_digest(given, known) for known in self._known)
+        return False
+
+
+async def _deny(_requests: Any, context: Any) -> None:
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "show a token of this world as `authorization: Bearer ...`")

@@ -1,0 +1,106 @@
+"""The intents of one tick: one for each actor, and the first one counts."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import REASON_CODES, Intent, IntentColumns, Reason
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, UInt8
+
+COLUMNS = ("actor", "action", "direction", "kind", "amount", "target")
+DUPLICATE = REASON_CODES[Reason.DUPLICATE_INTENT]
+
+
+class Inbox:
+    """Takes intents while a tick is open. It knows nothing of leases: whoever calls it has checked those.
+
+    A tick stays open until it is closed, which is at the deadline or as soon after it as the server gets there, so an
+    intent that has arrived in time is never refused because the server was busy.
+    """
+
+    def __init__(self, actors: int) -> None:
+        self._tick_id = 0
+        self._open = False
+        self.answered: Bool = np.zeros(actors, dtype=np.bool_)  # actor row -> whether there is an intent
+        self._single: dict[int, Intent] = {}  # actor row -> intent
+        self._batches: list[IntentColumns] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether intents are taken."""
+        return self._open
+
+    @property
+    def tick_id(self) -> int:
+        """The tick that is or was open last."""
+        return self._tick_id
+
+    def open(self, tick_id: int) -> None:
+        """Begin a tick; what was left of another one is gone."""
+        self._tick_id = tick_id
+        self._open = True
+        self.answered[:] = False
+        self._single = {}
+        self._batches = []
+
+    def close(self) -> tuple[dict[int, Intent], list[IntentColumns]]:
+        """End the tick, and give all intents: those that came one by one, and those that came in columns."""
+        self._open = False
+        found = self._single, self._batches
+        self._single, self._batches = {}, []
+        return found
+
+    def check_tick(self, tick_id: int) -> Reason:
+        """Whether intents for a tick are taken now."""
+        if tick_id > self._tick_id:
+            return Reason.EARLY_TICK
+        if tick_id < self._tick_id or not self._open:
+            return Reason.LATE_TICK
+        return Reason.NONE
+
+    def offer(self, row: int, tick_id: int, intent: Intent) -> Reason:
+        """Take one intent, or say why not."""
+        if reason := self.check_tick(tick_id):
+            return reason
+        if self.answered[row]:
+            return Reason.DUPLICATE_INTENT
+        self.answered[row] = True
+        self._single[row] = intent
+        return Reason.NONE
+
+    def offer_many(self, tick_id: int, intents: IntentColumns) -> "UInt8":
+        """Take many intents; the codes of the reasons say for each of them whether it was taken."""
+        if reason := self.check_tick(tick_id):
+            return np.full(len(intents), REASON_CODES[reason], dtype=np.uint8)
+        again = self.answered[intents.actor]
+        self.answered[intents.actor] = True
+        taken = select(intents, ~again) if again.any() else intents
+        if len(taken):
+            self._batches.append(taken)
+        return np.where(again, DUPLICATE, 0).astype(np.uint8)
+
+
+def select(intents: IntentColumns, kept: "Bool") -> IntentColumns:
+    """Some of the intents, with their texts."""
+    moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
+    texts = {int(moved_to[place]): said for place, said in intents.texts.items() if kept[place]}
+    columns: dict[str, Any] = {name: getattr(intents, name)[kept] for name in COLUMNS}
+    return IntentColumns(texts=texts, **columns)
+
+
+def merge(parts: list[IntentColumns]) -> IntentColumns:
+    """All intents of a tick as one, in ascending rows; no actor is in two parts."""
+    if len(parts) == 1:
+        return parts[0]
+    order = np.argsort(np.concatenate([part.actor for part in parts]), kind="stable")
+    place_of = np.empty(len(order), dtype=np.int64)  # place in the parts laid one after another -> place in the whole
+    place_of[order] = np.arange(len(order))
+    texts: dict[int, tuple[str, str]] = {}
+    start = 0
+    for part in parts:
+        texts |= {int(place_of[start + place]): said for place, said in part.texts.items()}
+        start += len(part)
+    columns: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts])[order] for name in COLUMNS}
+    return IntentColumns(texts=texts, **columns)

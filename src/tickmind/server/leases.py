@@ -1,0 +1,282 @@
+"""Who controls which actor: at most one controller each, for a short time, by a secret."""
+
+import hashlib
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.base import Clock, Secret, secret_token
+from tickmind.protocol import REASON_CODES, Lease, Reason
+from tickmind.server.limits import LEASE_TTL_MS, MAX_EXPIRED_LEASES
+from tickmind.wire.frames import Closed
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int32, Int64, UInt8
+
+NOBODY = -1
+EPOCH_BITS = 32  # an epoch is the start of the server, and below that the lease of the entity since then
+HELD = REASON_CODES[Reason.LEASE_HELD]
+
+
+class Grant:
+    """One lease as the server knows it, of one actor or of all actors of a host; the secret itself is not kept."""
+
+    __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "rows", "single")
+
+    def __init__(
+        self, number: int, rows: "Int32", key: bytes, controller_id: str, expires_s: float, *, single: bool
+    ) -> None:
+        self.number = number
+        self.rows = rows  # all that it was given; it may have lost some since
+        self.key = key
+        self.controller_id = controller_id
+        self.expires_s = expires_s
+        self.single = single
+        self.ended = Reason.NONE  # why it is over
+
+    def __repr__(self) -> str:
+        return f"Grant({self.number}, {self.controller_id!r}, ended={self.ended!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchGrant:
+    """What a host got of the actors that it asked for."""
+
+    grant: Grant
+    lease_id: Secret
+    granted: "Int32"  # rows, ascending
+    epoch: "Int64"
+    refused: "Int32"  # rows, ascending
+    refused_reason: "UInt8"
+
+
+class Leases:
+    """All leases of a world. Times are monotonic; `secrets` makes what nobody can guess.
+
+    `incarnation` counts the starts of the server: of two leases of an actor the newer has the greater epoch, also
+    when the older one was given before a restart. `on_change` is told which rows are controlled from now on, or no
+    longer, and `on_lost` which rows a lease has lost and why.
+    """
+
+    def __init__(
+        self,
+        entity_ids: Sequence[str],
+        *,
+        clock: Clock,
+        ttl_ms: int = LEASE_TTL_MS,
+        secrets: Callable[[], str] = secret_token,
+        incarnation: int = 1,
+        on_change: "Callable[[Int32, bool], None]" = lambda _rows, _controlled: None,
+        on_lost: "Callable[[Grant, Int32, Reason], None]" = lambda _grant, _rows, _reason: None,
+    ) -> None:
+        count = len(entity_ids)
+        self._entity_ids = entity_ids
+        self._clock = clock
+        self._ttl_ms = ttl_ms
+        self._ttl_s = ttl_ms / 1000
+        self._secrets = secrets
+        self._hash_key = secrets().encode()[:64]
+        self._incarnation = incarnation
+        self._on_change = on_change
+        self._on_lost = on_lost
+        self._holder: Int64 = np.full(count, NOBODY, dtype=np.int64)  # actor row -> number of its grant
+        self._epoch: Int64 = np.full(count, incarnation << EPOCH_BITS, dtype=np.int64)  # actor row -> its last epoch
+        self._controlled: Bool = np.zeros(count, dtype=np.bool_)
+        self._grants: dict[int, Grant] = {}  # number -> grant that is not over
+        self._by_key: dict[bytes, Grant] = {}  # hash of the secret -> grant that is not over
+        self._expired: dict[bytes, None] = {}  # hashes of the secrets that ran out last, oldest first
+        self._due: list[tuple[float, int]] = []  # heap of when to look at which grant again
+        self._next_number = 0
+
+    def __len__(self) -> int:
+        return len(self._grants)
+
+    @property
+    def ttl_ms(self) -> int:
+        """How long a lease lasts after it was given or renewed."""
+        return self._ttl_ms
+
+    @property
+    def incarnation(self) -> int:
+        """The number of this start of the server; a checkpoint keeps it."""
+        return self._incarnation
+
+    @property
+    def controlled(self) -> "Bool":
+        """Actor row -> whether somebody holds its lease, as of the last `expire`. Nobody else writes to it."""
+        return self._controlled
+
+    def expire(self) -> None:
+        """End all leases whose time is over."""
+        now_s = self._clock.monotonic()
+        while self._due and self._due[0][0] <= now_s:
+            _, number = heapq.heappop(self._due)
+            grant = self._grants.get(number)
+            if grant is None:
+                continue
+            if grant.expires_s <= now_s:
+                self._end(grant, Reason.EXPIRED_LEASE)
+            else:
+                heapq.heappush(self._due, (grant.expires_s, number))
+
+    def acquire(self, row: int, controller_id: str, previous: Secret | None = None) -> tuple[Grant, Lease] | Closed:
+        """Give control of an actor that nobody controls; or back to whoever shows the secret of the present lease."""
+        self.expire()
+        holder = self._grants.get(int(self._holder[row]))
+        if holder is not None:
+            if holder is not self._previous(previous, controller_id):
+                return Closed(Reason.LEASE_HELD, self._left_ms(holder))
+            self._lose(holder, np.array([row], dtype=np.int32), Reason.INVALID_LEASE)
+        rows = np.array([row], dtype=np.int32)
+        grant, secret = self._grant(rows, controller_id, single=True)
+        self._give(grant, rows, new=holder is None)
+        return grant, self._lease(secret, row, controller_id)
+
+    def acquire_many(self, rows: "Int32", controller_id: str, previous: Secret | None = None) -> BatchGrant | Closed:
+        """Give control of all of these actors that can be had, under one secret. The previous lease ends as a whole."""
+        self.expire()
+        before = self._previous(previous, controller_id)
+        holders = self._holder[rows]
+        had = holders == before.number if before is not None else np.zeros(len(rows), dtype=np.bool_)
+        good = (holders == NOBODY) | had
+        if not good.any():
+            longest_ms = max((self._left_ms(self._grants[number]) for number in set(holders.tolist())), default=0)
+            return Closed(Reason.LEASE_HELD if len(rows) else Reason.UNKNOWN_ENTITY, longest_ms)
+        if before is not None:
+            self._retire(before, rows[had])
+        grant, secret = self._grant(rows[good], controller_id, single=False)
+        self._give(grant, rows[good & ~had], new=True)
+        self._give(grant, rows[had], new=False)
+        refused = rows[~good]
+        return BatchGrant(
+            grant, secret, rows[good], self._epoch[rows[good]], refused, np.full(len(refused), HELD, dtype=np.uint8)
+        )
+
+    def check(self, lease_id: Secret, row: int) -> Reason:
+        """Whether a secret gives control of an actor now."""
+        grant = self._find(lease_id)
+        if isinstance(grant, Reason):
+            return grant
+        return Reason.NONE if self._holder[row] == grant.number else Reason.INVALID_LEASE
+
+    def renew(self, lease_id: Secret) -> Lease | Closed:
+        """Let the lease of one actor last its whole time again; an expired one can't be renewed."""
+        grant = self._find(lease_id)
+        if isinstance(grant, Reason):
+            return Closed(grant)
+        if not grant.single:
+            return Closed(Reason.INVALID_LEASE)  # the frames of its stream renew the lease of a host
+        grant.expires_s = self._clock.monotonic() + self._ttl_s
+        return self._lease(lease_id, int(grant.rows[0]), grant.controller_id)
+
+    def renew_grant(self, grant: Grant) -> Reason:
+        """The same for whoever has the grant itself, which is a control stream."""
+        now_s = self._clock.monotonic()
+        if not grant.ended and grant.expires_s <= now_s:
+            self._end(grant, Reason.EXPIRED_LEASE)
+        if not grant.ended:
+            grant.expires_s = now_s + self._ttl_s
+        return grant.ended
+
+    def holds(self, grant: Grant, rows: "Int32") -> "Bool":
+        """Which of these actors a grant controls; ask after `renew_grant`."""
+        held: Bool = self._holder[rows] == grant.number
+        return held
+
+    def grant_of(self, lease_id: Secret) -> Grant | Reason:
+        """The grant behind a secret, or why there is none."""
+        return self._find(lease_id)
+
+    def release(self, lease_id: Secret) -> Reason:
+        """Give control up at once; the reason says why there was nothing to give up, if so."""
+        grant = self._find(lease_id)
+        if isinstance(grant, Reason):
+            return grant
+        self._end(grant, Reason.INVALID_LEASE)
+        return Reason.NONE
+
+    def release_grant(self, grant: Grant) -> None:
+        """The same for whoever has the grant itself."""
+        if not grant.ended:
+            self._end(grant, Reason.INVALID_LEASE)
+
+    def _lease(self, secret: Secret, row: int, controller_id: str) -> Lease:
+        return Lease(secret, self._entity_ids[row], controller_id, int(self._epoch[row]), self._ttl_ms)
+
+    def _hash(self, secret: Secret) -> bytes:
+        return hashlib.blake2b(secret.reveal().encode(), key=self._hash_key, digest_size=32).digest()
+
+    def _find(self, lease_id: Secret) -> Grant | Reason:
+        key = self._hash(lease_id)
+        grant = self._by_key.get(key)
+        if grant is None:
+            return Reason.EXPIRED_LEASE if key in self._expired else Reason.INVALID_LEASE
+        if grant.expires_s <= self._clock.monotonic():
+            self._end(grant, Reason.EXPIRED_LEASE)
+            return Reason.EXPIRED_LEASE
+        return grant
+
+    def _previous(self, previous: Secret | None, controller_id: str) -> Grant | None:
+        """The lease that a controller had before, if the secret is right and it is still running."""
+        grant = self._find(previous) if previous is not None else Reason.NONE
+        return grant if isinstance(grant, Grant) and grant.controller_id == controller_id else None
+
+    def _left_ms(self, grant: Grant) -> int:
+        return max(1, round((grant.expires_s - self._clock.monotonic()) * 1000))
+
+    def _grant(self, rows: "Int32", controller_id: str, *, single: bool) -> tuple[Grant, Secret]:
+        secret = Secret(self._secrets())
+        expires_s = self._clock.monotonic() + self._ttl_s
+        grant = Grant(self._next_number, rows, self._hash(secret), controller_id, expires_s, single=single)
+        self._next_number += 1
+        self._grants[grant.number] = self._by_key[grant.key] = grant
+        heapq.heappush(self._due, (expires_s, grant.number))
+        return grant, secret
+
+    def _give(self, grant: Grant, rows: "Int32", *, new: bool) -> None:
+        self._holder[rows] = grant.number
+        self._epoch[rows] += 1
+        if new and len(rows):
+            self._controlled[rows] = True
+            self._on_change(rows, True)
+
+    def _held(self, grant: Grant) -> "Int32":
+        held: Int32 = grant.rows[self._holder[grant.rows] == grant.number]
+        return held
+
+    def _lose(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
+        """Take rows from a grant for another one of the same controller."""
+        self._holder[rows] = NOBODY
+        if not len(self._held(grant)):
+            self._forget(grant, reason)
+        self._on_lost(grant, rows, reason)
+
+    def _retire(self, grant: Grant, kept: "Int32") -> None:
+        """End a grant whose rows go over to another one, but for those that are not asked for any more."""
+        rows = self._held(grant)
+        given_up = rows[~np.isin(rows, kept)]
+        self._holder[rows] = NOBODY
+        self._forget(grant, Reason.INVALID_LEASE)
+        if len(given_up):
+            self._controlled[given_up] = False
+            self._on_change(given_up, False)
+        self._on_lost(grant, rows, Reason.INVALID_LEASE)
+
+    def _end(self, grant: Grant, reason: Reason) -> None:
+        rows = self._held(grant)
+        self._holder[rows] = NOBODY
+        self._forget(grant, reason)
+        self._controlled[rows] = False
+        self._on_change(rows, False)
+        self._on_lost(grant, rows, reason)
+
+    def _forget(self, grant: Grant, reason: Reason) -> None:
+        grant.ended = reason
+        del self._grants[grant.number], self._by_key[grant.key]
+        if reason is Reason.EXPIRED_LEASE:
+            self._expired[grant.key] = None
+            if not MAX_EXPIRED_LEASES.allows(len(self._expired)):
+                del self._expired[next(iter(self._expired))]

@@ -1,0 +1,49 @@
+"""How much a world takes from those who talk to it. What a single message may hold is in `tickmind.wire.limits`."""
+
+from dataclasses import dataclass
+
+from tickmind.base import Limit
+
+LEASE_TTL_MS = 10_000
+MAX_EXPIRED_LEASES = Limit("number of expired leases that are remembered", 10_000)
+MAX_STREAMS = Limit("number of open streams", 20_000)
+MAX_PEER_STREAMS = Limit("number of open streams of one host", 10_000)
+MAX_VIEWERS = Limit("number of viewers", 256)
+MAX_UNREAD_BYTES = Limit("size of what readers that were cut off have left unread", 32_000_000, "bytes")
+MAX_UNANSWERED = Limit("number of acknowledgements that wait for one reader", 256)
+MAX_VIEWER_BACKLOG = Limit("number of ticks that wait for one viewer", 8)
+MAX_LIFECYCLE_BACKLOG = Limit("number of changes of control that wait for one reader", 4096)
+MAX_FRAMES_PER_TICK = Limit("number of frames that one stream sends in a tick", 64)
+MAX_REPORTS_PER_TICK = Limit("number of thoughts and statuses in one tick", 10_000)
+MAX_REPORT_CHARS_PER_TICK = Limit("length of all thoughts of one tick", 8_000_000, "characters")
+MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
+MAX_PAGE = Limit("number of entities in one page", 1000)
+MAX_OPEN_S = Limit("time until a control stream says what it wants", 10, "s")
+MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """The limits of one server; `ServerLimits(viewers=MAX.viewers.at(10))` sets one of them.
+
+    Memory for readers that stall is bounded by these: what waits for a reader is the newest observation or a short
+    backlog, and what gRPC itself holds back for readers that were cut off is counted until they are gone.
+    """
+
+    streams: Limit = MAX_STREAMS
+    peer_streams: Limit = MAX_PEER_STREAMS
+    viewers: Limit = MAX_VIEWERS
+    unread_bytes: Limit = MAX_UNREAD_BYTES
+    unanswered: Limit = MAX_UNANSWERED
+    viewer_backlog: Limit = MAX_VIEWER_BACKLOG
+    lifecycle_backlog: Limit = MAX_LIFECYCLE_BACKLOG
+    frames_per_tick: Limit = MAX_FRAMES_PER_TICK
+    reports_per_tick: Limit = MAX_REPORTS_PER_TICK
+    report_chars_per_tick: Limit = MAX_REPORT_CHARS_PER_TICK
+    actors_per_part: Limit = MAX_ACTORS_PER_PART
+    page: Limit = MAX_PAGE
+    open_s: Limit = MAX_OPEN_S
+    stall_s: Limit = MAX_STALL_S
+
+
+MAX = ServerLimits()

@@ -1,0 +1,103 @@
+"""`/metrics` for Prometheus, on a port of its own."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tickmind.base.exposition import CONTENT_TYPE, Exposition
+from tickmind.server.authority import Authority
+from tickmind.server.errors import AddressError
+
+if TYPE_CHECKING:
+    from tickmind.server.statistics import Durations
+
+HOST = "127.0.0.1"
+MAX_REQUEST_BYTES = 8192
+READ_TIMEOUT_S = 5.0
+BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
+
+
+def metrics_of(authority: Authority) -> str:
+    """All figures of a world as text."""
+    stats, tally = authority.statistics(), authority.tally
+    page = Exposition()
+    page.gauge("tickmind_world_tick", "The tick that comes next or is open.", [({}, stats.tick_id)])
+    page.counter("tickmind_world_ticks_total", "Ticks that were resolved.", [({}, stats.ticks)])
+    page.counter("tickmind_world_overruns_total", "Ticks that took too long.", [({}, stats.overruns)])
+    page.counter("tickmind_world_overrun_seconds_total", "By how much ticks were put off.", [({}, tally.late_s)])
+    page.gauge("tickmind_world_actors", "Actors in the world.", [({}, stats.actors)])
+    page.gauge("tickmind_world_controlled_actors", "Actors that somebody controls.", [({}, stats.controlled)])
+    page.gauge("tickmind_world_leases", "Leases that are running.", [({}, stats.leases)])
+    page.counter("tickmind_world_intents_accepted_total", "Intents that were taken.", [({}, stats.accepted)])
+    page.counter(
+        "tickmind_world_intents_refused_total",
+        "Intents that were refused.",
+        [({"reason": reason.value}, count) for reason, count in sorted(stats.refused.items())],
+    )
+    page.gauge(
+        "tickmind_world_streams",
+        "Open streams.",
+        [({"kind": kind}, count) for kind, count in sorted(stats.streams.items())],
+    )
+    page.counter(
+        "tickmind_world_streams_cut_total", "Readers that stalled and were cut off.", [({}, stats.streams_cut)]
+    )
+    page.gauge("tickmind_world_unread_bytes", "What those have left unread.", [({}, stats.unread_bytes)])
+    durations: list[tuple[str, str, Durations]] = [
+        ("jitter", "How late ticks began.", tally.jitter),
+        ("answer", "From the start of a tick to its intents.", tally.answers),
+        ("step", "How long the rules took for a tick.", tally.steps),
+        ("keep", "How long it took until a tick was on record.", tally.keeps),
+        ("prepare", "How long it took to make the observations of a tick.", tally.prepares),
+    ]
+    for name, meaning, found in durations:
+        page.histogram(
+            f"tickmind_world_{name}_seconds", meaning, BOUNDS_S, [({}, found.buckets(BOUNDS_S), found.total_s)]
+        )
+    return page.text()
+
+
+class MetricsPage:
+    """A tiny HTTP server with one page, for this machine only."""
+
+    def __init__(self, authority: Authority) -> None:
+        self._authority = authority
+        self._server: asyncio.Server | None = None
+        self.url = ""
+
+    @classmethod
+    async def open(cls, authority: Authority, port: int) -> "MetricsPage":
+        """Serve the page; port 0 takes any that is free."""
+        page = cls(authority)
+        try:
+            page._server = await asyncio.start_server(page._answer, HOST, port, limit=MAX_REQUEST_BYTES)
+        except OSError as error:
+            raise AddressError(f"the metrics can't have port {port}: {error.strerror}; choose another one") from error
+        page.url = f"http://{HOST}:{page._server.sockets[0].getsockname()[1]}/metrics"
+        return page
+
+    async def close(self) -> None:
+        """Serve it no longer."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                request = await reader.readuntil(b"\r\n\r\n")
+            writer.write(self._reply(request))
+            await writer.drain()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
+            pass  # whoever asks like that gets no answer
+        finally:
+            writer.close()
+
+    def _reply(self, request: bytes) -> bytes:
+        words = request.split(b"\r\n", 1)[0].split(b" ")
+        if words[:1] != [b"GET"] or words[1:2] != [b"/metrics"]:
+            status, kind, text = "404 Not Found", "text/plain; charset=utf-8", "There is only GET /metrics here.\n"
+        else:
+            status, kind, text = "200 OK", CONTENT_TYPE, metrics_of(self._authority)
+        body = text.encode()
+        head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        return head.encode() + body

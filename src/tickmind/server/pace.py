@@ -1,0 +1,89 @@
+"""When ticks begin and end. The grid of starts never drifts; only a tick that takes too long moves it, and says so."""
+
+from dataclasses import dataclass
+
+from tickmind.base import ConfigError
+
+MAX_TPS = 1000.0
+MAX_SPEED = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a tick takes, and how much of it is for intents. `lockstep` waits for intents instead of the clock.
+
+    In lockstep a tick is resolved as soon as every controlled actor has an intent, and there are at least
+    `controllers` of them; a controller that dies is waited for until its lease runs out.
+    """
+
+    tick_s: float = 1.0
+    deadline_s: float = 0.5
+    lockstep: bool = False
+    controllers: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.deadline_s <= self.tick_s:
+            raise ConfigError(f"the deadline must lie within the tick of {self.tick_s} s, not at {self.deadline_s} s")
+        if self.controllers < 1:
+            raise ConfigError(f"lockstep needs at least 1 controller, not {self.controllers}")
+
+    @classmethod
+    def of(
+        cls,
+        tick_ms: float,
+        deadline_ms: float,
+        *,
+        tps: float | None = None,
+        speed: float = 1.0,
+        lockstep: bool = False,
+        controllers: int = 1,
+    ) -> "Pace":
+        """The pace of a world whose rules give these times; `tps` and `speed` scale both of them."""
+        if tps is not None and not 0 < tps <= MAX_TPS:
+            raise ConfigError(f"ticks per second must be more than 0 and at most {MAX_TPS:g}, not {tps:g}")
+        if not 0 < speed <= MAX_SPEED:
+            raise ConfigError(f"the speed must be more than 0 and at most {MAX_SPEED:g}, not {speed:g}")
+        tick_s = (1 / tps if tps is not None else tick_ms / 1000) / speed
+        return cls(tick_s, tick_s * min(deadline_ms / tick_ms, 1.0), lockstep, controllers)
+
+    @property
+    def tick_ms(self) -> int:
+        """The time of a tick in whole milliseconds, at least 1."""
+        return max(1, round(self.tick_s * 1000))
+
+    @property
+    def deadline_ms(self) -> int:
+        """The time for intents in whole milliseconds, at least 1."""
+        return max(1, round(self.deadline_s * 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """A tick was not done when the next one was due; all later ones are put off by that much."""
+
+    late_s: float
+
+
+class Schedule:
+    """Plans the starts of ticks on a grid. No tick is skipped or cut short: one that overruns puts the grid off."""
+
+    __slots__ = ("_anchor_s", "_number", "_period_s")
+
+    def __init__(self, period_s: float, now_s: float) -> None:
+        self._period_s = period_s
+        self._anchor_s = now_s
+        self._number = 0  # ticks since the anchor
+
+    @property
+    def start_s(self) -> float:
+        """When the present or next tick begins."""
+        return self._anchor_s + self._number * self._period_s
+
+    def finish(self, now_s: float) -> Overrun | None:
+        """A tick is done. If the next one is due already, it begins now, and so do those after it in their turn."""
+        self._number += 1
+        late_s = now_s - self.start_s
+        if late_s <= 0:
+            return None
+        self._anchor_s, self._number = now_s, 0
+        return Overrun(late_s)

@@ -1,0 +1,64 @@
+"""What agents tell of themselves: kept for the record at once, and for viewers until the tick is over."""
+
+from typing import Protocol
+
+from tickmind.protocol import Reason
+from tickmind.server.limits import MAX, ServerLimits
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+
+class ReportSink(Protocol):
+    """Where thoughts and statuses are kept; `record` implements it. It must not block and never changes the world."""
+
+    def thought(self, report: ThoughtReport) -> None:
+        """Take a deliberation."""
+        ...
+
+    def status(self, status: AgentStatus) -> None:
+        """Take how an agent is doing."""
+        ...
+
+
+class Reports:
+    """The reports of one tick, bounded in number and size."""
+
+    def __init__(self, sink: ReportSink | None = None, limits: ServerLimits = MAX) -> None:
+        self._sink = sink
+        self._limits = limits
+        self._thoughts: list[ThoughtReport] = []
+        self._statuses: dict[str, AgentStatus] = {}  # entity -> its newest
+        self._chars = 0
+        self._count = 0
+
+    def add_thought(self, report: ThoughtReport) -> Reason:
+        """Keep a deliberation, or say why not."""
+        thought = report.thought
+        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
+        chars = self._chars + sum(map(len, texts))
+        if not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
+            return Reason.OVERLOADED
+        self._chars = chars
+        self._thoughts.append(report)
+        if self._sink is not None:
+            self._sink.thought(report)
+        return Reason.NONE
+
+    def add_status(self, status: AgentStatus) -> Reason:
+        """Keep a status, or say why not; viewers get the newest of each agent."""
+        if not self._count_one():
+            return Reason.OVERLOADED
+        self._statuses[status.entity_id] = status
+        if self._sink is not None:
+            self._sink.status(status)
+        return Reason.NONE
+
+    def _count_one(self) -> bool:
+        self._count += 1
+        return self._limits.reports_per_tick.allows(self._count)
+
+    def take(self) -> tuple[tuple[ThoughtReport, ...], tuple[AgentStatus, ...]]:
+        """The reports since this was asked last."""
+        found = tuple(self._thoughts), tuple(self._statuses.values())
+        self._thoughts, self._statuses = [], {}
+        self._chars = self._count = 0
+        return found

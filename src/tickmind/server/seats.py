@@ -1,0 +1,259 @@
+"""Control streams without the network: a seat takes frames up and leaves frames down in its outbox."""
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tickmind.protocol import REASON_CODES, REASONS, Ack, IntentColumns, Reason
+from tickmind.server.audience import Host, Listener
+from tickmind.server.authority import Authority
+from tickmind.server.inbox import select
+from tickmind.server.leases import Grant
+from tickmind.server.streams import Stream
+from tickmind.wire import MessageError
+from tickmind.wire.codec import decode_up, encode_down, parse
+from tickmind.wire.columns import decode_batch_up, encode_batch_down
+from tickmind.wire.frames import (
+    AckBatch,
+    BatchOpen,
+    BatchOpened,
+    Closed,
+    ControlIntent,
+    ControlOpen,
+    ControlOpened,
+    IntentBatch,
+    LeasesLost,
+    Release,
+)
+from tickmind.wire.v1 import control_pb2
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32, UInt8
+
+WORN_OUT = 10  # so many times the allowed number of frames end a stream
+INVALID = REASON_CODES[Reason.INVALID_LEASE]
+
+
+class Seat(Protocol):
+    """A control stream as leases see it."""
+
+    def lose(self, rows: "Int32", reason: Reason, /) -> None:
+        """Some of its actors are no longer under its control."""
+        ...
+
+    def close(self, reason: Reason) -> None:
+        """It is over."""
+        ...
+
+
+class Meter:
+    """Counts the frames of a stream; the count begins anew with each tick, and with each second of a long one."""
+
+    __slots__ = ("_authority", "_count", "_since_s", "_tick_id")
+
+    def __init__(self, authority: Authority) -> None:
+        self._authority = authority
+        self._tick_id = -1
+        self._since_s = 0.0
+        self._count = 0
+
+    def add(self) -> int:
+        """Count a frame, and give the number of them."""
+        tick_id, now_s = self._authority.inbox.tick_id, self._authority.clock.monotonic()
+        if tick_id != self._tick_id or now_s - self._since_s >= 1.0:
+            self._tick_id, self._since_s, self._count = tick_id, now_s, 0
+        self._count += 1
+        return self._count
+
+
+class ControlSeat:
+    """One actor under control over one stream."""
+
+    def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, listener: Listener) -> None:
+        self._authority = authority
+        self._stream = stream
+        self._grant = grant
+        self._listener = listener
+        self._meter = Meter(authority)
+        self._limit = int(authority.limits.frames_per_tick.maximum)
+
+    @classmethod
+    def open(cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes]) -> "ControlSeat | None":
+        """Take control as the first frame asks; a refusal is the last frame down."""
+        found = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id)
+        if isinstance(found, Closed):
+            stream.outbox.end(encode_down(found).SerializeToString())
+            return None
+        grant, lease = found
+        listener = Listener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
+        seat = cls(authority, stream, grant, listener)
+        authority.seats[grant.number] = seat
+        stream.outbox.put(encode_down(ControlOpened(lease)).SerializeToString())
+        authority.audience.add(listener)
+        authority.on_progress()
+        return seat
+
+    def take(self, data: bytes) -> None:
+        """Take a frame. One that can't be read at all is a `MessageError`; what is wrong with an intent is its ack."""
+        frames = self._meter.add()
+        message = parse(control_pb2.ControlRequest, data)
+        if self._authority.leases.renew_grant(self._grant):
+            return  # `lose` has ended the stream
+        if frames > self._limit * WORN_OUT:
+            self.close(Reason.OVERLOADED)
+            return
+        if message.WhichOneof("frame") == "intent":
+            self._answer(message, overloaded=frames > self._limit)
+            return
+        frame = decode_up(message)
+        if isinstance(frame, Release):
+            self._leave()
+            self._authority.leases.release_grant(self._grant)
+            self._stream.outbox.end(encode_down(Closed()).SerializeToString())
+        elif isinstance(frame, ControlOpen):
+            raise MessageError("open", "the first frame and no other")
+
+    def _answer(self, message: control_pb2.ControlRequest, *, overloaded: bool) -> None:
+        authority, tick_id = self._authority, max(message.intent.tick_id, 0)
+        if overloaded:
+            self._acknowledge(tick_id, authority.refuse(Reason.OVERLOADED))
+            return
+        try:
+            frame = decode_up(message)
+        except MessageError as error:
+            self._acknowledge(tick_id, authority.refuse(error.reason))
+            return
+        assert isinstance(frame, ControlIntent), "the form of the message was looked at before"
+        reason = authority.inbox.offer(self._listener.row, frame.tick_id, frame.intent)
+        if reason:
+            self._acknowledge(tick_id, authority.refuse(reason))
+        else:
+            self._acknowledge(tick_id, Ack(True))
+            authority.count_answers(1)
+
+    def _acknowledge(self, tick_id: int, ack: Ack) -> None:
+        data = self._authority.acknowledgement(tick_id, ack)
+        if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
+            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
+
+    def lose(self, _rows: "Int32", reason: Reason) -> None:
+        """The lease is over, or belongs to a newer stream."""
+        self.close(reason)
+
+    def close(self, reason: Reason) -> None:
+        """End the stream and say why; the lease runs on if it has time left."""
+        self._leave()
+        self._stream.outbox.end(encode_down(Closed(reason)).SerializeToString())
+
+    def leave(self) -> None:
+        """The stream is gone; the lease runs on until its time is over."""
+        self._leave()
+
+    def _leave(self) -> None:
+        self._authority.audience.remove(self._listener)
+        if self._authority.seats.get(self._grant.number) is self:
+            del self._authority.seats[self._grant.number]
+
+
+class HostSeat:
+    """Many actors of one host under control over one stream."""
+
+    def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, host: Host) -> None:
+        self._authority = authority
+        self._stream = stream
+        self._grant = grant
+        self._host = host
+        self._meter = Meter(authority)
+        self._limit = int(authority.limits.frames_per_tick.maximum)
+
+    @classmethod
+    def open(cls, authority: Authority, opening: BatchOpen, stream: Stream[bytes]) -> "HostSeat | None":
+        """Take control as the first frame asks; a refusal is the last frame down."""
+        found = (
+            Closed(Reason.STOPPING)
+            if authority.stopping
+            else authority.leases.acquire_many(opening.actor, opening.controller_id, opening.previous_lease_id)
+        )
+        if isinstance(found, Closed):
+            stream.outbox.end(encode_batch_down(found).SerializeToString())
+            return None
+        host = Host(found.granted, found.grant, stream.outbox)
+        seat = cls(authority, stream, found.grant, host)
+        authority.seats[found.grant.number] = seat
+        opened = BatchOpened(
+            found.lease_id, authority.leases.ttl_ms, found.granted, found.epoch, found.refused, found.refused_reason
+        )
+        stream.outbox.put(encode_batch_down(opened).SerializeToString())
+        authority.audience.add(host)
+        authority.on_progress()
+        return seat
+
+    def take(self, data: bytes) -> None:
+        """Take a frame. What is wrong with the frame itself is a `MessageError`; with one intent, its ack."""
+        frames = self._meter.add()
+        frame = decode_batch_up(parse(control_pb2.ControlBatchRequest, data), self._authority.bounds)
+        if self._authority.leases.renew_grant(self._grant):
+            return  # `lose` has ended the stream
+        if frames > self._limit * WORN_OUT:
+            self.close(Reason.OVERLOADED)
+        elif isinstance(frame, IntentBatch):
+            self._answer(frame, overloaded=frames > self._limit)
+        elif isinstance(frame, Release):
+            self._leave()
+            self._authority.leases.release_grant(self._grant)
+            self._stream.outbox.end(encode_batch_down(Closed()).SerializeToString())
+        elif isinstance(frame, BatchOpen):
+            raise MessageError("open", "the first frame and no other")
+
+    def _answer(self, batch: IntentBatch, *, overloaded: bool) -> None:
+        authority, intents = self._authority, batch.intents
+        if overloaded:
+            codes = np.full(len(intents), REASON_CODES[Reason.OVERLOADED], dtype=np.uint8)
+        else:
+            codes = self._offer(batch.tick_id, intents)
+        taken = codes == 0
+        rows = np.concatenate((intents.actor[~taken], batch.refused))
+        reasons = np.concatenate((codes[~taken], batch.refused_reason))
+        order = np.argsort(rows)
+        accepted = int(taken.sum())
+        for code, count in zip(*np.unique(reasons, return_counts=True), strict=True):
+            authority.refuse(REASONS[code], int(count))
+        acks = AckBatch(batch.tick_id, accepted, rows[order], reasons[order])
+        self._send(encode_batch_down(acks).SerializeToString())
+        if accepted:
+            authority.count_answers(accepted)
+
+    def _offer(self, tick_id: int, intents: IntentColumns) -> "UInt8":
+        held = self._authority.leases.holds(self._grant, intents.actor)
+        if held.all():
+            return self._authority.inbox.offer_many(tick_id, intents)
+        codes = np.full(len(intents), INVALID, dtype=np.uint8)
+        codes[held] = self._authority.inbox.offer_many(tick_id, select(intents, held))
+        return codes
+
+    def _send(self, data: bytes) -> None:
+        if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
+            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
+
+    def lose(self, rows: "Int32", reason: Reason) -> None:
+        """Some of the actors, or all of them, are no longer under control."""
+        if self._grant.ended:
+            self.close(reason)
+            return
+        self._host.lose(rows)
+        lost = LeasesLost(np.sort(rows), np.full(len(rows), REASON_CODES[reason], dtype=np.uint8))
+        self._send(encode_batch_down(lost).SerializeToString())
+
+    def close(self, reason: Reason) -> None:
+        """End the stream and say why; leases run on if they have time left."""
+        self._leave()
+        self._stream.outbox.end(encode_batch_down(Closed(reason)).SerializeToString())
+
+    def leave(self) -> None:
+        """The stream is gone; leases run on until their time is over."""
+        self._leave()
+
+    def _leave(self) -> None:
+        self._authority.audience.remove(self._host)
+        if self._authority.seats.get(self._grant.number) is self:
+            del self._authority.seats[self._grant.number]

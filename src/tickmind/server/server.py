@@ -1,0 +1,192 @@
+"""A world behind its gRPC services: bound, run and stopped."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import grpc.aio
+
+from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
+from tickmind.protocol import Sink, TickRecord
+from tickmind.server.authority import Authority
+from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, resume
+from tickmind.server.errors import AddressError
+from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
+from tickmind.server.garbage import GarbageKeeper
+from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
+from tickmind.server.metrics import MetricsPage
+from tickmind.server.pace import Pace
+from tickmind.server.reports import ReportSink
+from tickmind.server.services import services_of
+from tickmind.server.statistics import ServerStatistics
+from tickmind.server.tick_loop import TickLoop
+from tickmind.wire import server_options
+from tickmind.world import TileWorld
+from tickmind.world.kernels import warm_up
+
+WATCH_S = 0.5  # how often stalled readers are looked for
+GRACE_S = 2.0  # for the last frames when the world stops
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """Where and how a world is served. Port 0 takes any that is free."""
+
+    address: str = DEFAULT_ADDRESS
+    tls: ServerTls | None = None
+    tokens: tuple[Secret, ...] = ()
+    reflection: bool = False
+    metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
+    lease_ttl_ms: int = LEASE_TTL_MS
+    checkpoint_every_ticks: int = EVERY_TICKS
+    keep_garbage: bool = False  # whether to rule over this process's garbage collector, which steadies ticks
+    limits: ServerLimits = MAX
+
+
+class WorldServer:
+    """Serves one world. Use it in `async with`, and `run` its ticks inside.
+
+    Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one.
+    Clock and secrets come in as arguments, so that tests decide over time and chance.
+    """
+
+    def __init__(
+        self,
+        world: TileWorld,
+        config: ServerConfig | None = None,
+        *,
+        pace: Pace | None = None,
+        sink: Sink | None = None,
+        reports: ReportSink | None = None,
+        checkpoints: CheckpointStore | None = None,
+        clock: Clock | None = None,
+        secrets: Callable[[], str] = secret_token,
+        on_tick: Callable[[TickRecord], None] = lambda _record: None,
+    ) -> None:
+        self._config = config or ServerConfig()
+        check_exposure(self._config.address, self._config.tls, self._config.tokens)
+        check_free(self._config.address)
+        warm_up()
+        data = checkpoints.load() if checkpoints is not None else None
+        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None)
+        self.authority = Authority(
+            world,
+            clock=clock or SystemClock(),
+            pace=pace,
+            lease_ttl_ms=self._config.lease_ttl_ms,
+            secrets=secrets,
+            incarnation=incarnation,
+            reports=reports,
+            limits=self._config.limits,
+        )
+        self._garbage = GarbageKeeper() if self._config.keep_garbage else None
+        self._loop = TickLoop(
+            self.authority,
+            sink=sink,
+            checkpoints=checkpoints,
+            checkpoint_every_ticks=self._config.checkpoint_every_ticks,
+            garbage=self._garbage,
+            on_tick=on_tick,
+        )
+        self._server: Any = None
+        self._health: Any = None
+        self._metrics: MetricsPage | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._address = self._config.address
+
+    @property
+    def address(self) -> str:
+        """Where the world can be reached, with the port that it really has."""
+        return self._address
+
+    @property
+    def metrics_url(self) -> str:
+        """Where the metrics are; empty if they are off."""
+        return self._metrics.url if self._metrics is not None else ""
+
+    async def __aenter__(self) -> "WorldServer":
+        interceptors = (TokenCheck(self._config.tokens),) if self._config.tokens else ()
+        server = grpc.aio.server(options=server_options(), interceptors=interceptors)
+        services = services_of(self.authority)
+        server.add_generic_rpc_handlers(tuple(services.values()))
+        await self._add_standard_services(server, tuple(services))
+        self._bind(server)
+        if self._config.metrics_port is not None:
+            self._metrics = await MetricsPage.open(self.authority, self._config.metrics_port)
+        await server.start()
+        self._server = server
+        self._watching = asyncio.create_task(self._watch())
+        if self._garbage is not None:
+            self._garbage.start()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(self, ticks: int | None = None) -> int:
+        """Run so many ticks, or until `stop`; gives the number of ticks."""
+        return await self._loop.run(ticks)
+
+    def stop(self) -> None:
+        """Let `run` come back after the tick that is being resolved."""
+        self._loop.stop()
+
+    def statistics(self) -> ServerStatistics:
+        """How the world is doing."""
+        return self.authority.statistics()
+
+    async def close(self) -> None:
+        """Tell all that the world stops, and end their streams."""
+        self._loop.stop()
+        self.authority.stop()
+        if self._garbage is not None:
+            self._garbage.stop()
+        if self._watching is not None:
+            self._watching.cancel()
+        if self._health is not None:
+            await self._health.enter_graceful_shutdown()
+        if self._server is not None:
+            await self._server.stop(GRACE_S)
+            self._server = None
+        if self._metrics is not None:
+            await self._metrics.close()
+            self._metrics = None
+        self._remove_socket()
+
+    def _remove_socket(self) -> None:
+        if self._address.startswith("unix:"):
+            Path(self._address.removeprefix("unix:")).unlink(missing_ok=True)
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_S)
+            self.authority.streams.cut_stalled()
+
+    async def _add_standard_services(self, server: Any, names: tuple[str, ...]) -> None:
+        from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        for name in ("", *names):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        if self._config.reflection:
+            from grpc_reflection.v1alpha import reflection
+
+            reflection.enable_server_reflection((*names, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+
+    def _bind(self, server: Any) -> None:
+        address, tls = self._config.address, self._config.tls
+        try:
+            port = (
+                server.add_insecure_port(address) if tls is None else server.add_secure_port(address, tls.credentials())
+            )
+        except RuntimeError as error:
+            raise AddressError(f"{address} can't be used; choose another address") from error
+        if not address.startswith("unix:"):
+            self._address = f"{address.rsplit(':', 1)[0]}:{port}"

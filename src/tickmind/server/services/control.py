@@ -1,0 +1,93 @@
+"""ControlService: observations down, intents up, the lease kept alive by what comes up."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import grpc.aio
+
+from tickmind.server.authority import Authority
+from tickmind.server.seats import ControlSeat, HostSeat
+from tickmind.server.services.methods import two_way
+from tickmind.server.services.patience import Patience
+from tickmind.server.services.streaming import Sender, open_stream
+from tickmind.server.streams import Stream, StreamKind
+from tickmind.wire import MessageError
+from tickmind.wire.codec import decode_up, parse
+from tickmind.wire.columns import decode_batch_up
+from tickmind.wire.frames import BatchOpen, ControlOpen
+from tickmind.wire.v1 import control_pb2
+
+AnySeat: TypeAlias = ControlSeat | HostSeat
+Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
+
+
+def control_methods(authority: Authority) -> dict[str, Any]:
+    """The methods of the service by name."""
+    patience = Patience(0.0 if authority.pace.lockstep else authority.pace.tick_s)
+
+    def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
+        opening = decode_up(parse(control_pb2.ControlRequest, data))
+        if not isinstance(opening, ControlOpen):
+            raise MessageError("the first frame", "open")
+        return ControlSeat.open(authority, opening, stream)
+
+    def host(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
+        opening = decode_batch_up(parse(control_pb2.ControlBatchRequest, data), authority.bounds)
+        if not isinstance(opening, BatchOpen):
+            raise MessageError("the first frame", "open")
+        return HostSeat.open(authority, opening, stream)
+
+    async def control(context: Any) -> None:
+        await _serve(authority, context, StreamKind.CONTROL, sit, patience)
+
+    async def control_batch(context: Any) -> None:
+        await _serve(authority, context, StreamKind.CONTROL_BATCH, host, patience)
+
+    return {"Control": two_way(control), "ControlBatch": two_way(control_batch)}
+
+
+async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, patience: Patience) -> None:
+    stream = await open_stream(authority, context, kind, authority.limits.unanswered.maximum)
+    seat: AnySeat | None = None
+    reading: asyncio.Task[None] | None = None
+    try:
+        seat = opener(await _first(authority, context), stream)
+        sender = Sender(authority, context, stream)
+        if seat is not None:
+            reading = asyncio.create_task(_read(context, seat, sender, stream, patience))
+        await sender.run()
+        if reading is not None and reading.done():
+            reading.result()  # what was wrong with a frame
+    finally:
+        if reading is not None:
+            reading.cancel()
+        if seat is not None:
+            seat.leave()
+        authority.streams.close(stream)
+
+
+async def _first(authority: Authority, context: Any) -> bytes:
+    """The first frame, which must not let us wait for long."""
+    limit_s = authority.limits.open_s.maximum
+    try:
+        async with asyncio.timeout(limit_s):
+            data = await context.read()
+    except TimeoutError:
+        raise MessageError("the first frame", f"there within {limit_s:g} s") from None
+    if data is grpc.aio.EOF:
+        raise MessageError("the first frame", "there before the stream ends")
+    return bytes(data)
+
+
+async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: Patience) -> None:
+    """Take frames until there are no more; the end of them, good or bad, is the end of the stream."""
+    try:
+        while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
+            sender.answer(seat.take, data, patience)
+        stream.outbox.end()
+    except MessageError:
+        stream.outbox.drop()
+        raise
+    except grpc.aio.InternalError:
+        stream.outbox.drop()  # the other side is gone

@@ -1,0 +1,96 @@
+"""How streams are sent: one message at a time, and never a wait for a reader that stalls."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+import grpc
+
+from tickmind.server.authority import Authority
+from tickmind.server.outbox import Outbox
+from tickmind.server.services.patience import Patience
+from tickmind.server.streams import Stream, StreamKind
+
+T = TypeVar("T")
+
+
+def host_of(peer: str) -> str:
+    """The host of a peer as gRPC names it (`ipv4:127.0.0.1:5123`), without the port; all Unix sockets are one host."""
+    if peer.startswith("unix"):
+        return "unix"
+    return peer.rsplit(":", 1)[0]
+
+
+async def open_stream(authority: Authority, context: Any, kind: StreamKind, capacity: float) -> Stream[Any]:
+    """Count a new stream, or refuse it. Whoever opens it sends it with `Sender`, which closes it too."""
+    if authority.stopping:
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "the world is stopping")
+    peer = host_of(context.peer())
+    if why := authority.streams.why_not(kind, peer):
+        await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, why)
+    return authority.streams.open(kind, peer, Outbox(int(capacity)))
+
+
+class Sender:
+    """Sends what is in a stream's outbox until it ends, or until the reader is cut off.
+
+    A reader that was cut off is told so when it reads on. Until then gRPC holds the message that it did not take, and
+    nothing else is kept for it.
+    """
+
+    def __init__(self, authority: Authority, context: Any, stream: Stream[T]) -> None:
+        self._authority = authority
+        self._context = context
+        self._stream = stream
+        self._changed = asyncio.Event()
+        self._cut: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._quiet = False
+        stream.outbox.wake = self._wake
+        stream.on_cut = self._cut_off
+
+    def _wake(self) -> None:
+        if not self._quiet:
+            self._changed.set()
+
+    def _cut_off(self) -> None:
+        if not self._cut.done():
+            self._cut.set_result(None)
+
+    async def run(self, expand: Callable[[T], Iterable[bytes]] | None = None) -> None:
+        """Send; `expand` makes messages of an item that is none yet."""
+        sending = asyncio.create_task(self._send(expand))
+        try:
+            await asyncio.wait({sending, self._cut}, return_when=asyncio.FIRST_COMPLETED)
+            if self._stream.cut_off:
+                sending.cancel()
+                await self._context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, self._stream.cut_off)
+            await sending
+        finally:
+            sending.cancel()
+            self._authority.streams.close(self._stream)
+
+    def answer(self, take: Callable[[bytes], None], data: bytes, patience: Patience) -> None:
+        """Let a frame be taken; what that leaves in the outbox is sent when there is time for it."""
+        self._quiet = True
+        try:
+            take(data)
+        finally:
+            self._quiet = False
+        outbox = self._stream.outbox
+        if outbox.ended:
+            self._changed.set()
+        elif outbox:
+            patience.add(self._changed.set)
+
+    async def _send(self, expand: Callable[[Any], Iterable[bytes]] | None) -> None:
+        stream, changed = self._stream, self._changed
+        while True:
+            changed.clear()
+            while (item := stream.outbox.take()) is not None:
+                for message in (cast("bytes", item),) if expand is None else expand(item):
+                    stream.begin_write(len(message), self._authority.clock.monotonic())
+                    await self._context.write(message)
+                    stream.end_write()
+            if stream.outbox.ended:
+                return
+            await changed.wait()

@@ -1,0 +1,64 @@
+"""Parts of the observations of many actors, without copying what they share."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import ObservationColumns
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64
+
+OF_OBSERVER = (
+    "actor",
+    "x",
+    "y",
+    "status_bits",
+    "facing",
+    "energy",
+    "hunger",
+    "inventory",
+    "result_action",
+    "result_reason",
+    "visible",
+)
+LISTS = {  # column of offsets -> columns that they part
+    "entity_offset": (
+        "entity",
+        "entity_dx",
+        "entity_dy",
+        "entity_status",
+        "entity_facing",
+        "entity_flags",
+        "entity_action",
+        "entity_reason",
+    ),
+    "left_offset": ("left",),
+    "object_offset": ("object", "object_state", "object_work", "object_stock"),
+    "ground_offset": ("ground_dx", "ground_dy", "ground_kind", "ground_amount"),
+}
+
+
+def slice_columns(columns: ObservationColumns, start: int, stop: int) -> ObservationColumns:
+    """The observers from one place up to another; of what was said only what they heard."""
+    found: dict[str, Any] = {name: getattr(columns, name)[start:stop] for name in OF_OBSERVER}
+    for offsets, names in LISTS.items():
+        first, last, found[offsets] = _bounds(getattr(columns, offsets), start, stop)
+        for name in names:
+            found[name] = getattr(columns, name)[first:last]
+    first, last, heard_offset = _bounds(columns.heard_offset, start, stop)
+    places, heard = np.unique(columns.heard[first:last], return_inverse=True)
+    return ObservationColumns(
+        tick_id=columns.tick_id,
+        deadline_ms=columns.deadline_ms,
+        radius=columns.radius,
+        heard_offset=heard_offset,
+        heard=heard.astype(np.int32),
+        utterances=tuple(columns.utterances[place] for place in places.tolist()),
+        **found,
+    )
+
+
+def _bounds(offsets: "Int64", start: int, stop: int) -> "tuple[int, int, Int64]":
+    part = offsets[start : stop + 1]
+    return int(part[0]), int(part[-1]), part - part[0]

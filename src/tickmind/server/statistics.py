@@ -1,0 +1,96 @@
+"""How a world is doing, in numbers."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import Reason
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64
+
+
+class Durations:
+    """Counts durations in steps of one size, so that any quantile can be told later within that step."""
+
+    __slots__ = ("_bins", "_step_s", "most_s", "total_s")
+
+    def __init__(self, step_s: float = 0.0005, longest_s: float = 2.0) -> None:
+        self._step_s = step_s
+        self._bins: Int64 = np.zeros(round(longest_s / step_s) + 1, dtype=np.int64)  # the last one: and all above
+        self.most_s = 0.0
+        self.total_s = 0.0
+
+    def __len__(self) -> int:
+        return int(self._bins.sum())
+
+    def add(self, duration_s: float, count: int = 1) -> None:
+        """Count a duration, as often as it was seen."""
+        place = min(int(max(duration_s, 0.0) / self._step_s), len(self._bins) - 1)
+        self._bins[place] += count
+        self.total_s += duration_s * count
+        self.most_s = max(self.most_s, duration_s)
+
+    def quantile(self, part: float) -> float:
+        """The duration that this part of all did not exceed; 0 if there is none."""
+        seen = np.cumsum(self._bins)
+        if not seen[-1]:
+            return 0.0
+        place = int(np.searchsorted(seen, part * seen[-1]))
+        return min((place + 1) * self._step_s, self.most_s) if place < len(self._bins) - 1 else self.most_s
+
+    def buckets(self, bounds_s: tuple[float, ...]) -> list[int]:
+        """How many lie up to each bound, and how many above all, each counted once."""
+        edges = [0, *(min(round(bound / self._step_s), len(self._bins)) for bound in bounds_s), len(self._bins)]
+        return [int(self._bins[low:high].sum()) for low, high in pairwise(edges)]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a server counts while it runs."""
+
+    ticks: int = 0
+    overruns: int = 0
+    late_s: float = 0.0  # by how much overruns have put ticks off, together
+    accepted: int = 0
+    refused: Counter[Reason] = field(default_factory=Counter)
+    jitter: Durations = field(default_factory=lambda: Durations(0.0001, 0.5))  # how late ticks began
+    answers: Durations = field(default_factory=Durations)  # from the start of a tick to its intents
+    steps: Durations = field(default_factory=Durations)
+    keeps: Durations = field(default_factory=Durations)
+    prepares: Durations = field(default_factory=Durations)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatistics:
+    """How a world is doing. Durations that end in `_ms` are in milliseconds."""
+
+    tick_id: int
+    ticks: int
+    overruns: int
+    overrun_ms: float
+    jitter_p50_ms: float
+    jitter_p99_ms: float
+    jitter_most_ms: float
+    answers_p50_ms: float
+    answers_p99_ms: float
+    step_p50_ms: float
+    keep_p50_ms: float
+    prepare_p50_ms: float
+    actors: int
+    controlled: int
+    leases: int
+    accepted: int
+    refused: Mapping[Reason, int]
+    streams: Mapping[str, int]
+    streams_cut: int
+    unread_bytes: int
+
+    @property
+    def late_intents(self) -> int:
+        """Intents that came after their tick was over."""
+        return self.refused.get(Reason.LATE_TICK, 0)

@@ -1,0 +1,191 @@
+"""What viewers get: the results of a tick and the world as it stands, narrowed down to what they asked for."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from tickmind.protocol import (
+    ActorColumns,
+    LifecycleEvent,
+    ObjectDelta,
+    ResultColumns,
+    TickRecord,
+    WorldInfo,
+)
+from tickmind.wire import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
+from tickmind.wire.columns import encode_viewer_event
+from tickmind.wire.limits import MAX_EVENTS
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.v1 import viewer_pb2
+from tickmind.wire.viewing import GroundColumns, ObjectColumns
+from tickmind.world import WorldView
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int32
+
+T = TypeVar("T")
+MOST = int(MAX_EVENTS.maximum)  # of each list in one event; what is more is left out
+_GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
+
+
+class Viewing:
+    """Makes events and snapshots for viewers. An event is encoded once for all viewers with the same filter."""
+
+    def __init__(self, world: WorldInfo, before: ActorColumns) -> None:
+        self._rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
+        self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
+        self._object_x = np.array([thing.x for thing in world.objects], dtype=np.int32)
+        self._object_y = np.array([thing.y for thing in world.objects], dtype=np.int32)
+        self._before = before  # the actors as viewers saw them last
+        self._event: ViewerEvent | None = None
+        self._old = before  # the actors before the event
+        self._now = before
+        self._encoded: dict[ViewFilter, bytes] = {}  # of the newest event
+
+    def publish(
+        self,
+        record: TickRecord,
+        lifecycle: Iterable[LifecycleEvent],
+        thoughts: tuple[ThoughtReport, ...],
+        statuses: tuple[AgentStatus, ...],
+    ) -> None:
+        """Make the event of a tick that is on record."""
+        old, now = self._before, record.actor_state
+        changed = (
+            (old.x != now.x) | (old.y != now.y) | (old.status_bits != now.status_bits) | (old.facing != now.facing)
+        )
+        rows = np.flatnonzero(changed).astype(np.int32)
+        self._event = ViewerEvent(
+            tick_id=record.tick_id,
+            sim_time_ms=record.sim_time_ms,
+            actor=rows,
+            state=_take(now, rows),
+            results=_bounded(record.results),
+            utterances=record.utterances[:MOST],
+            object_deltas=record.object_deltas[:MOST],
+            lifecycle=tuple(item for item, _ in zip(lifecycle, range(MOST), strict=False)),
+            thoughts=thoughts,
+            statuses=statuses,
+        )
+        self._old, self._now, self._before = old, now, now
+        self._encoded = {}
+
+    def encoded(self, view: ViewFilter) -> bytes:
+        """The newest event for one filter, as a serialized response."""
+        data = self._encoded.get(view)
+        if data is None:
+            assert self._event is not None, "events are asked for after the first one was made"
+            message = viewer_pb2.StreamViewerEventsResponse(event=encode_viewer_event(self.narrow(self._event, view)))
+            data = self._encoded[view] = message.SerializeToString()
+        return data
+
+    def narrow(self, event: ViewerEvent, view: ViewFilter) -> ViewerEvent:
+        """What a filter lets through of the newest event."""
+        if view.types:
+            event = _of_types(event, frozenset(view.types))
+        if not view.actor_ids and not view.regions:
+            return event
+        shown = self._shown(view, self._now) | self._shown(view, self._old)  # who leaves a region is seen to leave
+        kept = shown[event.actor]
+        return replace(
+            event,
+            actor=event.actor[kept],
+            state=_take(event.state, kept),
+            results=_some_results(event.results, shown[event.results.actor]),
+            utterances=tuple(said for said in event.utterances if shown[self._rows[said.actor_id]]),
+            object_deltas=() if view.actor_ids else tuple(self._deltas_in(event.object_deltas, view.regions)),
+            lifecycle=tuple(item for item in event.lifecycle if shown[self._rows[item.entity.entity_id]]),
+            thoughts=tuple(item for item in event.thoughts if shown[self._rows[item.entity_id]]),
+            statuses=tuple(item for item in event.statuses if shown[self._rows[item.entity_id]]),
+        )
+
+    def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
+        """What a filter lets through of the world as it stands; objects and ground go by regions only."""
+        rows = np.flatnonzero(self._shown(view, world.actors)).astype(np.int32)
+        objects = np.flatnonzero(_within(view.regions, self._object_x, self._object_y)).astype(np.int32)
+        lying = _within(view.regions, world.ground_x, world.ground_y)
+        return ViewerSnapshot(
+            tick_id=world.tick_id,
+            sim_time_ms=world.sim_time_ms,
+            actor=rows,
+            state=_take(world.actors, rows),
+            objects=ObjectColumns(
+                objects, world.object_state[objects], world.object_work[objects], world.object_stock[objects]
+            ),
+            ground=GroundColumns(
+                world.ground_x[lying], world.ground_y[lying], world.ground_kind[lying], world.ground_amount[lying]
+            ),
+        )
+
+    def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":
+        """Actor row -> whether the filter lets it through."""
+        shown = _within(view.regions, actors.x, actors.y)
+        if view.actor_ids:
+            named = np.zeros(len(shown), dtype=np.bool_)
+            named[[self._rows[name] for name in view.actor_ids if name in self._rows]] = True
+            shown &= named
+        return shown
+
+    def _deltas_in(self, deltas: Iterable[ObjectDelta], regions: tuple[Region, ...]) -> Iterable[ObjectDelta]:
+        for delta in deltas:
+            place = self._places.get(delta.object_id)
+            if place is None and (found := _GROUND.fullmatch(delta.object_id)):
+                place = int(found[1]), int(found[2])
+            if place and any(at.min_x <= place[0] <= at.max_x and at.min_y <= place[1] <= at.max_y for at in regions):
+                yield delta
+
+
+def _within(regions: tuple[Region, ...], x: "Int32", y: "Int32") -> "Bool":
+    inside: Bool = np.full(len(x), not regions, dtype=np.bool_)
+    for at in regions:
+        inside |= (x >= at.min_x) & (x <= at.max_x) & (y >= at.min_y) & (y <= at.max_y)
+    return inside
+
+
+def _take(state: ActorColumns, rows: "Int32 | Bool") -> ActorColumns:
+    return ActorColumns(state.x[rows], state.y[rows], state.status_bits[rows], state.facing[rows])
+
+
+def _of_types(event: ViewerEvent, types: frozenset[ViewerEventType]) -> ViewerEvent:
+    def of(kind: ViewerEventType, items: tuple[T, ...]) -> tuple[T, ...]:
+        return items if kind in types else ()
+
+    if ViewerEventType.STATE not in types:
+        event = replace(event, actor=event.actor[:0], state=_take(event.state, event.actor[:0]))
+    if ViewerEventType.RESULT not in types:
+        event = replace(event, results=_some_results(event.results, np.zeros(len(event.results), dtype=np.bool_)))
+    return replace(
+        event,
+        utterances=of(ViewerEventType.UTTERANCE, event.utterances),
+        object_deltas=of(ViewerEventType.OBJECT, event.object_deltas),
+        lifecycle=of(ViewerEventType.LIFECYCLE, event.lifecycle),
+        thoughts=of(ViewerEventType.THOUGHT, event.thoughts),
+        statuses=of(ViewerEventType.STATUS, event.statuses),
+    )
+
+
+def _some_results(results: ResultColumns, kept: "Bool") -> ResultColumns:
+    moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
+    return ResultColumns(
+        results.actor[kept],
+        results.action[kept],
+        results.reason[kept],
+        {int(moved_to[at]): name for at, name in results.target_ids.items() if kept[at]},
+        {int(moved_to[at]): found for at, found in results.effects.items() if kept[at]},
+    )
+
+
+def _bounded(results: ResultColumns) -> ResultColumns:
+    """Results with details for no more of them than one message may have."""
+    detailed = {*results.target_ids, *results.effects}
+    if len(detailed) <= MOST:
+        return results
+    kept = frozenset(sorted(detailed)[:MOST])
+    return replace(
+        results,
+        target_ids={at: name for at, name in results.target_ids.items() if at in kept},
+        effects={at: found for at, found in results.effects.items() if at in kept},
+    )

@@ -1,0 +1,51 @@
+"""Real worlds behind real gRPC servers on free ports."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+import pytest
+
+from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server.testing import meadow
+from tickmind.wire import Connection, WorldClient
+from tickmind.world import TileWorld
+
+LOCKSTEP = Pace(1.0, 0.5, lockstep=True)
+QUICK = Pace(0.1, 0.05)
+
+
+@asynccontextmanager
+async def serving(actors=4, *, pace=QUICK, config=None, running=True, radius=4, **given):
+    """A world that is served, and runs if it is asked to."""
+    world = TileWorld.from_scenario(meadow(actors, radius=radius))
+    server = WorldServer(world, config or ServerConfig("127.0.0.1:0"), pace=pace, **given)
+    async with server:
+        task = asyncio.create_task(server.run()) if running else None
+        try:
+            yield server
+        finally:
+            server.stop()
+            if task is not None:
+                await task
+
+
+@asynccontextmanager
+async def talking(server, **given):
+    """A client of a served world."""
+    async with WorldClient(Connection(server.address, timeout_s=60, **given)) as client:
+        yield client
+
+
+@pytest.fixture
+def serve():
+    return serving
+
+
+@pytest.fixture
+def talk():
+    return talking
+
+
+@pytest.fixture
+def lockstep():
+    return LOCKSTEP

@@ -1,0 +1,107 @@
+"""What waits for readers is little, and readers that stall are cut off."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.base import ManualClock
+from tickmind.server.limits import MAX, ServerLimits
+from tickmind.server.outbox import Outbox
+from tickmind.server.streams import StreamKind, Streams
+
+
+def test_what_was_put_comes_in_order_and_before_the_newest():
+    outbox = Outbox(10)
+    outbox.replace(["old"])
+    outbox.put("first")
+    outbox.put("second")
+    outbox.replace(["newest 1", "newest 2"])
+    outbox.end("last")
+    assert [outbox.take() for _ in range(4)] == ["first", "second", "last", None]
+    assert outbox.replaced == 1
+
+
+def test_the_newest_replaces_what_nobody_took():
+    outbox = Outbox(10)
+    for tick in range(5):
+        outbox.replace([tick])
+    assert (outbox.take(), outbox.take(), outbox.replaced) == (4, None, 4)
+
+
+def test_a_full_outbox_takes_nothing_more():
+    outbox = Outbox(2)
+    assert [outbox.put(number) for number in range(3)] == [True, True, False]
+
+
+def test_nothing_follows_the_end():
+    outbox = Outbox(2)
+    outbox.end("bye")
+    outbox.end("again")
+    assert not outbox.put("more")
+    outbox.replace(["more"])
+    assert (outbox.take(), outbox.take()) == ("bye", None)
+
+
+@given(st.lists(st.sampled_from(["put", "replace", "take"]), max_size=60))
+def test_an_outbox_never_holds_more_than_its_capacity_and_the_newest(steps):
+    outbox = Outbox(3)
+    for step in steps:
+        if step == "take":
+            outbox.take()
+        elif step == "put":
+            outbox.put("item")
+        else:
+            outbox.replace(["a", "b"])
+        assert len(outbox) <= 5
+
+
+def streams_with(**limits):
+    clock = ManualClock()
+    return clock, Streams(clock, ServerLimits(**limits))
+
+
+def test_a_reader_that_does_not_take_a_message_in_time_is_cut_off():
+    clock, streams = streams_with()
+    cut = []
+    stalled, quick, idle = (streams.open(StreamKind.VIEWER, "here", Outbox(8)) for _ in range(3))
+    stalled.on_cut = lambda: cut.append(stalled)
+    stalled.begin_write(100, clock.monotonic())
+    clock.advance(4)
+    quick.begin_write(100, clock.monotonic())
+    clock.advance(1)
+    quick.end_write()
+    streams.cut_stalled()
+    streams.cut_stalled()
+    assert cut == [stalled]
+    assert stalled.cut_off
+    assert stalled.outbox.ended
+    assert not quick.cut_off
+    assert not idle.cut_off
+    assert (streams.cut, streams.unread_bytes, len(streams)) == (1, 100, 3)
+    streams.close(stalled)
+    assert (streams.unread_bytes, len(streams)) == (0, 2)
+
+
+def test_streams_are_limited_in_all_by_host_and_by_kind():
+    _, streams = streams_with(streams=MAX.streams.at(3), peer_streams=MAX.peer_streams.at(2), viewers=MAX.viewers.at(1))
+    first = streams.open(StreamKind.VIEWER, "a", Outbox(1))
+    assert "viewers" in streams.why_not(StreamKind.VIEWER, "b")
+    streams.open(StreamKind.TICKS, "a", Outbox(1))
+    assert "one host" in streams.why_not(StreamKind.TICKS, "a")
+    assert streams.why_not(StreamKind.TICKS, "b") == ""
+    streams.open(StreamKind.TICKS, "b", Outbox(1))
+    assert "open streams" in streams.why_not(StreamKind.TICKS, "c")
+    streams.close(first)
+    streams.close(first)
+    assert streams.why_not(StreamKind.VIEWER, "a") == ""
+    assert streams.refused == 3
+
+
+def test_nobody_opens_streams_while_too_much_lies_unread():
+    clock, streams = streams_with(unread_bytes=MAX.unread_bytes.at(1000))
+    hog = streams.open(StreamKind.VIEWER, "a", Outbox(1))
+    hog.begin_write(1001, clock.monotonic())
+    clock.advance(10)
+    streams.cut_stalled()
+    assert "unread" in streams.why_not(StreamKind.TICKS, "b")
+    streams.close(hog)
+    assert streams.why_not(StreamKind.TICKS, "b") == ""
