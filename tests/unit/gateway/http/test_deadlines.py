@@ -61,3 +61,12 @@ def test_each_is_told_once_and_in_time_unless_it_ended(wanted: list[tuple[float,
         assert all(at_s <= told_s + 1e-6 and told_s <= at_s + 2.2 * SLOT_S for told_s in item.told_s)
     assert len(deadlines) == 0
     assert not timers.heap
+
+
+def test_what_ended_long_before_its_deadline_leaves_nothing_behind() -> None:
+    clock = ManualClock()
+    deadlines = Deadlines(clock.monotonic, FakeTimers(clock))
+    for number in range(100):
+        item = Item(clock)
+        deadlines.remove(item, deadlines.add(item, 120.0 + number * SLOT_S))
+    assert deadlines._slots == {}
