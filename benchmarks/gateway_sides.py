@@ -131,6 +131,7 @@ SIDES: dict[str, Callable[[argparse.Namespace], None]] = {
 
 def _ready(port: int) -> None:
     print(f"\nport {port}", flush=True)
+    os.dup2(2, 1)  # nobody reads what a side says from here on, and a full pipe would stop it
 
 
 def _file(folder: str, name: str, text: str) -> str:

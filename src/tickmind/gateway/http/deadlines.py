@@ -47,6 +47,8 @@ class Deadlines:
         slot = self._slots.get(number)
         if slot is not None:
             slot.discard(item)
+            if not slot:  # emptied sets would otherwise lie around until their time, a megabyte for each minute
+                del self._slots[number]
 
     def close(self) -> None:
         """Watch nothing any more."""
