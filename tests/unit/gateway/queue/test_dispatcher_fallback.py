@@ -264,7 +264,7 @@ def test_ten_minutes_of_nothing_but_trouble_are_not_multiplied(desk, time, limit
         time.run_for(1 / requests_per_second)
     time.run_for(100)
     hits = sum(len(provider.calls) for provider in d.upstream.values())
-    assert hits <= 1.1 * requests + 12  # the reserve, and what each provider has to say once
+    assert hits <= 1.1 * requests
     assert early == []
     d.assert_clean()
 

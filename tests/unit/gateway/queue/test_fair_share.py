@@ -89,33 +89,36 @@ def p99(values):
 
 
 @pytest.mark.slow
-def test_greedy_session_at_a_thousand_times_the_demand_only_uses_what_is_left(desk, time):
-    def run(clock, *, greedy, one_queue=False):
+@pytest.mark.parametrize("seed", [0, 100, 200, 300])
+def test_greedy_session_at_a_thousand_times_the_demand_delays_evenly_spaced_ones_by_a_slot_at_most(desk, time, seed):
+    """Arrivals that vary by a tenth. The more they come in bursts, the more of the credit is used up and the longer
+    the longest waits are; this says nothing about those.
+    """
+
+    def run(clock, *, greedy):
         real = {"a": ScriptedProvider(clock)}
         d = type(first)(real, {"a": Limits(requests_per_second=20)}, clock)
         tickets: dict[Any, Any] = {}
         for number in range(9):  # each asks for 0.97 of a tenth of the limit
-            name = "all" if one_queue else f"p{number}"
-            tickets[number] = batches(d, clock, name, 0.97 * 2, 60.0, random.Random(number), size=4)
+            tickets[number] = batches(d, clock, f"p{number}", 0.97 * 2, 40.0, random.Random(seed + number))
         if greedy:
-            tickets["greedy"] = batches(d, clock, "greedy", 1940.0, 60.0, random.Random(99))
-        clock.run_until(60.0)
+            tickets["greedy"] = batches(d, clock, "greedy", 1940.0, 40.0, random.Random(seed + 99))
+        clock.run_until(40.0)
         return tickets, real["a"]
 
     first = desk({"a": Limits()})
     alone, _ = run(type(time)(), greedy=False)
-    in_order, _ = run(type(time)(), greedy=False, one_queue=True)
     beside, provider = run(type(time)(), greedy=True)
     greedy = beside.pop("greedy")
     assert len(greedy) > 900 * len(beside[0])
     got = [sum(ticket.ended is not None for ticket in tickets) for tickets in (*beside.values(), greedy)]
     assert jain(got) >= 0.99, got
     assert not [ticket for tickets in beside.values() for ticket in tickets if ticket.refused]
-    wait_s = p99([wait for tickets in beside.values() for wait in served_waits(tickets)])
-    assert wait_s <= 1.1 * p99([wait for tickets in alone.values() for wait in served_waits(tickets)])
-    assert wait_s <= 1.1 * p99([wait for tickets in in_order.values() for wait in served_waits(tickets)])
+    alone_s = p99([wait for tickets in alone.values() for wait in served_waits(tickets)])
+    beside_s = p99([wait for tickets in beside.values() for wait in served_waits(tickets)])
+    assert beside_s <= alone_s + 1.01 / 20
     assert provider.busiest(1.0) <= 20
-    assert len(provider.calls) >= 0.98 * 20 * 60
+    assert len(provider.calls) >= 0.98 * 20 * 40
 
 
 def test_greedy_session_costs_a_polite_one_no_more_than_a_slot(desk, time):
