@@ -9,7 +9,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fmt docs pins clean
+.PHONY: help setup demo test check bench fuzz fmt docs pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ fmt: $(READY) ## Format the code and mend what ruff can
 
 docs: $(READY) ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
+
+fuzz: $(READY) ## Throw mutated bytes at a gateway until Ctrl-C
+	@PYTHONPATH=src $(BIN)/python tests/fuzz/fuzz_gateway_http.py
 
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
