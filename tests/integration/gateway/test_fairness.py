@@ -69,7 +69,9 @@ async def test_a_greedy_session_gets_no_more_than_each_polite_one(housing: Any) 
     async with housing(one=(), limits=PACE, settings=SETTINGS) as house:
         askers = {
             "greedy": (60, lambda _: {"x_tickmind_session": "greedy"}),
-            **{name: (6, lambda _, name=name: {"x_tickmind_session": name}) for name in ("ada", "bob", "cy")},
+            "ada": (6, lambda _: {"x_tickmind_session": "ada"}),
+            "bob": (6, lambda _: {"x_tickmind_session": "bob"}),
+            "cy": (6, lambda _: {"x_tickmind_session": "cy"}),
         }
         shares = await compete(house, askers)
         got = [shares[name] for name in askers]

@@ -70,3 +70,19 @@ def test_what_ended_long_before_its_deadline_leaves_nothing_behind() -> None:
         item = Item(clock)
         deadlines.remove(item, deadlines.add(item, 120.0 + number * SLOT_S))
     assert deadlines._slots == {}
+
+
+def test_the_fault_of_one_does_not_keep_the_others_from_hearing() -> None:
+    clock = ManualClock()
+    timers = FakeTimers(clock)
+    deadlines = Deadlines(clock.monotonic, timers)
+
+    class Faulty:
+        def overdue(self) -> None:
+            raise RuntimeError("a fault")
+
+    sound, late = Item(clock), Item(clock)
+    for item, at_s in ((Faulty(), 1.0), (sound, 1.0), (Faulty(), 1.0), (late, 2.0)):
+        deadlines.add(item, at_s)
+    timers.run(3.0)
+    assert (len(sound.told_s), len(late.told_s)) == (1, 1)
