@@ -30,7 +30,7 @@ class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_choked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes", "_headers",
+        "_body", "_body_bytes", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes", "_headers",
         "_in_head", "_on_close", "_parser", "_patience_s", "_queue", "_reading", "_responder", "_transport", "_url",
         "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
@@ -52,6 +52,7 @@ class InboundConnection(asyncio.Protocol):
         self._queue: deque[Request] = deque()
         self._responder: Responder | None = None
         self._in_head = True
+        self._chunked = True  # whether the caller can read a reply in chunks
         self._fed = 0  # bytes of the request that is being read, in all reads but the first
         self._deaf = False  # nothing more is read from this caller
         self._choked = False  # the caller does not read what we write
@@ -152,11 +153,14 @@ class InboundConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """Refuse what can't be served before its body is read."""
         self._in_head = False
-        if self._parser.get_method() == b"CONNECT":
-            raise _BadRequestError(501, b"this server is no proxy")
-        if self._parser.should_upgrade() and not self._headers.keys().isdisjoint(_FRAMING):
-            raise _BadRequestError(501, b"this server speaks plain HTTP/1.1 only; leave the Upgrade header out")
-        version = self._parser.get_http_version()
+        parser = self._parser
+        if parser.should_upgrade():
+            if parser.get_method() == b"CONNECT":
+                raise _BadRequestError(501, b"this server is no proxy")
+            if not self._headers.keys().isdisjoint(_FRAMING):
+                raise _BadRequestError(501, b"this server speaks plain HTTP/1.1 only; leave the Upgrade header out")
+        version = parser.get_http_version()
+        self._chunked = version != "1.0"
         if version == "1.1":
             if b"host" not in self._headers:
                 raise _BadRequestError(400, b"the Host header is missing")
@@ -191,7 +195,7 @@ class InboundConnection(asyncio.Protocol):
             body,
             self.peer,
             keep_alive=keep_alive,
-            chunked=parser.get_http_version() != "1.0",
+            chunked=self._chunked,
         )
         if self._responder is None and not self._queue and not self._choked:
             self._serve(request)
