@@ -52,8 +52,8 @@ lint: $(READY)
 bench: $(BENCH_READY) ## Measure against the peers; ONLY=engine for one part
 	@$(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 
-fuzz: $(READY) ## Throw mutated messages at the codec until stopped with Ctrl-C
-	@$(BIN)/python tests/fuzz/fuzz_wire.py $(ARGS)
+fuzz: $(READY) ## Throw mutated messages at the codec until stopped with Ctrl-C; FUZZ=server for a whole world
+	@$(BIN)/python tests/fuzz/fuzz_$(or $(FUZZ),wire).py $(ARGS)
 
 fmt: $(READY) ## Format the code and mend what ruff can
 	@$(BIN)/ruff check --fix $(CODE)

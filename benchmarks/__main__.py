@@ -10,7 +10,7 @@ from rich.table import Table
 
 from benchmarks.harness import Result
 
-PARTS = ("engine", "client", "corpus", "strategy")
+PARTS = ("engine", "client", "corpus", "strategy", "world_load")
 TARGET = Path("build/bench.json")
 
 
