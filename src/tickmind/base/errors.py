@@ -6,7 +6,8 @@
     ├── tick.TickError         the engine: dead entities, failing systems, snapshots
     ├── ai.AIError             the tactical layer: trees, their files, unknown names
     ├── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
-    └── world.WorldError       the tile world: scenarios, snapshots
+    ├── world.WorldError       the tile world: scenarios, snapshots
+    └── server.ServerError     the authority: addresses, exposure, checkpoints, replay
 
 Each package adds its own branch in its `errors` module.
 """

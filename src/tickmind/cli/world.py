@@ -1,7 +1,5 @@
 """`tickmind world`: a world of tiles behind its API, with a live look at how it is doing."""
 
-import asyncio
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -36,8 +34,9 @@ def world(
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
     ] = None,
     reflection: Annotated[bool, typer.Option("--reflection", help="Let tools ask which calls there are.")] = False,
-    tls_cert: Annotated[Path | None, typer.Option(help="The server's certificate chain, a PEM file.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(help="The key that belongs to it, a PEM file.")] = None,
+    tls: Annotated[
+        Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
+    ] = None,
     token_file: Annotated[Path | None, typer.Option(help="The tokens of those who may connect, one a line.")] = None,
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
@@ -46,11 +45,9 @@ def world(
         from tickmind.world import load_scenario
     except ModuleNotFoundError as error:
         raise ConfigError(f"a world needs {error.name}, which is not installed; install tickmind[world]") from error
-    if (tls_cert is None) is not (tls_key is None):
-        raise ConfigError("TLS needs both --tls-cert and --tls-key")
     config = ServerConfig(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-        tls=ServerTls.load(tls_cert, tls_key) if tls_cert is not None and tls_key is not None else None,
+        tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,
         tokens=load_tokens(token_file) if token_file is not None else (),
         reflection=reflection,
         metrics_port=metrics_port,
@@ -98,6 +95,9 @@ def _serve(
 
 async def _run(server: "WorldServer", ticks: int | None, show: "Callable[[ServerStatistics], None]") -> None:
     """Run the ticks; a signal lets the loop come back, and the world is closed in good order."""
+    import asyncio
+    import signal
+
     from tickmind.cli.world_status import EVERY_S
 
     loop = asyncio.get_running_loop()

@@ -57,10 +57,7 @@ class WorldStatus:
         jitter = f"p50 {stats.jitter_p50_ms:.1f} ms, p99 {stats.jitter_p99_ms:.1f} ms"
         rows = [
             ("tick", f"{stats.tick_id:,}{self._progress(stats.ticks)}"),
-            (
-                "jitter",
-                f"p50 {stats.jitter_p50_ms:.1f} ms, p99 {stats.jitter_p99_ms:.1f} ms, {stats.overruns:,} overruns",
-            ),
+            ("jitter", f"{jitter}, {stats.overruns:,} overruns"),
             ("actors", f"{stats.actors:,}, {stats.controlled:,} of them controlled by {stats.leases:,} controllers"),
             ("intents", f"{stats.accepted:,} accepted, {stats.late_intents:,} late, {refused:,} refused"),
             ("answers", f"p50 {stats.answers_p50_ms:.0f} ms, p99 {stats.answers_p99_ms:.0f} ms after the start"),

@@ -85,8 +85,8 @@ class Audience:
     def prepare(self) -> Iterator[None]:
         """Make the observations of the next tick, some at a time; others get a turn in between."""
         tick_id = self._world.tick_id
-        waiting = [one for one in self._listeners if one.tick_id != tick_id]
-        hosts = [host for host in self._hosts if host.tick_id != tick_id]
+        waiting = [one for one in self._listeners if one.tick_id != tick_id and not one.outbox.ended]
+        hosts = [host for host in self._hosts if host.tick_id != tick_id and not host.outbox.ended]
         if not waiting and not hosts:
             return
         self._look(waiting, hosts)

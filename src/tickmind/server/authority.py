@@ -15,6 +15,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tickmind.base import Clock, Secret, secret_token
 from tickmind.protocol import (
     Ack,
@@ -104,8 +106,9 @@ class Authority:
         self.tick_readers: dict[Outbox[bytes], None] = {}
         self.viewers: dict[Stream[bytes], ViewFilter] = {}
         self._plain: dict[int, list[Listener]] = {}  # number of a grant -> plain streams of its observations
-        self._in_order = sorted(info.actors, key=lambda actor: actor.entity_id)
-        self._names = [actor.entity_id for actor in self._in_order]
+        in_order = sorted((actor.entity_id, row) for row, actor in enumerate(info.actors))
+        self._names = [name for name, _ in in_order]  # ascending
+        self._rows = np.array([row for _, row in in_order], dtype=np.int32)  # of the names
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self._view: WorldView | None = None  # the world after the last tick on record
         self._viewing = Viewing(info, world.view().actors)
@@ -163,7 +166,7 @@ class Authority:
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self._viewing.publish(record, events, thoughts, statuses)
         for stream, view in list(self.viewers.items()):
-            if not stream.outbox.put(self._viewing.encoded(view)):
+            if not stream.outbox.ended and not stream.outbox.put(self._viewing.encoded(view)):
                 self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and start again")
 
     def prepare(self) -> Iterator[None]:
@@ -285,15 +288,10 @@ class Authority:
         most = int(self.limits.page.maximum)
         size = min(request.page_size or most, most)
         start = bisect_right(self._names, request.after_entity_id) if request.after_entity_id else 0
-        found: list[EntityInfo] = []
-        for actor in self._in_order[start:]:
-            row = self.world.row_of(actor.entity_id)
-            if request.uncontrolled_only and row is not None and self.leases.controlled[row]:
-                continue
-            if len(found) == size:
-                return found, True
-            found.append(actor)
-        return found, False
+        rows = self._rows[start:]
+        if request.uncontrolled_only:
+            rows = rows[~self.leases.controlled[rows]]
+        return [self.info.actors[row] for row in rows[:size].tolist()], len(rows) > size
 
     def present(self) -> list[Changes]:
         """What there is, for readers of the lifecycle that begin with that."""

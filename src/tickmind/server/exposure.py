@@ -66,7 +66,7 @@ def check_exposure(address: str, tls: ServerTls | None, tokens: tuple[Secret, ..
     if missing:
         raise ExposureError(
             f"{address} can be reached from other machines, so it needs {' and '.join(missing)}; "
-            "give --tls-cert, --tls-key and --token-file, or stay on 127.0.0.1 or a Unix socket"
+            "give --tls and --token-file, or stay on 127.0.0.1 or a Unix socket"
         )
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tickmind.protocol import Ack, Direction, Move, Reason, Wait
+from tickmind.protocol import Ack, Direction, Lease, Move, Reason, Wait
 from tickmind.server import FileStore
 from tickmind.wire import LeaseRefusedError
 
@@ -25,7 +25,9 @@ async def live(client, ticks):
 
 async def test_a_world_goes_on_from_its_checkpoint(serve, talk, lockstep, tmp_path):
     store = FileStore(tmp_path / "world.checkpoint")
-    leases, ticks, state = [], [], None
+    leases: list[Lease] = []
+    ticks: list[int] = []
+    state = None
     for _ in range(3):
         async with serve(pace=lockstep, checkpoints=store, running=False) as server, talk(server) as client:
             assert state in (None, server.authority.world.state_hash())

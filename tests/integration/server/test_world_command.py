@@ -88,7 +88,7 @@ def test_a_taken_port_is_a_plain_sentence():
     ("arguments", "words"),
     [
         (["--host", "0.0.0.0"], "needs TLS and tokens"),
-        (["--tls-cert", "cert.pem"], "both --tls-cert and --tls-key"),
+        (["--tls", "nowhere"], "cert.pem can't be read"),
         (["--tps", "0"], "ticks per second"),
         (["--speed", "0"], "speed"),
     ],

@@ -25,7 +25,7 @@ class Game:
         self.authority = Authority(self.world, clock=self.clock, limits=limits, **given)
 
     def stream(self, kind=StreamKind.CONTROL, capacity=None):
-        outbox = Outbox(capacity or int(self.limits.unanswered.maximum))
+        outbox: Outbox[bytes] = Outbox(capacity or int(self.limits.unanswered.maximum))
         return self.authority.streams.open(kind, "here", outbox)
 
     def control(self, entity_id="entity:1", controller="me", previous=None):

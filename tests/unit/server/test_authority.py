@@ -226,20 +226,20 @@ def test_the_same_intents_give_the_same_world(make_game):
 
 def test_a_plain_stream_observes_for_its_lease(game):
     lease = lease_of(game)
-    outbox = Outbox(1)
+    outbox: Outbox[bytes] = Outbox(1)
     game.authority.listen(ObservationsRequest(lease.lease_id, "entity:1"), outbox)
     game.authority.begin()
-    message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take())
+    message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take() or b"")
     seen = codec.decode_observation(message.observation)
     assert (seen.tick_id, seen.me.entity_id, seen.visible_tiles.floors) == (1, "entity:1", b"")
 
 
 def test_floors_are_for_those_who_want_them(game):
     lease = lease_of(game)
-    outbox = Outbox(1)
+    outbox: Outbox[bytes] = Outbox(1)
     game.authority.listen(ObservationsRequest(lease.lease_id, "entity:1", want_floors=True), outbox)
     game.authority.begin()
-    message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take())
+    message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take() or b"")
     assert codec.decode_observation(message.observation).visible_tiles.floors
 
 
@@ -253,7 +253,7 @@ def test_nobody_observes_without_the_lease(game):
 
 def test_a_plain_stream_ends_with_its_lease(game):
     lease = lease_of(game)
-    outbox = Outbox(1)
+    outbox: Outbox[bytes] = Outbox(1)
     game.authority.listen(ObservationsRequest(lease.lease_id, "entity:1"), outbox)
     game.clock.advance(10)
     game.authority.begin()

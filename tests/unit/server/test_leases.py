@@ -36,6 +36,12 @@ def take(leases, row=0, controller="me", previous=None):
     return found[1]
 
 
+def take_many(leases, which, controller="host", previous=None):
+    found = leases.acquire_many(which, controller, previous)
+    assert not isinstance(found, Closed), found
+    return found
+
+
 def test_a_held_entity_is_refused_with_the_time_that_is_left(leases, clock):
     take(leases)
     clock.advance(4)
@@ -125,7 +131,7 @@ def test_a_lease_from_before_a_restart_is_invalid(clock):
 
 def test_a_host_gets_what_is_free_under_one_secret(leases):
     take(leases, 1, "other")
-    batch = leases.acquire_many(rows(0, 1, 2), "host")
+    batch = take_many(leases, rows(0, 1, 2), "host")
     assert batch.granted.tolist() == [0, 2]
     assert batch.refused.tolist() == [1]
     assert [leases.check(batch.lease_id, row) for row in range(3)] == [
@@ -145,8 +151,8 @@ def test_a_host_that_gets_nothing_is_told_when_to_come_back(leases, clock):
 def test_a_host_that_comes_back_with_fewer_actors_gives_the_others_up(clock):
     changes = []
     leases = Leases(NAMES, clock=clock, on_change=lambda which, on: changes.append((which.tolist(), on)))
-    first = leases.acquire_many(rows(0, 1, 2), "host")
-    second = leases.acquire_many(rows(0, 1), "host", first.lease_id)
+    first = take_many(leases, rows(0, 1, 2), "host")
+    second = take_many(leases, rows(0, 1), "host", first.lease_id)
     assert second.granted.tolist() == [0, 1]
     assert leases.controlled.tolist() == [True, True, False]
     assert changes == [([0, 1, 2], True), ([2], False)]
@@ -157,7 +163,7 @@ def test_a_host_that_comes_back_with_fewer_actors_gives_the_others_up(clock):
 def test_one_actor_of_a_host_can_be_taken_over_by_a_stream_of_its_own(clock):
     lost = []
     leases = Leases(NAMES, clock=clock, on_lost=lambda grant, which, why: lost.append((which.tolist(), why)))
-    batch = leases.acquire_many(rows(0, 1), "host")
+    batch = take_many(leases, rows(0, 1), "host")
     lease = take(leases, 1, "host", batch.lease_id)
     assert lost == [([1], Reason.INVALID_LEASE)]
     assert leases.check(batch.lease_id, 0) is Reason.NONE
@@ -166,7 +172,7 @@ def test_one_actor_of_a_host_can_be_taken_over_by_a_stream_of_its_own(clock):
 
 
 def test_the_lease_of_a_host_is_renewed_by_its_stream_alone(leases, clock):
-    batch = leases.acquire_many(rows(0, 1), "host")
+    batch = take_many(leases, rows(0, 1), "host")
     assert leases.renew(batch.lease_id) == Closed(Reason.INVALID_LEASE)
     clock.advance(9)
     assert leases.renew_grant(batch.grant) is Reason.NONE
@@ -219,10 +225,11 @@ class Model(RuleBasedStateMachine):
         answer = self.leases.acquire(row, controller, secret)
         held = self.held(row)
         entitled = held is None or (secret == held[0].lease_id and controller == held[1])
-        assert isinstance(answer, Closed) is not entitled
-        if not entitled:
+        if isinstance(answer, Closed):
+            assert not entitled
             assert answer.reason is Reason.LEASE_HELD
             return held[0], row
+        assert entitled
         lease = answer[1]
         assert lease.epoch > self.epochs[row]
         self.epochs[row] = lease.epoch

@@ -10,7 +10,7 @@ from tickmind.server.streams import StreamKind, Streams
 
 
 def test_what_was_put_comes_in_order_and_before_the_newest():
-    outbox = Outbox(10)
+    outbox: Outbox[str] = Outbox(10)
     outbox.replace(["old"])
     outbox.put("first")
     outbox.put("second")
@@ -21,19 +21,19 @@ def test_what_was_put_comes_in_order_and_before_the_newest():
 
 
 def test_the_newest_replaces_what_nobody_took():
-    outbox = Outbox(10)
+    outbox: Outbox[int] = Outbox(10)
     for tick in range(5):
         outbox.replace([tick])
     assert (outbox.take(), outbox.take(), outbox.replaced) == (4, None, 4)
 
 
 def test_a_full_outbox_takes_nothing_more():
-    outbox = Outbox(2)
+    outbox: Outbox[int] = Outbox(2)
     assert [outbox.put(number) for number in range(3)] == [True, True, False]
 
 
 def test_nothing_follows_the_end():
-    outbox = Outbox(2)
+    outbox: Outbox[str] = Outbox(2)
     outbox.end("bye")
     outbox.end("again")
     assert not outbox.put("more")
@@ -43,7 +43,7 @@ def test_nothing_follows_the_end():
 
 @given(st.lists(st.sampled_from(["put", "replace", "take"]), max_size=60))
 def test_an_outbox_never_holds_more_than_its_capacity_and_the_newest(steps):
-    outbox = Outbox(3)
+    outbox: Outbox[str] = Outbox(3)
     for step in steps:
         if step == "take":
             outbox.take()

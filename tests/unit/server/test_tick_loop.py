@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tickmind.base import ManualClock, Secret
-from tickmind.protocol import Reason, Wait
+from tickmind.protocol import Reason, TickRecord, Wait
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop
 from tickmind.server.testing import meadow
 from tickmind.wire.requests import AcquireRequest, SubmitRequest
@@ -105,7 +105,7 @@ async def test_a_tick_is_published_only_after_the_sink_has_it():
 async def test_a_sink_that_fails_stops_the_world_before_anybody_sees_the_tick():
     clock = ManualClock()
     core = authority(clock)
-    shown = []
+    shown: list[TickRecord] = []
 
     class Sink:
         def publish(self, record):
