@@ -106,7 +106,7 @@ class SharingConfig:
     mode: Sharing = "fair"
     session_timeout_s: float = 60.0
     max_sessions: int = 10_000
-    window_s: float = 10.0
+    window_s: float = 60.0
     default_weight: float = 1.0
     weights: Mapping[str, float] = field(default_factory=dict)  # session -> weight
     budget: Budget = Budget()  # of each session, where its caller has none
