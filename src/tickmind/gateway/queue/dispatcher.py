@@ -88,6 +88,7 @@ class Dispatcher:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
                 lane.key.ledger.idle()
                 self._send(job, lane, now)
+                self._go_on(lane.key, now)  # by the key's other lanes: the accounts have changed
                 return
         self._admit(job, queue, now)
         self._wakeups.arm()

@@ -3,12 +3,14 @@
 This is start-time fair queueing with credit. Each account has a tag, which moves on by cost over weight with every
 request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
 a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
-that was served within `window_s`. So who used less than its share within the window goes first, and nobody saves up
-for longer. Where the key's rate is known, the credit is a share of all that could be served.
+that was served within `window_s` or, where the key's rate is known, in all that could be. So who used less than its
+share within the window goes first, and nobody saves up for longer.
 
-Who is new starts at the virtual time, without credit. But everybody has some leeway before those who press: who waits
-without a break for so long that it plainly asks for more than its share. So the odd burst goes before what a greedy
-one has waiting, and is paid for later.
+Who waits without a break for so long that it plainly asks for more than its share is said to press. The others have
+some leeway before it: they may be ahead of it by that much and still go first, and only beyond that the virtual time
+moves on by them. So everybody's odd burst goes before what a greedy one has waiting, and is paid for later; who is
+new starts at the virtual time, with no credit but with the leeway. Who presses beside others who don't has no part in
+the burst either (see `pace`).
 
 Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
 owner get no more than one would.
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
 MIN_WEIGHT = 1e-6
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
-_PRESSING = 50  # requests' time, or a part of the window if that is longer: who waits for so long presses
+_PRESSING = 50  # requests' time: who waits for so long, and not less than the next, presses
+_PRESSING_S = 1.0
 
 
 class Share:
@@ -41,7 +44,7 @@ class Share:
         self.top = 0.0  # the highest tag
         self.total = 0.0  # cost of all that was served, ever
         self.credit = 0.0
-        self.leeway = 0.0
+        self.leeway = 0.0  # how far ahead of who presses others may be and still go first
         self.modest = 0  # how many used something within the window, or wait, and don't press
         self.next_s = 0.0  # when to call `move` again
         self._capacity = capacity  # cost of all that can be served within the window, 0 if that is not known
@@ -156,7 +159,7 @@ class Ledger(Share):
 
     def presses(self, owner: OwnerAccount, now: float, request_s: float) -> bool:
         """Whether an owner presses where a request takes so long."""
-        return now - owner.since_s >= max(self._part_s, _PRESSING * request_s)
+        return now - owner.since_s >= max(_PRESSING_S, _PRESSING * request_s)
 
     def idle(self) -> None:
         """Nobody waits and there is room: whoever has used how much, nobody was kept from its share by it."""

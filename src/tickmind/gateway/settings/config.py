@@ -17,7 +17,8 @@ Sharing = Literal["fair", "strict"]
 class Limits:
     """How much one provider, key or model takes; None is no limit of that kind. All of them hold together.
 
-    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds.
+    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds. From two on it is
+    kept for those who don't ask for more than their share; who does goes between, one at a time.
     """
 
     requests_per_second: float | None = None
