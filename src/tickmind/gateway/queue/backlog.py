@@ -165,7 +165,7 @@ class FairQueue:
         self._count(session.owner, 1)
         if backlog.live == 1:
             for lane in self.lanes:
-                lane.turns.add(backlog)
+                lane.turns.add(backlog, job.queued_s)
         for lane in self.lanes:
             lane.waiting += 1
 

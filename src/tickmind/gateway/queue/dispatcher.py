@@ -88,6 +88,7 @@ class Dispatcher:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
                 lane.key.ledger.idle()
                 self._send(job, lane, now)
+                self._go_on(lane.key, now)  # by the key's other lanes: the accounts have changed
                 return
         self._admit(job, queue, now)
         self._wakeups.arm()
@@ -223,16 +224,17 @@ class Dispatcher:
 
     def _pump_one(self, key: KeyState, now: float) -> float:
         """Send the next job by one of the lanes; returns `now` after that, else when one may go."""
-        wake_s, best, best_tag, best_lane = math.inf, None, math.inf, None
+        wake_s, best, best_tag, best_lane, best_spare = math.inf, None, math.inf, None, False
         for lane in key.lanes:
-            if not lane.waiting or (backlog := lane.turns.first()) is None:
+            if not lane.waiting or (backlog := lane.turns.first(now, lane.request_s)) is None:
                 continue
             job = backlog.first()
-            at_s = lane.earliest_s(now, job.tokens)
+            spare = lane.is_for_spare(now)
+            at_s = lane.earliest_s(now, job.tokens, spare)
             if at_s > now:
                 wake_s = min(wake_s, at_s)
             elif (tag := lane.turns.first_tag()) < best_tag:
-                best, best_tag, best_lane = job, tag, lane
+                best, best_tag, best_lane, best_spare = job, tag, lane, spare
         if best is None or best_lane is None:
             return wake_s
         if best.expires_s <= now:
@@ -243,7 +245,7 @@ class Dispatcher:
             if earlier is best_lane:
                 break
             if earlier.key is key:
-                if earlier.earliest_s(now, best.tokens) <= now:
+                if earlier.earliest_s(now, best.tokens, best_spare) <= now:
                     best_lane = earlier
                     break
             elif not earlier.key.pumping and earlier.earliest_s(now, best.tokens) <= now:
@@ -251,7 +253,7 @@ class Dispatcher:
                 if best.state is not State.QUEUED:
                     return now
         self._waiting.remove(best)
-        self._send(best, best_lane, now)
+        self._send(best, best_lane, now, spare=best_spare)
         return now
 
     def _go_on(self, key: KeyState, now: float) -> None:
@@ -274,10 +276,10 @@ class Dispatcher:
 
     # Sending and what comes of it
 
-    def _send(self, job: Job, lane: Lane, now: float) -> None:
+    def _send(self, job: Job, lane: Lane, now: float, *, spare: bool = False) -> None:
         queue = job.queue
         assert queue is not None, "a job has a queue before it is sent"
-        lane.take(now, job.tokens)
+        lane.take(now, job.tokens, spare)
         session = job.session
         ledger = lane.key.ledger
         account = ledger.account(session)

@@ -3,8 +3,14 @@
 This is start-time fair queueing with credit. Each account has a tag, which moves on by cost over weight with every
 request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
 a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
-that was served within `window_s`. So who used less than its share within the window goes first, and nobody saves up
-for longer. Who is new starts at the virtual time, without credit.
+that was served within `window_s` or, where the key's rate is known, in all that could be. So who used less than its
+share within the window goes first, and nobody saves up for longer.
+
+Who waits without a break for so long that it plainly asks for more than its share is said to press. The others have
+some leeway before it: they may be ahead of it by that much and still go first, and only beyond that the virtual time
+moves on by them. So everybody's odd burst goes before what a greedy one has waiting, and is paid for later; who is
+new starts at the virtual time, with no credit but with the leeway. Who presses beside others who don't has no part in
+the burst either (see `pace`).
 
 Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
 owner get no more than one would.
@@ -12,6 +18,7 @@ owner get no more than one would.
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
 
+import math
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
@@ -21,21 +28,26 @@ if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
 MIN_WEIGHT = 1e-6
-_PARTS = 4  # of the window, after each of which the virtual time is noted
+_PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
+_PRESSING = 50  # requests' time: who waits for so long, and not less than the next, presses
+_PRESSING_S = 1.0
 
 
 class Share:
-    """The virtual time of those who share something, and how far behind it a tag may be."""
+    """The virtual time of those who share something, and how far from it a tag may be."""
 
-    __slots__ = ("_marks", "_part_s", "credit", "next_s", "top", "total", "virtual")
+    __slots__ = ("_capacity", "_marks", "_part_s", "credit", "leeway", "modest", "next_s", "top", "total", "virtual")
 
-    def __init__(self, window_s: float) -> None:
+    def __init__(self, window_s: float, *, capacity: float = 0.0) -> None:
         self.virtual = 0.0
         self.top = 0.0  # the highest tag
         self.total = 0.0  # cost of all that was served, ever
         self.credit = 0.0
+        self.leeway = 0.0  # how far ahead of who presses others may be and still go first
+        self.modest = 0  # how many used something within the window, or wait, and don't press
         self.next_s = 0.0  # when to call `move` again
+        self._capacity = capacity  # cost of all that can be served within the window, 0 if that is not known
         self._part_s = max(window_s, 1e-3) / _PARTS
         self._marks = (0.0,) * (_PARTS + 1)  # the total at the last ends of parts of the window, oldest first
 
@@ -45,19 +57,27 @@ class Share:
         self._marks = (*self._marks[parts:], *((self.total,) * parts))
         self.next_s = now + self._part_s
         since_s = now - _PARTS * self._part_s
-        weights = sum(account.weight for account in accounts if account.used_s >= since_s or account.places)
-        self.credit = (self.total - self._marks[0]) / weights if weights else 0.0
+        active = [account for account in accounts if account.used_s >= since_s or account.places]
+        self.modest = sum(not account.pressing for account in active)
+        weights = sum(account.weight for account in active)
+        self.credit = max(self.total - self._marks[0], self._capacity) / weights if weights else 0.0
+
+    def gives_way(self, account: "OwnerAccount | SessionAccount") -> bool:
+        """Whether it presses, and has no credit worth speaking of."""
+        return account.pressing and account.tag > self.virtual - self.leeway
 
 
 class OwnerAccount(Share):
     """What an owner used of a key, and the share that its sessions have in it."""
 
-    __slots__ = ("name", "places", "sessions", "tag", "used_s", "weight")
+    __slots__ = ("name", "places", "pressing", "sessions", "since_s", "tag", "used_s", "weight")
 
     def __init__(self, name: str, tag: float, window_s: float) -> None:
         super().__init__(window_s)
         self.name = name
         self.tag = tag
+        self.since_s = math.inf  # since when it has been waiting without a break
+        self.pressing = False
         self.used_s = 0.0  # when it last took something
         self.weight = 1.0
         self.sessions: dict[str, SessionAccount] = {}  # session id -> account
@@ -67,12 +87,13 @@ class OwnerAccount(Share):
 class SessionAccount:
     """What a session used of its owner's share."""
 
-    __slots__ = ("id", "owner", "places", "tag", "used_s", "weight")
+    __slots__ = ("id", "owner", "places", "pressing", "tag", "used_s", "weight")
 
     def __init__(self, session_id: str, owner: OwnerAccount, tag: float) -> None:
         self.id = session_id
         self.owner = owner
         self.tag = tag
+        self.pressing = False  # there is no leeway among the sessions of an owner
         self.used_s = 0.0
         self.weight = 1.0
         self.places: list[Place] = []
@@ -83,8 +104,8 @@ class Ledger(Share):
 
     __slots__ = ("_owners", "_sweep_at", "_window_s")
 
-    def __init__(self, window_s: float) -> None:
-        super().__init__(window_s)
+    def __init__(self, window_s: float, *, capacity: float = 0.0) -> None:
+        super().__init__(window_s, capacity=capacity)
         self._window_s = window_s
         self._owners: dict[str, OwnerAccount] = {}  # name -> account
         self._sweep_at = _SWEEP
@@ -106,6 +127,7 @@ class Ledger(Share):
             if len(self._owners) >= self._sweep_at:
                 self._sweep(now)
             self.move(now, self._owners.values())
+            self.leeway = self.credit / _PARTS
         if now >= owner.next_s:
             owner.move(now, owner.sessions.values())
         step = cost / weight
@@ -117,8 +139,9 @@ class Ledger(Share):
         least = self.virtual - self.credit
         if tag < least:
             tag = least
-        if tag > self.virtual:
-            self.virtual = tag
+        start = tag if owner.pressing else tag - self.leeway
+        if start > self.virtual:
+            self.virtual = start
         tag += step
         owner.tag = tag
         if tag > self.top:
@@ -133,6 +156,10 @@ class Ledger(Share):
         account.tag = tag
         if tag > owner.top:
             owner.top = tag
+
+    def presses(self, owner: OwnerAccount, now: float, request_s: float) -> bool:
+        """Whether an owner presses where a request takes so long."""
+        return now - owner.since_s >= max(_PRESSING_S, _PRESSING * request_s)
 
     def idle(self) -> None:
         """Nobody waits and there is room: whoever has used how much, nobody was kept from its share by it."""
@@ -169,13 +196,14 @@ Entry = tuple[float, int, "Place"]  # tag, order of arrival, who
 class Place:
     """Where an account waits at a lane: an owner with its sessions inside, or a session with its jobs."""
 
-    __slots__ = ("account", "backlogs", "entry", "inner", "turns")
+    __slots__ = ("account", "backlogs", "entry", "entry_tag", "inner", "turns")
 
     def __init__(self, account: Account, turns: "Turns", inner: "Turns | None") -> None:
         self.account = account
         self.turns = turns
         self.inner = inner
         self.backlogs: list[Backlog] = []  # of a session: one for each chain
+        self.entry_tag = account.tag  # when it was entered
         self.entry = turns.entry(self)
 
     def first(self) -> "Backlog | None":
@@ -192,8 +220,7 @@ class Place:
 class Turns:
     """A heap of places by their accounts' tags. Tags that grew are put right when they come up.
 
-    All who are behind the virtual time count as being at it when they come, so among them it is first come, first
-    served.
+    All who are behind the virtual time count as being at it, and take turns: each goes to the end after a request.
     """
 
     __slots__ = ("_heap", "_number", "_places", "_share", "_sweep_at")
@@ -211,8 +238,12 @@ class Turns:
     def entry(self, place: Place) -> "Entry":
         """Where a place belongs now."""
         self._number += 1  # ties go to who came first
-        tag, virtual = place.account.tag, self._share.virtual
-        return (tag if tag > virtual else virtual, self._number, place)
+        account, virtual = place.account, self._share.virtual
+        tag = place.entry_tag = account.tag
+        key = tag if tag > virtual else virtual
+        if self._share.gives_way(account):
+            key += self._share.leeway
+        return (key, self._number, place)
 
     def place(self, account: Account) -> Place:
         """The account's place, made if it has none."""
@@ -227,7 +258,7 @@ class Turns:
         return place
 
     def move_up(self, place: Place) -> None:
-        """Its account's tag became smaller."""
+        """Its account's tag became smaller, or counts in another way."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
         if place.account in self._places:
@@ -243,7 +274,7 @@ class Turns:
             if place.entry is not entry:
                 heappop(heap)
                 continue
-            if place.account.tag > entry[0]:
+            if place.account.tag > place.entry_tag:
                 place.entry = self.entry(place)
                 heapreplace(heap, place.entry)
                 continue
@@ -254,9 +285,9 @@ class Turns:
             self._drop(place)
         return None
 
-    def first_tag(self) -> float:
-        """The tag of who is first; only right after `first` found somebody."""
-        return self._heap[0][0]
+    def first_place(self) -> Place:
+        """Who is first; only right after `first` found somebody."""
+        return self._heap[0][2]
 
     def _drop(self, place: Place) -> None:
         del self._places[place.account]
@@ -284,19 +315,41 @@ class LaneTurns:
     def __len__(self) -> int:
         return len(self._owners)
 
-    def add(self, backlog: "Backlog") -> None:
+    def add(self, backlog: "Backlog", now: float) -> None:
         """These jobs wait here, too."""
         account = self._ledger.account(backlog.session)
-        inner = self._owners.place(account.owner).inner
+        owner = account.owner
+        if all(place.first() is None for place in owner.places):
+            owner.since_s = now
+            owner.pressing = False
+        inner = self._owners.place(owner).inner
         assert inner is not None, "an owner's place has its sessions inside"
         place = inner.place(account)
         if backlog not in place.backlogs:
             place.backlogs = [*(other for other in place.backlogs if other.live), backlog]
 
-    def first(self) -> "Backlog | None":
-        """The jobs whose turn it is."""
-        return self._owners.first()
+    def first(self, now: float, request_s: float) -> "Backlog | None":
+        """The jobs whose turn it is; `request_s` is the time that the lane takes for a request."""
+        turns = self._owners
+        while (backlog := turns.first()) is not None:
+            place = turns.first_place()
+            owner = place.account
+            assert isinstance(owner, OwnerAccount), "owners come first"
+            if owner.pressing or not self._ledger.presses(owner, now, request_s):
+                break
+            owner.pressing = True
+            turns.move_up(place)
+        return backlog
 
     def first_tag(self) -> float:
         """The tag of the owner whose turn it is; only right after `first` found somebody."""
-        return self._owners.first_tag()
+        return self._owners.first_place().entry[0]
+
+    def is_first_giving_way(self) -> bool:
+        """Whether the owner whose turn it is gives way to others who don't press.
+
+        Only right after `first` found somebody.
+        """
+        ledger = self._ledger
+        account = self._owners.first_place().account
+        return ledger.modest > 0 and ledger.gives_way(account)

@@ -77,7 +77,8 @@ class KeyState:
         self.burst = limits.burst
         self.concurrency = math.inf if limits.concurrency is None else limits.concurrency
         self.in_flight = 0
-        self.ledger = Ledger(window_s)
+        rated = self.pace.request_s or self.pace.token_s
+        self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
         self.lanes: list[Lane] = []
         self.pumping = False  # whether the dispatcher is at it
         self.wake_s = math.inf  # when the dispatcher looks at it again
@@ -157,20 +158,27 @@ class Lane:
 
     # Room
 
-    def earliest_s(self, now: float, tokens: int) -> float:
+    def is_for_spare(self, now: float) -> bool:
+        """Whether the owner whose turn it is takes only what is spare; only right after `turns.first` found somebody.
+
+        The burst is for those who don't press. After a limit, while there is no burst, all are alike.
+        """
+        return self.turns.is_first_giving_way() and not self.restraint.is_ramping(now)
+
+    def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
         """When a request may go out if none goes before: `now`, or later, or infinite if a reply must come first."""
         key = self.key
         if self.in_flight >= self.concurrency or key.in_flight >= key.concurrency:
             return math.inf
         if self.troubles and self.in_flight and (self.streak > 1 or self.circuit.state is CircuitState.PROBING):
             return math.inf  # one at a time finds out
-        at = key.pace.earliest_s(now, tokens)
+        at = key.pace.earliest_s(now, tokens, spare)
         if self.pace is not None:
-            own = self.pace.earliest_s(now, tokens)
+            own = self.pace.earliest_s(now, tokens, spare)
             if own > at:
                 at = own
         if self.restraint.active:
-            at = max(at, self.restraint.earliest_s(now, tokens))
+            at = max(at, self.restraint.earliest_s(now, tokens, spare))
         if self.blocked_until_s > at:
             at = self.blocked_until_s
         return at
@@ -195,22 +203,22 @@ class Lane:
 
     # Permits
 
-    def take(self, now: float, tokens: int) -> None:
-        """A request goes out now."""
+    def take(self, now: float, tokens: int, spare: bool = False) -> None:
+        """A request goes out now; `spare` as it was asked."""
         key = self.key
         assert self.in_flight < self.concurrency, "no more in flight than there are permits"
         assert key.in_flight < key.concurrency, "no more in flight than the key has permits"
         self.in_flight += 1
         key.in_flight += 1
         self.sent += 1
-        key.pace.take(now, tokens)
+        key.pace.take(now, tokens, spare)
         if self.pace is not None:
-            self.pace.take(now, tokens)
+            self.pace.take(now, tokens, spare)
         restraint = self.restraint
         if restraint.guess is not None and now >= restraint.guess.next_mark_s:
             restraint.guess.mark(now, self.sent - 1)
         if restraint.active:
-            restraint.take(now, tokens)
+            restraint.take(now, tokens, spare)
         if self.troubles:
             self.circuit.sent(now)
 

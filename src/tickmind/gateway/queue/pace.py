@@ -6,6 +6,10 @@ sliding or fixed, there are never more requests than the limit, and half a perce
 A `burst` above one would break this promise (burst and refill both fall into one minute), so with it, and always for
 tokens, whose amounts differ, a counter of the last window holds the limit besides: what was used at once is missing
 at the window's end. Limits per day are only counted, not spaced: a day's allowance may be used when it is needed.
+
+Who takes only what the others leave (`spare`) has no part in the burst: what runs over when it is full is saved for
+them, one request at most. The others find just the burst that they would find without them. So at most one request
+more than the burst goes out at once; the windows hold for all of them together.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -19,7 +23,9 @@ from tickmind.gateway.settings.config import Limits
 MARGIN = 0.01  # of every rate stays unused
 SLACK = 0.005  # of a window is how much a late send is caught up
 MAX_SLACK_S = 0.05
-SLOTS = 182  # of a window's counter; a slot is a 180th of the window, and what is in it counts until all of it is out
+KEPT = 0.01  # of a window at most is kept from who takes only what is spare, or the burst would be there in name only
+ROOM = 8  # requests that are kept besides the burst, for those who come right after it
+SLOTS = 362  # of a window's counter; a slot is a 360th of the window, and what is in it counts until all of it is out
 MINUTE_S = 60.0
 DAY_S = 86_400.0
 
@@ -92,7 +98,9 @@ class Window:
 class Meter:
     """One limit. `spaced`: evenly, else only counted."""
 
-    __slots__ = ("_slack_s", "_tolerance", "limit", "span_s", "tat_s", "unit_s", "window")
+    __slots__ = (
+        "_kept", "_most_spare_s", "_slack_s", "_spare_s", "_tolerance", "limit", "span_s", "tat_s", "unit_s", "window",
+    )  # fmt: skip
 
     def __init__(self, limit: float, span_s: float, *, burst: int, spaced: bool, counted: bool) -> None:
         if limit < 1:  # less than one in the window: one in a longer window
@@ -104,18 +112,36 @@ class Meter:
         self._tolerance = min(float(burst), limit) - 1
         self._slack_s = min(SLACK * span_s, MAX_SLACK_S)
         self.window = Window(limit, span_s) if counted or not spaced else None
+        self._spare_s = 0.0  # what ran over, in seconds
+        self._most_spare_s = self.unit_s + self._slack_s if self._tolerance >= 1 and spaced else 0.0  # 0: all is alike
+        self._kept = min(burst + ROOM, int(KEPT * limit))
 
-    def earliest_s(self, now: float, amount: float) -> float:
+    def earliest_s(self, now: float, amount: float, spare: bool = False) -> float:
         """When this much may go out; a time in the past is now."""
+        if spare and self._most_spare_s:
+            missing_s = amount * self.unit_s - self._spare_s
+            at = now if missing_s <= 0 else self.tat_s + self._slack_s + missing_s
+            return at if self.window is None else max(at, self.window.earliest_s(now, amount + self._kept))
         at = self.tat_s - self._tolerance * amount * self.unit_s
         if self.window is not None:
             return max(at, self.window.earliest_s(now, amount))
         return at
 
-    def take(self, now: float, amount: float) -> None:
+    def take(self, now: float, amount: float, spare: bool = False) -> None:
         """It goes out now."""
         late = now - self._slack_s
-        self.tat_s = (late if late > self.tat_s else self.tat_s) + amount * self.unit_s
+        tat = self.tat_s
+        most = self._most_spare_s
+        if late > tat:
+            if most:
+                saved = self._spare_s + (late - tat)
+                self._spare_s = saved if saved < most else most
+            tat = late
+        if spare and most:
+            self._spare_s -= amount * self.unit_s
+        else:
+            tat += amount * self.unit_s
+        self.tat_s = tat
         if self.window is not None:
             self.window.add(now, amount)
 
@@ -129,6 +155,7 @@ class Meter:
         """What was saved up is gone; the even spacing holds from here."""
         full = now + self._tolerance * self.unit_s
         self.tat_s = max(self.tat_s, full)
+        self._spare_s = 0.0
 
     def is_fresh(self, now: float) -> bool:
         """Whether nothing of the past matters any more, so that a new one would do as well."""
@@ -178,11 +205,14 @@ class Pace:
         """The even distance of requests; 0 if there is no rate for them."""
         return max((meter.unit_s for meter in self._requests), default=0.0)
 
-    def earliest_s(self, now: float, tokens: int) -> float:
-        """When a request with so many tokens may go out, if nothing else goes before; `now` if at once."""
+    def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
+        """When a request with so many tokens may go out, if nothing else goes before; `now` if at once.
+
+        `spare`: it takes only what others leave of the burst.
+        """
         at = now
         for meter in self._requests:
-            own = meter.earliest_s(now, 1)
+            own = meter.earliest_s(now, 1, spare)
             if own > at:
                 at = own
         if tokens:
@@ -192,10 +222,10 @@ class Pace:
                     at = own
         return at
 
-    def take(self, now: float, tokens: int) -> None:
-        """It goes out now."""
+    def take(self, now: float, tokens: int, spare: bool = False) -> None:
+        """It goes out now; `spare` as it was asked."""
         for meter in self._requests:
-            meter.take(now, 1)
+            meter.take(now, 1, spare)
         if tokens:
             for meter in self._tokens:
                 meter.take(now, tokens)

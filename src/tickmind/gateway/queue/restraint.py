@@ -61,19 +61,23 @@ class Restraint:
             interval_s = max(interval_s, 1 / rate)
         return interval_s
 
-    def earliest_s(self, now: float, tokens: int) -> float:
+    def is_ramping(self, now: float) -> bool:
+        """Whether the rate still comes back after a limit."""
+        return now < self._ramp_from_s + self._ramp_s
+
+    def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
         """When a request may go out; only asked while active."""
         if self.learnt_pace is None:
             return self.next_s
-        return max(self.next_s, self.learnt_pace.earliest_s(now, tokens))
+        return max(self.next_s, self.learnt_pace.earliest_s(now, tokens, spare))
 
-    def take(self, now: float, tokens: int) -> None:
+    def take(self, now: float, tokens: int, spare: bool = False) -> None:
         """A request goes out; only told while active."""
         if self.learnt_pace is not None:
-            self.learnt_pace.take(now, tokens)
+            self.learnt_pace.take(now, tokens, spare)
         gap_s = 0.0 if self.guess is None else self.interval_s(now)
         slack_s = min(MAX_SLACK_S, gap_s)
-        if now < self._ramp_from_s + self._ramp_s:
+        if self.is_ramping(now):
             for pace in self.paces():
                 pace.spend_burst(now)
             done = max(0.0, (now - self._ramp_from_s) / self._ramp_s)

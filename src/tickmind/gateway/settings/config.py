@@ -17,7 +17,8 @@ Sharing = Literal["fair", "strict"]
 class Limits:
     """How much one provider, key or model takes; None is no limit of that kind. All of them hold together.
 
-    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds.
+    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds. From two on it is
+    kept for those who don't ask for more than their share; who does goes between, one at a time.
     """
 
     requests_per_second: float | None = None
@@ -106,7 +107,7 @@ class SharingConfig:
     mode: Sharing = "fair"
     session_timeout_s: float = 60.0
     max_sessions: int = 10_000
-    window_s: float = 10.0
+    window_s: float = 60.0
     default_weight: float = 1.0
     weights: Mapping[str, float] = field(default_factory=dict)  # session -> weight
     budget: Budget = Budget()  # of each session, where its caller has none

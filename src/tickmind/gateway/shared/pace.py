@@ -44,7 +44,7 @@ class SharedPace(Pace):
         """Its leases, of requests and of tokens, as far as there are limits."""
         return tuple(pool for pool in (self._request_pool, self._token_pool) if pool is not None)
 
-    def earliest_s(self, now: float, tokens: int) -> float:
+    def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
         """When a request may go out, as far as is known; it asks for permits where there are none.
 
         The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
@@ -56,7 +56,7 @@ class SharedPace(Pace):
             at = max(at, self._token_pool.earliest_s(now, tokens))
         return at
 
-    def take(self, now: float, tokens: int) -> None:
+    def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
         """It goes out now."""
         super().take(now, tokens)
         if self._company.alone:

@@ -106,7 +106,7 @@ def read_rows(data: bytes, bound: int, field: str) -> "Int32":
 
 def check_rows(rows: "Int32", bound: int, field: str) -> None:
     """Refuse rows that do not ascend or point beyond the world."""
-    if len(rows) and not (rows[0] >= 0 and rows[-1] < bound and (np.diff(rows) > 0).all()):
+    if len(rows) and not (rows[0] >= 0 and rows[-1] < bound and (rows[1:] > rows[:-1]).all()):
         raise MessageError(field, f"ascending rows below {bound:,}, none twice")
 
 
@@ -120,7 +120,7 @@ def read_codes(data: bytes, length: int, bound: int, field: str, low: int = 0) -
 def read_offsets(data: bytes, length: int, total: int, field: str) -> "Int64":
     """Read where the list of each of `length` observers begins; the lists must fill `total` places exactly."""
     offsets: Int64 = unpack(data, I8, field, length + 1)
-    if offsets[0] != 0 or offsets[-1] != total or (np.diff(offsets) < 0).any():
+    if offsets[0] != 0 or offsets[-1] != total or (offsets[1:] < offsets[:-1]).any():
         raise MessageError(field, f"offsets that grow from 0 to {total:,}")
     return offsets
 
@@ -129,7 +129,7 @@ def check_lists_ascend(rows: "Int32", offsets: "Int64", field: str) -> None:
     """Refuse lists whose rows do not ascend within each observer's part."""
     if len(rows) < 2:
         return
-    good = np.diff(rows) > 0
+    good = rows[1:] > rows[:-1]
     starts = offsets[1:-1]
     good[starts[(starts > 0) & (starts < len(rows))] - 1] = True
     if not good.all():

@@ -169,10 +169,10 @@ class QueueMachine(RuleBasedStateMachine):
         now = self.time.monotonic()
         for lane in self.dispatcher.lanes():
             if lane.waiting:
-                backlog = lane.turns.first()
+                backlog = lane.turns.first(now, lane.request_s)
                 assert backlog is not None
                 job = backlog.first()
-                assert lane.earliest_s(now, job.tokens) > now
+                assert lane.earliest_s(now, job.tokens, lane.is_for_spare(now)) > now
 
     @invariant()
     def no_limit_is_passed(self):

@@ -89,12 +89,80 @@ def p99(values):
     return sorted(values)[int(0.99 * len(values))]
 
 
+def polite_and_greedy(d, time, length_s, seed, pattern, *, greedy):
+    """Nine that ask for 0.97 of a tenth of 20 requests per second each, and what the greedy one was served."""
+    size, jitter = pattern
+    polite = [
+        batches(d, time, f"p{number}", 0.97 * 2, length_s, random.Random(seed + number), size=size, jitter=jitter)
+        for number in range(9)
+    ]
+    served: list[Any] = []
+    if greedy:
+        for _ in range(60):
+            d.worker("greedy", length_s, served)
+    time.run_until(length_s)
+    return polite, served
+
+
+EVEN, UNEVEN, BY_FOUR, BY_TEN = (1, 0.1), (1, 0.5), (4, 0.1), (10, 0.1)  # how many at a time, how regular
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("burst", [2, 5])
+@pytest.mark.parametrize(("pattern", "seed"), [(EVEN, 0), (UNEVEN, 100), (BY_FOUR, 200), (BY_TEN, 300)])
+def test_polite_sessions_wait_no_longer_beside_one_that_always_waits(desk, time, pattern, seed, burst):
+    """Single requests that come by the clock, give or take a half, and batches. Measured from the second minute on:
+    in the first moments nothing tells the greedy one from the others.
+    """
+    limits = {"a": Limits(requests_per_minute=1200, burst=burst)}
+
+    def run(*, greedy):
+        clock = type(time)()
+        d = type(maker)({"a": ScriptedProvider(clock)}, limits, clock)
+        polite, served = polite_and_greedy(d, clock, 660.0, seed, pattern, greedy=greedy)
+        assert not [ticket for tickets in polite for ticket in tickets if ticket.refused]
+        late = [ticket for tickets in polite for ticket in tickets if ticket.job.arrived_s > 60]
+        return polite, served, p99(served_waits(late)), d.upstream["a"]
+
+    maker = desk(limits)
+    _, _, alone_s, _ = run(greedy=False)
+    polite, served, beside_s, provider = run(greedy=True)
+    assert beside_s <= 1.1 * alone_s + 1e-6
+    got = [sum(ticket.ended is not None for ticket in tickets) for tickets in polite]
+    assert jain([*got, len(served)]) >= 0.99, (got, len(served))
+    assert sum(got) >= 0.99 * sum(map(len, polite))
+    assert len(provider.calls) >= 0.98 * 20 * 660
+    assert provider.busiest(60) <= 1200
+
+
+@pytest.mark.slow
+def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_times_as_much(desk, time):
+    """All of the greedy one's 1,940 requests per second, refused or not; the others ask four at a time."""
+    limits = {"a": Limits(requests_per_minute=1200, burst=5)}
+
+    def run(*, greedy):
+        clock = type(time)()
+        d = type(maker)({"a": ScriptedProvider(clock)}, limits, clock)
+        d.keep = False
+        asked = batches(d, clock, "greedy", 1940.0, 120.0, random.Random(99)) if greedy else []
+        polite, _ = polite_and_greedy(d, clock, 120.0, 0, BY_FOUR, greedy=False)
+        return polite, asked
+
+    maker = desk(limits)
+    alone, _ = run(greedy=False)
+    beside, asked = run(greedy=True)
+    assert len(asked) > 900 * len(beside[0])
+    assert not [ticket for tickets in beside for ticket in tickets if ticket.refused]
+    got = [sum(ticket.ended is not None for ticket in tickets) for tickets in (*beside, asked)]
+    assert jain(got) >= 0.99, got
+    alone_s, beside_s = (p99([wait for tickets in run for wait in served_waits(tickets)]) for run in (alone, beside))
+    assert beside_s <= 1.1 * alone_s
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 100, 200, 300])
 def test_greedy_session_at_a_thousand_times_the_demand_delays_evenly_spaced_ones_by_a_slot_at_most(desk, time, seed):
-    """Arrivals that vary by a tenth. The more they come in bursts, the more of the credit is used up and the longer
-    the longest waits are; this says nothing about those.
-    """
+    """A limit without a burst: every slot is taken as soon as it is free, and who comes right after waits for it."""
 
     def run(clock, *, greedy):
         real = {"a": ScriptedProvider(clock)}

@@ -1,6 +1,7 @@
 """All limits hold together, in every window of the provider's, and little of them is left unused."""
 
 import math
+import random
 from itertools import pairwise
 
 import pytest
@@ -71,6 +72,46 @@ def test_no_window_ever_holds_more_than_any_of_its_limits(rps, rpm, tpm, burst, 
         assert most_in_any_window(ones, 60.0) <= max(1, math.ceil(rpm))
     if tpm is not None:
         assert most_in_any_window(sent, 60.0) <= tpm
+
+
+@pytest.mark.parametrize("burst", [2, 5, 30])
+@pytest.mark.parametrize("rpm", [12, 30, 120, 600, 6000])
+def test_who_takes_only_what_is_spare_gets_98_percent_of_the_minute_if_nobody_else_comes(rpm, burst):
+    pace = Pace(Limits(requests_per_minute=rpm, burst=burst))
+    now, sent = 0.0, []
+    while (now := max(now, pace.earliest_s(now, 0, spare=True))) < 600.0:
+        pace.take(now, 0, spare=True)
+        sent.append((now, 1))
+    assert most_in_any_window(sent, 60.0) <= rpm
+    assert len(sent) >= 0.98 * 10 * rpm
+
+
+@settings(max_examples=60)
+@given(
+    rps=st.none() | st.floats(5, 50),
+    rpm=st.floats(60, 600),
+    burst=st.integers(2, 10),
+    seed=st.integers(0, 1000),
+)
+def test_who_takes_only_what_is_spare_changes_no_burst_and_breaks_no_limit(rps, rpm, burst, seed):
+    chance = random.Random(seed)
+    limits = Limits(requests_per_second=rps, requests_per_minute=rpm, burst=burst)
+    beside, alone = Pace(limits), Pace(limits)
+    now, sent = 0.0, []
+    while now < 90.0:
+        now += chance.choice([0.0, chance.random() * 0.01, chance.expovariate(rpm / 60)])
+        while beside.earliest_s(now, 0, spare=True) <= now:
+            beside.take(now, 0, spare=True)
+            sent.append((now, 1))
+        assert [meter.tat_s for meter in beside._requests] <= [max(meter.tat_s, now) for meter in alone._requests]
+        if chance.random() < 0.5 and beside.earliest_s(now, 0) <= now and alone.earliest_s(now, 0) <= now:
+            for pace in (beside, alone):
+                pace.take(now, 0)
+            sent.append((now, 1))
+            assert [meter.tat_s for meter in beside._requests] == [meter.tat_s for meter in alone._requests]
+    assert most_in_any_window(sent, 60.0) <= math.ceil(rpm)
+    if rps is not None:
+        assert most_in_any_window(sent, 1.0) <= math.ceil(rps)
 
 
 def test_tokens_use_98_percent_of_the_minute():
