@@ -38,7 +38,7 @@ class ObservationColumns:
     visible: "UInt64"  # n x words; the bits of `VisibleTiles.visible`, lowest first
 
     entity_offset: "Int64"  # n + 1
-    entity: "Int32"  # rows, ascending for each observer
+    entity: "Int32"  # rows, for each observer in the order of the map
     entity_dx: "Int8"  # position relative to the observer
     entity_dy: "Int8"
     entity_status: "UInt8"

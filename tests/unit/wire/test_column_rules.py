@@ -1,5 +1,4 @@
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -150,18 +149,6 @@ def test_numbers_beyond_the_world_are_refused(field, index, value):
     setattr(message, field, column.tobytes())
     with pytest.raises(MessageError, match=field):
         columns.decode_observation_columns(message, BOUNDS)
-
-
-def test_entities_ascend_for_each_observer_but_not_over_all():
-    sample = ColumnSamples(2).observation_columns(2)
-    names = [name for name in vars(type(sample)) if name.startswith("entity_")]
-    zeros: dict[str, Any] = {name: np.zeros(4, getattr(sample, name).dtype) for name in names}
-    lists = replace(sample, **zeros)
-    good = replace(lists, entity_offset=np.array([0, 2, 4]), entity=np.array([3, 9, 1, 2], np.int32))
-    assert columns.decode_observation_columns(columns.encode_observation_columns(good), BOUNDS)
-    bad = replace(good, entity_offset=np.array([0, 3, 4]))
-    with pytest.raises(MessageError, match="ascending for each observer"):
-        columns.decode_observation_columns(columns.encode_observation_columns(bad), BOUNDS)
 
 
 def test_masks_have_no_bits_beyond_the_window():

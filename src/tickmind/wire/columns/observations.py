@@ -16,7 +16,6 @@ from tickmind.wire.columns.packing import (
     U8,
     Column,
     ColumnBounds,
-    check_lists_ascend,
     pack,
     read_column,
     read_offsets,
@@ -121,7 +120,6 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         found[offsets] = read_offsets(getattr(message, offsets), n, total, offsets)
         for column in columns:
             found[ATTRIBUTES.get(column.name, column.name)] = read_column(message, column, total, bounds)
-    check_lists_ascend(found["entity"], found["entity_offset"], "entity")
     utterances = decode_utterances(message.utterances)
     heard = read_column(message, Column("heard", I4, 0, len(utterances)), len(message.heard) // 4, bounds)
     return ObservationColumns(

@@ -123,14 +123,3 @@ def read_offsets(data: bytes, length: int, total: int, field: str) -> "Int64":
     if offsets[0] != 0 or offsets[-1] != total or (offsets[1:] < offsets[:-1]).any():
         raise MessageError(field, f"offsets that grow from 0 to {total:,}")
     return offsets
-
-
-def check_lists_ascend(rows: "Int32", offsets: "Int64", field: str) -> None:
-    """Refuse lists whose rows do not ascend within each observer's part."""
-    if len(rows) < 2:
-        return
-    good = rows[1:] > rows[:-1]
-    starts = offsets[1:-1]
-    good[starts[(starts > 0) & (starts < len(rows))] - 1] = True
-    if not good.all():
-        raise MessageError(field, "ascending for each observer")
