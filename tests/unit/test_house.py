@@ -28,7 +28,11 @@ BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"
 BRIDGES = {"tickmind.ai.board_tools"}  # joins the boards to the model layer, and is imported by those who want both
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
-COMPILED = "tickmind.world"  # its modules stand on a compiler, which takes a second to import
+# Parts -> what they stand on and what takes long to import, so that it is imported once for all of their modules.
+BEFOREHAND = {
+    ("tickmind.world", "tickmind.wire", "tickmind.server"): "numba grpc.aio google.protobuf.message",
+    ("tickmind.cli", "tickmind.gateway", "tickmind.llm", "tickmind.strategy"): "asyncio ssl orjson typer",
+}
 
 # Imports each module in a process of its own, forked from one that has imported nothing but what everybody needs.
 IMPORT_EACH = """
@@ -51,9 +55,12 @@ for name in sys.argv[2:]:
 @pytest.fixture(scope="module")
 def imported():
     """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
-    compiled = [name for name in MODULES if name.startswith(COMPILED)]
+    groups = {
+        beforehand: [name for name in MODULES if name.startswith(parts)] for parts, beforehand in BEFOREHAND.items()
+    }
+    groups[""] = [name for name in MODULES if not any(name in names for names in groups.values())]
     found = {}
-    for beforehand, names in (("", [name for name in MODULES if name not in compiled]), ("numba", compiled)):
+    for beforehand, names in groups.items():
         done = subprocess.run(
             [sys.executable, "-c", IMPORT_EACH, beforehand, *names],
             env={"PYTHONPATH": str(SRC)},

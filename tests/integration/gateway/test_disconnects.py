@@ -93,4 +93,5 @@ async def test_ten_thousand_disconnects_leak_no_slot_and_no_memory(raw_housing: 
         for model in ("m", "narrow/m"):
             reply = await house.chat("quick", model=model)
             assert (reply.status, reply.json) == (200, {"choices": []})
-        assert max(blocks[3:]) < max(blocks[:3]) + 2 * BATCH, blocks
+        # The trend of the last minutes grows a little at first; a leak would be a block for each of thousands.
+        assert max(blocks[3:]) < max(blocks[:3]) + 8 * BATCH, blocks

@@ -72,7 +72,5 @@ async def test_no_request_gets_an_answer_that_the_document_does_not_promise(
     async with housing(one=(), settings=settings) as house:
         code, said = await run_tool(house, tmp_path, *arguments)
         assert code == 0, said[-8000:]
-        for path in ("/api/llm/generate", "/api/llm/defer", "/v1/chat/completions", "/v1/responses"):
-            assert path in said or "No issues found" in said
         assert house.providers["one"].seen
         await house.settle()
