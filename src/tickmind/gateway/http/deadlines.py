@@ -47,7 +47,7 @@ class Deadlines:
         slot = self._slots.get(number)
         if slot is not None:
             slot.discard(item)
-            if not slot:  # emptied sets would otherwise lie around until their time, a megabyte for each minute
+            if not slot:  # emptied sets would otherwise lie around until their time
                 del self._slots[number]
 
     def close(self) -> None:
