@@ -61,10 +61,13 @@ def with_narrow(config: GatewayConfig) -> GatewayConfig:
 
 @pytest.mark.slow
 @pytest.mark.asyncio
-async def test_ten_thousand_disconnects_leak_no_slot_and_no_memory(raw_housing: Any) -> None:
+async def test_ten_thousand_disconnects_leak_no_slot_and_no_memory(
+    raw_housing: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = {"queue": QueueConfig(capacity=2 * BATCH), "circuit": CircuitConfig(failures=10**9)}
     async with raw_housing(hang, settings=settings, change=with_narrow) as house:
         server = house.server
+        monkeypatch.setattr(house.gateway, "watch", lambda: None)  # its trend fills up over the first five minutes
 
         def busy() -> int:
             statistics = house.gateway.dispatcher.statistics()
@@ -93,5 +96,4 @@ async def test_ten_thousand_disconnects_leak_no_slot_and_no_memory(raw_housing: 
         for model in ("m", "narrow/m"):
             reply = await house.chat("quick", model=model)
             assert (reply.status, reply.json) == (200, {"choices": []})
-        # The trend of the last minutes grows a little at first; a leak would be a block for each of thousands.
-        assert max(blocks[3:]) < max(blocks[:3]) + 8 * BATCH, blocks
+        assert max(blocks[3:]) < max(blocks[:3]) + 2 * BATCH, blocks

@@ -72,5 +72,7 @@ async def test_no_request_gets_an_answer_that_the_document_does_not_promise(
     async with housing(one=(), settings=settings) as house:
         code, said = await run_tool(house, tmp_path, *arguments)
         assert code == 0, said[-8000:]
+        operations = sum(map(len, (await house.get("/openapi.json")).json["paths"].values()))
+        assert f"Tested: {operations}\n" in said
         assert house.providers["one"].seen
         await house.settle()
