@@ -6,6 +6,7 @@
     ├── RunExistsError       there is one already (also a ConfigError)
     ├── RunBusyError         somebody else writes to it
     ├── RunFinishedError     it is finished, so nothing can be added
+    ├── RunNotFinishedError  it is not finished, and this needs the finished files
     ├── RecordOrderError     a tick that is not the next one, or nothing that this run records
     ├── DiskFaultError       the disk refused: full, broken, read-only
     ├── DamagedRunError      its files are not what was written
@@ -37,6 +38,10 @@ class RunBusyError(RecordError):
 
 class RunFinishedError(RecordError):
     """The run is finished; nothing can be added to it."""
+
+
+class RunNotFinishedError(RecordError):
+    """The finished files of the run are not there yet."""
 
 
 class RecordOrderError(RecordError):
