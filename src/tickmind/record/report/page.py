@@ -8,7 +8,7 @@ from tickmind.record.report import charts
 from tickmind.record.report.charts import Series, number
 from tickmind.record.report.figures import Conversation, Outage, RunFigures
 
-SHOWN_CONVERSATIONS: Final = 40
+SHOWN_CONVERSATIONS: Final = 20
 SHOWN_LINES: Final = 60
 SHOWN_OUTAGES: Final = 40  # names; each with all its times
 

@@ -170,7 +170,9 @@ class Questions:
             """,
             *(first, step),
         )
-        return tuple(CallMoment(first + place * step, good, bad, latency) for place, good, bad, latency in rows)
+        found = {place: (good, bad, latency) for place, good, bad, latency in rows}
+        places = range((last - first) // step + 1) if found else ()
+        return tuple(CallMoment(first + place * step, *found.get(place, (0, 0, 0.0))) for place in places)
 
     def outages(self, first: int) -> tuple[Outage, ...]:
         """Times without a model or an agent, the longest first. An actor that nobody ever controlled has none."""
