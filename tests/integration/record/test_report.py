@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.protocol import Direction, Move, Pickup, Say, Status, Thought
+from tickmind.protocol import Direction, Intent, Move, Pickup, Say, Status, Thought
 from tickmind.record import RunStore
 from tickmind.record.errors import DamagedRunError, RunNotFinishedError
 from tickmind.record.report import page, read_figures
@@ -30,7 +30,7 @@ def live(store, run_id, *, close=True):
         controlled = np.ones(6, dtype=bool)
         controlled[1] = not 40 <= tick < 55
         controlled[4] = tick >= 20
-        intents = {}
+        intents: dict[int, Intent] = {}
         for row in np.flatnonzero(controlled).tolist():
             draw = chance.random()
             if draw < 0.7:
