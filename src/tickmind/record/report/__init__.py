@@ -1,0 +1,35 @@
+"""What became of a run: its figures, asked of the finished files, and one page that shows them.
+
+figures = read_figures(Path("runs") / run_id)
+Path("report.html").write_text(page(figures))
+"""
+
+from tickmind.record.report.figures import (
+    ActionFigures,
+    CallMoment,
+    Conversation,
+    FailureFigures,
+    HeatMap,
+    Line,
+    ModelFigures,
+    Moment,
+    Outage,
+    RunFigures,
+)
+from tickmind.record.report.page import page
+from tickmind.record.report.reading import read_figures
+
+__all__ = [
+    "ActionFigures",
+    "CallMoment",
+    "Conversation",
+    "FailureFigures",
+    "HeatMap",
+    "Line",
+    "ModelFigures",
+    "Moment",
+    "Outage",
+    "RunFigures",
+    "page",
+    "read_figures",
+]

@@ -1,0 +1,176 @@
+"""Charts as SVG and pictures as PNG, made of plain text and bytes, so that a page needs nothing from anywhere.
+
+Written by hand because a plotting library would be larger than the rest of the package, and its pictures need scripts.
+"""
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int64
+
+_WIDTH: Final = 760
+_LEFT: Final = 46
+_BOTTOM: Final = 22
+_TOP: Final = 8
+_COLD, _HOT, _EMPTY, _WALL = (244, 239, 224), (176, 42, 26), (250, 249, 246), (221, 218, 210)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One band or line of a chart."""
+
+    name: str
+    colour: str
+    values: Sequence[float]
+
+
+def stacked(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 190) -> str:
+    """Bands one upon the other over time."""
+    if not ticks:
+        return nothing("Nothing to show.")
+    below = np.zeros(len(ticks))
+    most = max(float(np.sum([one.values for one in series], axis=0).max()), 1.0)
+    shapes = []
+    for one in series:
+        above = below + np.asarray(one.values, dtype=float)
+        there = _points(ticks, above, most, height)
+        back = _points(ticks, below, most, height)[::-1]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in there + back)
+        shapes.append(f'<polygon fill="{one.colour}" points="{points}"><title>{escape(one.name)}</title></polygon>')
+        below = above
+    return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
+
+
+def line(ticks: Sequence[int], series: Sequence[Series], *, label: str, height: int = 150) -> str:
+    """Lines over time."""
+    if not ticks:
+        return nothing("Nothing to show.")
+    most = max((value for one in series for value in one.values), default=0.0) or 1.0
+    shapes = []
+    for one in series:
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in _points(ticks, np.asarray(one.values), most, height))
+        shapes.append(f'<polyline fill="none" stroke="{one.colour}" stroke-width="1.6" points="{points}"/>')
+    return _chart(ticks, most, "".join(shapes), label=label, height=height) + _legend(series)
+
+
+def bars(rows: Sequence[tuple[str, float, float]], *, label: str, names: tuple[str, str]) -> str:
+    """Horizontal bars of (name, whole, part of it), the part in another colour."""
+    if not rows:
+        return nothing("Nothing to show.")
+    most = max(whole for _, whole, _ in rows) or 1.0
+    step, left = 24, 190
+    shapes = []
+    for place, (name, whole, part) in enumerate(rows):
+        y, scale = place * step, (_WIDTH - left - 90) / most
+        shapes.append(
+            f'<text x="{left - 8}" y="{y + 15}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{left}" y="{y + 3}" width="{max(whole * scale, 1):.1f}" height="16" fill="#c9c4b6"/>'
+            f'<rect x="{left}" y="{y + 3}" width="{part * scale:.1f}" height="16" fill="#2f6f6a"/>'
+            f'<text x="{left + whole * scale + 6:.1f}" y="{y + 15}">{number(whole)}</text>'
+        )
+    size = f"0 0 {_WIDTH} {len(rows) * step + 4}"
+    both = (Series(names[1], "#2f6f6a", ()), Series(names[0], "#c9c4b6", ()))
+    return f'<svg viewBox="{size}" role="img" aria-label="{escape(label)}">{"".join(shapes)}</svg>' + _legend(both)
+
+
+def spans(
+    rows: Sequence[tuple[str, Sequence[tuple[int, int, str]]]], first: int, last: int, *, label: str, colour: str
+) -> str:
+    """One row for each name, with its times (first tick, last tick, what) marked."""
+    if not rows:
+        return nothing("Nothing to show.")
+    step, left = 22, 190
+    scale = (_WIDTH - left - 10) / max(last - first + 1, 1)
+    shapes = []
+    for place, (name, times) in enumerate(rows):
+        y = place * step
+        shapes.append(
+            f'<text x="{left - 8}" y="{y + 14}" text-anchor="end">{escape(name)}</text>'
+            f'<rect x="{left}" y="{y + 9}" width="{_WIDTH - left - 10}" height="2" fill="#e3dfd3"/>'
+        )
+        for begin, end, what in times:
+            x, width = left + (begin - first) * scale, max((end - begin + 1) * scale, 2)
+            title = f"ticks {begin} to {end}: {what}" if what else f"ticks {begin} to {end}"
+            shapes.append(
+                f'<rect x="{x:.1f}" y="{y + 4}" width="{width:.1f}" height="12" fill="{colour}">'
+                f"<title>{escape(title)}</title></rect>"
+            )
+    y = len(rows) * step + 12
+    ends = f'<text x="{left}" y="{y}">{first}</text><text x="{_WIDTH - 10}" y="{y}" text-anchor="end">{last}</text>'
+    return f'<svg viewBox="0 0 {_WIDTH} {y + 6}" role="img" aria-label="{escape(label)}">{"".join(shapes)}{ends}</svg>'
+
+
+def heat_picture(counts: "Int64", open_cells: "Bool", *, label: str) -> str:
+    """A map on which the squares where actors were more often are redder."""
+    rows, columns = counts.shape
+    most = max(int(counts.max(initial=0)), 1)
+    warmth = (np.log1p(counts) / np.log1p(most))[..., None]
+    pixels = np.asarray(_COLD) + warmth * (np.asarray(_HOT) - np.asarray(_COLD))
+    pixels = np.where((counts > 0)[..., None], pixels, np.where(open_cells[..., None], _EMPTY, _WALL))
+    data = base64.b64encode(png(pixels.astype(np.uint8))).decode()
+    return (
+        f'<img class="heat" style="aspect-ratio:{columns}/{rows}" alt="{escape(label)}" '
+        f'src="data:image/png;base64,{data}">'
+    )
+
+
+def png(pixels: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> bytes:
+    """A picture of (height, width, 3) bytes as a PNG file."""
+    height, width, _ = pixels.shape
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels)
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(lines, 9)), chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+def number(value: float) -> str:
+    """A number for people: 1,234 or 0.25."""
+    if value >= 100 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if value >= 0.1 else f"{value:.2g}"
+
+
+def nothing(text: str) -> str:
+    """What stands where a chart would, if there is nothing in it."""
+    return f'<p class="none">{escape(text)}</p>'
+
+
+def _points(
+    ticks: Sequence[int], values: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]", most: float, height: int
+) -> list[tuple[float, float]]:
+    first, span = ticks[0], max(ticks[-1] - ticks[0], 1)
+    inside = height - _TOP - _BOTTOM
+    found = [
+        (_LEFT + (tick - first) / span * (_WIDTH - _LEFT - 8), _TOP + inside * (1 - float(value) / most))
+        for tick, value in zip(ticks, values, strict=True)
+    ]
+    return found if len(found) > 1 else [found[0], (_WIDTH - 8, found[0][1])]
+
+
+def _chart(ticks: Sequence[int], most: float, shapes: str, *, label: str, height: int) -> str:
+    base = height - _BOTTOM
+    frame = (
+        f'<line x1="{_LEFT}" y1="{base}" x2="{_WIDTH - 8}" y2="{base}" stroke="#b8b2a2"/>'
+        f'<text x="{_LEFT - 6}" y="{_TOP + 9}" text-anchor="end">{number(most)}</text>'
+        f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">0</text>'
+        f'<text x="{_LEFT}" y="{height - 6}">tick {ticks[0]}</text>'
+        f'<text x="{_WIDTH - 8}" y="{height - 6}" text-anchor="end">{ticks[-1]}</text>'
+    )
+    return f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(label)}">{shapes}{frame}</svg>'
+
+
+def _legend(series: Sequence[Series]) -> str:
+    items = "".join(f'<li><i style="background:{one.colour}"></i>{escape(one.name)}</li>' for one in series)
+    return f'<ul class="legend">{items}</ul>'

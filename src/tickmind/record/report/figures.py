@@ -1,0 +1,156 @@
+"""What a report tells of a run, as numbers and texts; how they are found and shown is said elsewhere."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int64
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """How the actors were doing on average over some ticks, beginning with `tick_id`."""
+
+    tick_id: int
+    awake: float
+    asleep: float
+    incapacitated: float
+    uncontrolled: float
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFigures:
+    """How often something was tried, and how often it worked."""
+
+    action: str
+    tried: int
+    worked: int
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFigures:
+    """How often an action failed for one reason."""
+
+    action: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeatMap:
+    """Where actors were: actor-ticks for each square of `tiles_per_cell` x `tiles_per_cell` tiles."""
+
+    tiles_per_cell: int
+    counts: "Int64"  # row, column from the north-west corner
+    open: "Bool"  # the same squares: whether one can walk somewhere in it
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One utterance of a conversation."""
+
+    tick_id: int
+    actor_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Utterances that were close to each other in time and place."""
+
+    speakers: tuple[str, ...]
+    lines: tuple[Line, ...]
+    x: int
+    y: int
+
+    @property
+    def first_tick_id(self) -> int:
+        """When it began."""
+        return self.lines[0].tick_id
+
+    @property
+    def last_tick_id(self) -> int:
+        """When it ended."""
+        return self.lines[-1].tick_id
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFigures:
+    """What the calls to one model at one provider came to."""
+
+    model: str
+    provider: str
+    calls: int
+    failed: int
+    latency_p50_s: float
+    latency_p95_s: float
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallMoment:
+    """The model calls that were reported in some ticks, beginning with `tick_id`."""
+
+    tick_id: int
+    answered: int
+    failed: int
+    latency_s: float  # median of those that were answered
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A time in which something was missing: a model that failed call after call, or an actor without its agent."""
+
+    kind: str  # "model" or "agent"
+    name: str
+    first_tick_id: int
+    last_tick_id: int
+    detail: str = ""
+
+    @property
+    def ticks(self) -> int:
+        """How long it lasted."""
+        return self.last_tick_id - self.first_tick_id + 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunFigures:
+    """All that a report tells of a run."""
+
+    run_id: str
+    world: str
+    world_version: str
+    created_at: str
+    recovered: bool
+    width: int
+    height: int
+    first_tick_id: int
+    last_tick_id: int
+    sim_time_ms: int
+    actors: int
+    utterances: int
+    moments: tuple[Moment, ...]
+    actions: tuple[ActionFigures, ...]
+    failures: tuple[FailureFigures, ...]
+    heat: HeatMap
+    conversations: tuple[Conversation, ...]  # the longest first
+    models: tuple[ModelFigures, ...]
+    calls: tuple[CallMoment, ...]
+    outages: tuple[Outage, ...]  # the longest first
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks there are."""
+        return self.last_tick_id - self.first_tick_id + 1
+
+    @property
+    def model_calls(self) -> int:
+        """How many calls went to models."""
+        return sum(model.calls for model in self.models)
+
+    @property
+    def cost_usd(self) -> float:
+        """What they cost, as far as it is known."""
+        return sum(model.cost_usd for model in self.models)

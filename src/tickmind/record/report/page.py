@@ -1,0 +1,199 @@
+"""A report as one page that needs nothing else: no script, no font, no network. Whatever anybody said is only text."""
+
+from collections.abc import Iterable
+from html import escape
+from typing import Final
+
+from tickmind.record.report import charts
+from tickmind.record.report.charts import Series, number
+from tickmind.record.report.figures import Conversation, Outage, RunFigures
+
+SHOWN_CONVERSATIONS: Final = 20
+SHOWN_LINES: Final = 60
+SHOWN_OUTAGES: Final = 40  # names; each with all its times
+
+_POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_STYLE: Final = """
+:root{color-scheme:light;font:15px/1.5 system-ui,sans-serif;color:#2b2a27;background:#f6f3ea}
+body{max-width:860px;margin:0 auto;padding:32px 20px 80px}
+h1{font-size:26px;margin:0 0 2px}
+h2{font-size:18px;margin:42px 0 10px;border-bottom:1px solid #ddd7c6;padding-bottom:4px}
+h3{font-size:15px;margin:18px 0 4px}p.sub{color:#6a665c;margin:0 0 18px}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(120px,1fr));gap:10px}
+.cards div{background:#fff;border:1px solid #e4dfd0;border-radius:8px;padding:10px 12px}
+.cards b{display:block;font-size:20px;font-variant-numeric:tabular-nums}.cards span{color:#6a665c;font-size:13px}
+svg{width:100%;height:auto;display:block}svg text{font:11px system-ui,sans-serif;fill:#5d594f}
+.legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:6px 0 0;font-size:13px;color:#5d594f}
+.legend i{display:inline-block;width:11px;height:11px;border-radius:2px;margin-right:6px}
+.heat{width:100%;max-height:520px;object-fit:contain;image-rendering:pixelated;border:1px solid #e4dfd0}
+table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:4px 10px 4px 0;border-bottom:1px solid #e8e3d5;overflow-wrap:anywhere}
+th.n,td.n{text-align:right}
+details{background:#fff;border:1px solid #e4dfd0;border-radius:8px;margin:8px 0;padding:6px 12px}
+summary{cursor:pointer}summary small{color:#6a665c}
+.talk{margin:8px 0;padding:0;list-style:none}.talk li{margin:3px 0;overflow-wrap:anywhere;unicode-bidi:isolate}
+.talk small{color:#8a8577;margin-right:8px}.none{color:#6a665c}
+"""
+
+
+def page(figures: RunFigures) -> str:
+    """The whole page."""
+    title = f"{figures.world}: {figures.run_id}"
+    ticks = f"ticks {figures.first_tick_id} to {figures.last_tick_id}"
+    after = ", recovered after a crash" if figures.recovered else ""
+    parts = [
+        f"<h1>{escape(figures.world)}</h1>",
+        f'<p class="sub">Run {escape(figures.run_id)}, {ticks}, begun {escape(figures.created_at)}{after}</p>',
+        _cards(figures),
+        _section("Actors over time", _actors(figures)),
+        _section("Where they were", _heat(figures)),
+        _section("What they did", _actions(figures)),
+        _section("Conversations", _conversations(figures.conversations, figures.utterances)),
+        _section("Model calls", _models(figures)),
+        _section("Outages", _outages(figures)),
+    ]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body><main>{''.join(parts)}</main></body></html>\n"
+    )
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{body}</section>"
+
+
+def _cards(figures: RunFigures) -> str:
+    tried = sum(action.tried for action in figures.actions)
+    worked = sum(action.worked for action in figures.actions)
+    cards = (
+        (number(figures.ticks), "ticks"),
+        (number(figures.actors), "actors"),
+        (number(tried), "actions"),
+        (f"{worked / tried:.0%}" if tried else "-", "worked"),
+        (number(figures.utterances), "utterances"),
+        (number(figures.model_calls), "model calls"),
+        (f"${figures.cost_usd:,.4f}" if figures.cost_usd else "-", "known cost"),
+        (number(len(figures.outages)), "outages"),
+    )
+    return (
+        '<div class="cards">'
+        + "".join(f"<div><b>{value}</b><span>{name}</span></div>" for value, name in cards)
+        + "</div>"
+    )
+
+
+def _actors(figures: RunFigures) -> str:
+    moments = figures.moments
+    series = (
+        Series("awake and controlled", "#2f6f6a", [one.awake for one in moments]),
+        Series("asleep", "#7fa8c9", [one.asleep for one in moments]),
+        Series("incapacitated", "#b0502a", [one.incapacitated for one in moments]),
+        Series("uncontrolled", "#cfc9ba", [one.uncontrolled for one in moments]),
+    )
+    return charts.stacked([one.tick_id for one in moments], series, label="How many actors were in which state")
+
+
+def _heat(figures: RunFigures) -> str:
+    heat = figures.heat
+    size = f"{figures.width} x {figures.height} tiles"
+    each = "" if heat.tiles_per_cell == 1 else f", {heat.tiles_per_cell} x {heat.tiles_per_cell} to a square"
+    note = (
+        f'<p class="sub">{size}{each}; the redder, the longer somebody stood there (logarithmic). Grey is blocked.</p>'
+    )
+    return note + charts.heat_picture(heat.counts, heat.open, label="Where actors were")
+
+
+def _actions(figures: RunFigures) -> str:
+    rows = [(one.action, float(one.tried), float(one.worked)) for one in figures.actions]
+    drawn = charts.bars(rows, label="How often each action was tried and worked", names=("tried", "worked"))
+    if not figures.failures:
+        return drawn
+    failures = ((one.action, one.reason.replace("_", " "), number(one.count)) for one in figures.failures)
+    return drawn + "<h3>Failures by reason</h3>" + _table(("action", "reason", "count"), failures, numbers=1)
+
+
+def _conversations(found: tuple[Conversation, ...], utterances: int) -> str:
+    if not found:
+        return charts.nothing(f"No conversations; {number(utterances)} utterances in all.")
+    shown = []
+    for talk in found[:SHOWN_CONVERSATIONS]:
+        lines = "".join(
+            f"<li><small>{one.tick_id}</small><b>{escape(one.actor_id)}</b> {escape(one.text)}</li>"
+            for one in talk.lines[:SHOWN_LINES]
+        )
+        more = len(talk.lines) - SHOWN_LINES
+        lines += f"<li><small>and {number(more)} more</small></li>" if more > 0 else ""
+        who = escape(", ".join(talk.speakers))
+        when = f"ticks {talk.first_tick_id} to {talk.last_tick_id}, near {talk.x}, {talk.y}; {len(talk.lines)} lines"
+        shown.append(f'<details><summary>{who} <small>{when}</small></summary><ul class="talk">{lines}</ul></details>')
+    left = len(found) - SHOWN_CONVERSATIONS
+    rest = f'<p class="none">The {SHOWN_CONVERSATIONS} longest of {number(len(found))}.</p>' if left > 0 else ""
+    return "".join(shown) + rest
+
+
+def _models(figures: RunFigures) -> str:
+    if not figures.models:
+        return charts.nothing("No model was asked.")
+    names = ("model", "provider", "calls", "failed", "median s", "p95 s", "tokens in", "tokens out", "cost $")
+    rows = (
+        (
+            *(one.model or "-", one.provider or "-", number(one.calls), number(one.failed)),
+            *(f"{one.latency_p50_s:.2f}", f"{one.latency_p95_s:.2f}"),
+            *(number(one.prompt_tokens), number(one.completion_tokens), f"{one.cost_usd:.4f}"),
+        )
+        for one in figures.models
+    )
+    ticks = [one.tick_id for one in figures.calls]
+    counts = (
+        Series("answered", "#2f6f6a", [float(one.answered) for one in figures.calls]),
+        Series("failed", "#b02a1a", [float(one.failed) for one in figures.calls]),
+    )
+    latency = (Series("median latency, s", "#6b4e9b", [one.latency_s for one in figures.calls]),)
+    return (
+        _table(names, rows, numbers=7)
+        + "<h3>Over time</h3>"
+        + charts.stacked(ticks, counts, label="Model calls over time", height=140)
+        + charts.line(ticks, latency, label="Latency of model calls over time")
+    )
+
+
+def _outages(figures: RunFigures) -> str:
+    if not figures.outages:
+        return charts.nothing("None: every model answered, and no actor lost its agent.")
+    shown = []
+    for kind, title, colour in (
+        ("model", "Models that failed call after call", "#b02a1a"),
+        ("agent", "Actors without their agent", "#b58a2a"),
+    ):
+        times: dict[str, list[tuple[int, int, str]]] = {}
+        for one in figures.outages:
+            if one.kind == kind:
+                times.setdefault(one.name, []).append(_time(one))
+        if times:
+            rows = list(times.items())[:SHOWN_OUTAGES]
+            first, last = figures.first_tick_id, figures.last_tick_id
+            drawn = charts.spans(rows, first, last, label=title, colour=colour)
+            left = len(times) - len(rows)
+            rest = f'<p class="none">and {number(left)} more</p>' if left > 0 else ""
+            shown.append(f"<h3>{title}</h3>{drawn}{rest}")
+    return "".join(shown)
+
+
+def _time(outage: Outage) -> tuple[int, int, str]:
+    return outage.first_tick_id, outage.last_tick_id, outage.detail
+
+
+def _table(names: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, numbers: int) -> str:
+    """The last `numbers` columns are numbers."""
+    texts = len(names) - numbers
+
+    def cells(tag: str, values: tuple[str, ...]) -> str:
+        return "".join(
+            f"<{tag}{' class=n' if place >= texts else ''}>{escape(value)}</{tag}>"
+            for place, value in enumerate(values)
+        )
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{cells('th', names)}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,224 @@
+"""The figures of a finished run, asked of its Parquet files with DuckDB.
+
+Nothing is loaded whole: DuckDB reads what a question needs, and what comes back is bounded by the limits below.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+
+from tickmind.base import Limit
+from tickmind.protocol import Status
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.report.conversations import conversations
+from tickmind.record.report.figures import (
+    ActionFigures,
+    CallMoment,
+    Conversation,
+    FailureFigures,
+    HeatMap,
+    ModelFigures,
+    Moment,
+    Outage,
+)
+
+POINTS: Final = 200  # on a time axis
+HEAT_CELLS: Final = 160  # on the longer side of the map
+MAX_OUTAGES: Final = Limit("outages in a report", 2000)
+MAX_LINES: Final = Limit("utterances in a report", 100_000)
+MAX_MEMORY_MB: Final = 1024
+FAILURES_IN_A_ROW: Final = 2  # from which on a model has an outage
+_VIEWS: Final = {  # name in questions -> file
+    **{name: name for name in ("ticks", "actor_state", "action_results", "utterances", "llm_calls")},
+    "tiles": "map",
+}
+
+
+class Questions:
+    """Asks the files in one folder. Use it in `with`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._database = duckdb.connect(
+            config={"memory_limit": f"{MAX_MEMORY_MB}MB", "autoinstall_known_extensions": False, "threads": 2}
+        )
+        for name, file in _VIEWS.items():
+            try:
+                self._database.read_parquet(str(folder / f"{file}.parquet")).create_view(name)
+            except duckdb.Error as error:
+                self._database.close()
+                raise DamagedRunError(f"{file}.parquet can't be read: {str(error).splitlines()[0]}") from error
+
+    def __enter__(self) -> "Questions":
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._database.close()
+
+    def span(self) -> tuple[int, int, int]:
+        """First tick, last tick, and the world's own time at the end."""
+        first, last, time_ms = self._one("SELECT min(tick_id), max(tick_id), max(sim_time_ms) FROM ticks")
+        return int(first or 0), int(last or 0), int(time_ms or 0)
+
+    def utterances(self) -> int:
+        """How many there are."""
+        return int(self._one("SELECT count(*) FROM utterances")[0])
+
+    def moments(self, first: int, last: int) -> tuple[Moment, ...]:
+        """In which states actors were, over time. An actor counts once, by the worst that can be said of it."""
+        step = bucket(first, last)
+        rows = self._all(
+            """
+            SELECT (tick_id - ?) // ? AS place, count(DISTINCT tick_id), count(*),
+                   count(*) FILTER (status_bits & ? != 0),
+                   count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0),
+                   count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0)
+            FROM actor_state GROUP BY place ORDER BY place
+            """,
+            *(first, step, int(Status.UNCONTROLLED)),
+            *(int(Status.UNCONTROLLED), int(Status.INCAPACITATED)),
+            *(int(Status.UNCONTROLLED | Status.INCAPACITATED), int(Status.ASLEEP)),
+        )
+        return tuple(
+            Moment(
+                tick_id=first + place * step,
+                awake=(every - uncontrolled - incapacitated - asleep) / ticks,
+                asleep=asleep / ticks,
+                incapacitated=incapacitated / ticks,
+                uncontrolled=uncontrolled / ticks,
+            )
+            for place, ticks, every, uncontrolled, incapacitated, asleep in rows
+        )
+
+    def actions(self) -> tuple[ActionFigures, ...]:
+        """What was tried, the most frequent first."""
+        rows = self._all(
+            """
+            SELECT action_type, count(*) AS tried, count(*) FILTER (ok) FROM action_results
+            GROUP BY 1 ORDER BY tried DESC, 1
+            """
+        )
+        return tuple(ActionFigures(action, tried, worked) for action, tried, worked in rows)
+
+    def failures(self) -> tuple[FailureFigures, ...]:
+        """What failed and why, the most frequent first."""
+        rows = self._all(
+            """
+            SELECT action_type, reason, count(*) AS failed FROM action_results WHERE NOT ok
+            GROUP BY 1, 2 ORDER BY failed DESC, 1, 2
+            """
+        )
+        return tuple(FailureFigures(action, reason or "", count) for action, reason, count in rows)
+
+    def heat(self, width: int, height: int) -> HeatMap:
+        """Where actors were."""
+        side = max(1, -(-max(width, height) // HEAT_CELLS))
+        shape = -(-height // side), -(-width // side)
+        counts, walkable = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.bool_)
+        inside = (side, side, width, height)
+        for y, x, count in self._all(
+            "SELECT y // ?, x // ?, count(*) FROM actor_state WHERE x BETWEEN 0 AND ? - 1 AND y BETWEEN 0 AND ? - 1 "
+            "GROUP BY 1, 2",
+            *inside,
+        ):
+            counts[y, x] = count
+        for y, x in self._all(
+            "SELECT DISTINCT y // ?, x // ? FROM tiles WHERE x BETWEEN 0 AND ? - 1 AND y BETWEEN 0 AND ? - 1 "
+            "AND walkable",
+            *inside,
+        ):
+            walkable[y, x] = True
+        return HeatMap(side, counts, walkable)
+
+    def conversations(self, hearing_radius: int) -> tuple[Conversation, ...]:
+        """Who talked with whom, the longest first."""
+        said = self._all(
+            "SELECT tick_id, actor_id, text, x, y FROM utterances ORDER BY tick_id, actor_id LIMIT ?",
+            int(MAX_LINES.maximum),
+        )
+        found = conversations(said, hearing_radius)
+        return tuple(sorted(found, key=lambda one: (-len(one.lines), one.first_tick_id)))
+
+    def models(self) -> tuple[ModelFigures, ...]:
+        """What model calls came to, the most used first."""
+        rows = self._all(
+            """
+            SELECT model, provider, count(*) AS calls, count(*) FILTER (error_type != ''),
+                   coalesce(quantile_cont(latency_s, 0.5), 0), coalesce(quantile_cont(latency_s, 0.95), 0),
+                   coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cost_usd), 0)
+            FROM llm_calls GROUP BY 1, 2 ORDER BY calls DESC, 1, 2
+            """
+        )
+        return tuple(
+            ModelFigures(model, provider, calls, failed, p50, p95, int(tokens_in), int(tokens_out), float(cost))
+            for model, provider, calls, failed, p50, p95, tokens_in, tokens_out, cost in rows
+        )
+
+    def calls(self, first: int, last: int) -> tuple[CallMoment, ...]:
+        """Model calls over time."""
+        step = bucket(first, last)
+        rows = self._all(
+            """
+            SELECT (tick_id - ?) // ? AS place, count(*) FILTER (error_type = ''), count(*) FILTER (error_type != ''),
+                   coalesce(quantile_cont(latency_s, 0.5) FILTER (error_type = ''), 0)
+            FROM llm_calls GROUP BY place ORDER BY place
+            """,
+            *(first, step),
+        )
+        found = {place: (good, bad, latency) for place, good, bad, latency in rows}
+        places = range((last - first) // step + 1) if found else ()
+        return tuple(CallMoment(first + place * step, *found.get(place, (0, 0, 0.0))) for place in places)
+
+    def outages(self, first: int) -> tuple[Outage, ...]:
+        """Times without a model or an agent, the longest first. An actor that nobody ever controlled has none."""
+        models = self._all(
+            """
+            WITH numbered AS (
+                SELECT tick_id, model, error_type, error_type != '' AS bad,
+                       row_number() OVER (PARTITION BY model ORDER BY tick_id, actor_id)
+                       - row_number() OVER (PARTITION BY model, error_type != '' ORDER BY tick_id, actor_id) AS streak
+                FROM llm_calls
+            )
+            SELECT model, min(tick_id), max(tick_id), count(*), mode(error_type)
+            FROM numbered WHERE bad GROUP BY model, streak HAVING count(*) >= ?
+            ORDER BY max(tick_id) - min(tick_id) DESC, 2, 1 LIMIT ?
+            """,
+            *(FAILURES_IN_A_ROW, int(MAX_OUTAGES.maximum)),
+        )
+        agents = self._all(
+            """
+            WITH numbered AS (
+                SELECT actor_id, tick_id,
+                       tick_id - row_number() OVER (PARTITION BY actor_id ORDER BY tick_id) AS streak
+                FROM actor_state WHERE status_bits & ? != 0
+            ),
+            streaks AS (SELECT actor_id, min(tick_id) AS a, max(tick_id) AS b FROM numbered GROUP BY actor_id, streak)
+            SELECT actor_id, a, b FROM streaks WHERE a > ? ORDER BY b - a DESC, a, actor_id LIMIT ?
+            """,
+            *(int(Status.UNCONTROLLED), first, int(MAX_OUTAGES.maximum)),
+        )
+        found = [
+            Outage("model", model or "a model without a name", a, b, f"{calls} calls failed: {kind}")
+            for model, a, b, calls, kind in models
+        ]
+        found += [Outage("agent", actor, a, b) for actor, a, b in agents]
+        return tuple(sorted(found, key=lambda one: (-one.ticks, one.first_tick_id, one.name)))
+
+    def _one(self, question: str, *values: Any) -> tuple[Any, ...]:
+        return self._all(question, *values)[0]
+
+    def _all(self, question: str, *values: Any) -> Sequence[tuple[Any, ...]]:
+        try:
+            return self._database.execute(question, values).fetchall()
+        except duckdb.Error as error:
+            raise DamagedRunError(f"the run's files can't be read: {str(error).splitlines()[0]}") from error
+
+
+def bucket(first: int, last: int) -> int:
+    """How many ticks stand together in one point of a chart."""
+    return max(1, -(-(last - first + 1) // POINTS))

@@ -1,0 +1,59 @@
+"""Reads the figures of a finished run, question by question."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tickmind.record.disk import OsDisk
+from tickmind.record.errors import RunNotFinishedError
+from tickmind.record.meta import read_meta
+from tickmind.record.report.figures import RunFigures
+from tickmind.record.report.queries import Questions
+from tickmind.record.world_files import check_sizes
+
+
+def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:
+    """All figures of the run in a folder; `progress` is told what is being counted, since a large run takes a while."""
+    meta, world = read_meta(OsDisk(), folder)
+    if not meta.finished:
+        raise RunNotFinishedError(
+            f"run {meta.run_id} is not finished; wait for its end, or after a crash: tickmind recover {meta.run_id}"
+        )
+    check_sizes(world)
+    width, height, hearing_radius = (int(world[name]) for name in ("width", "height", "hearing_radius"))
+    with Questions(Path(meta.stored_at) if meta.stored_at else folder) as ask:
+        progress("ticks")
+        first, last, sim_time_ms = ask.span()
+        progress("actors over time")
+        moments = ask.moments(first, last)
+        progress("actions")
+        actions, failures = ask.actions(), ask.failures()
+        progress("places")
+        heat = ask.heat(width, height)
+        progress("conversations")
+        talks = ask.conversations(hearing_radius)
+        progress("model calls")
+        models, calls = ask.models(), ask.calls(first, last)
+        progress("outages")
+        outages = ask.outages(first)
+        return RunFigures(
+            run_id=meta.run_id,
+            world=str(world["name"]),
+            world_version=meta.world_version,
+            created_at=meta.created_at,
+            recovered=meta.recovered,
+            width=width,
+            height=height,
+            first_tick_id=first,
+            last_tick_id=last,
+            sim_time_ms=sim_time_ms,
+            actors=int(world["actors"]),
+            utterances=ask.utterances(),
+            moments=moments,
+            actions=actions,
+            failures=failures,
+            heat=heat,
+            conversations=talks,
+            models=models,
+            calls=calls,
+            outages=outages,
+        )
