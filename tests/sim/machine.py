@@ -12,15 +12,14 @@ from tests.sim.loop import OWNER
 from tests.sim.network import Network
 from tests.sim.referee import Referee
 from tests.sim.witness import Court, Witness
-from tickmind.cli.world_run import WorldRun, begin_run, resume_run
+from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.record import DiskFaultError, RunStore
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.server import Authority, Pace, TickLoop, resume
+from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
 from tickmind.world import TileWorld
 
 ROOT = Path("/sim/runs")
-RUN_ID = "run"
 PACE = Pace(0.2, 0.1)
 TTL_MS = 600
 CHECKPOINT_TICKS = 3
@@ -40,6 +39,7 @@ class Machine:
         self.process: Process | None = None
         self.slowest_disk_s = 0.02
         self.starts = 0
+        self.run_id = ""  # of the run that is recorded; empty until one has begun
         self.ends: list[str] = []  # how processes ended
 
     def store(self) -> RunStore:
@@ -112,7 +112,8 @@ class Process:
         machine = self.machine
         run = self._open()
         world = TileWorld.from_scenario(run.scenario)
-        incarnation = resume(world, run.checkpoint(), run.history)
+        data = run.checkpoints.load()
+        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, run.history)
         machine.witness.check_length(world.tick_id - 1)
         authority = Authority(
             world,
@@ -132,7 +133,10 @@ class Process:
         await loop.run()
 
     def _open(self) -> WorldRun:
-        store = self.machine.store()
-        if RUN_ID in [one.run_id for one in store.runs()]:
-            return resume_run(store, RUN_ID)
-        return begin_run(store, self.machine.scenario, "sim.yaml", run_id=RUN_ID)
+        machine = self.machine
+        runs = WorldRuns(ROOT, machine.disk)
+        if machine.run_id:
+            return runs.resume(machine.run_id)
+        run = runs.begin(machine.scenario, "sim.yaml", f"run-{machine.starts}")
+        machine.run_id = run.run_id
+        return run

@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.sim.agents import Agent, PlainAgent, StreamAgent, Watcher, simulated_channels
 from tests.sim.loop import simulate
-from tests.sim.machine import RUN_ID, Machine
+from tests.sim.machine import Machine
 from tests.sim.network import Network, Weather
 from tests.sim.witness import BrokenPromiseError, Court, Witness
 from tickmind.protocol import TickRecord
@@ -215,9 +215,10 @@ class Simulation:
         if self.court.found:
             raise BrokenPromiseError(self.court.found[0])
         self.machine.disk.restart()
-        with self.machine.store().open(RUN_ID) as reader:
-            records = list(reader.records(1, reader.last_tick_id))
-            thoughts = [(one.entity_id, one.thought.user_message) for one in reader.thoughts()]
+        with self.machine.store().open(self.machine.run_id) as reader:
+            records = list(reader.records())
+            reports = reader._source.reports(0, 2**62)
+            thoughts = [(one.entity_id, one.thought.user_message) for some in reports for one in some.thoughts]
         self.witness.check(records)
         self.witness.check_thoughts(thoughts)
         world = TileWorld.from_scenario(self.scenario)

@@ -13,6 +13,7 @@
     store.recover(run_id)                   # or finish it
 """
 
+from tickmind.record.checkpoint_file import CheckpointFile
 from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
 from tickmind.record.errors import (
     DamagedRunError,
@@ -34,6 +35,7 @@ from tickmind.record.store import RunStore, RunSummary
 from tickmind.record.sync_policy import SyncPolicy
 
 __all__ = [
+    "CheckpointFile",
     "DamagedRunError",
     "Disk",
     "DiskFaultError",

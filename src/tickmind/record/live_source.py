@@ -10,7 +10,7 @@ from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
-from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
+from tickmind.record.segment import SegmentReader, foot_frame, segment_number
 from tickmind.record.tick_codec import Reports, read_only_state, read_reports, read_tick
 
 
@@ -153,6 +153,7 @@ def mend_tail(disk: Disk, folder: Path) -> int:
     try:
         segment.load()
         if segment.closed and segment.is_complete():
+            _make_safe(disk, path)  # its end may have been written just before the crash
             return 0
         size, end = disk.size(path), segment.index.end
         if size > end and segment.safe_beyond(end):
@@ -167,14 +168,17 @@ def mend_tail(disk: Disk, folder: Path) -> int:
         disk.sync_folder(folder)
         return size
     disk.truncate(path, end)
-    _add_foot(disk, path, segment.index)
+    _make_safe(disk, path, foot_frame(segment.index, end, end))
     return size - end
 
 
-def _add_foot(disk: Disk, path: Path, index: Index) -> None:
+def _make_safe(disk: Disk, path: Path, foot: bytes = b"") -> None:
+    """Let a file, its end and its name be on disk: whoever was killed may not have waited for that."""
     file = disk.append(path)
     try:
-        file.write(foot_frame(index, index.end, index.end))
+        if foot:
+            file.write(foot)
         file.sync()
     finally:
         file.close()
+    disk.sync_folder(path.parent)

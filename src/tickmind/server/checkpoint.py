@@ -62,12 +62,12 @@ class History(Protocol):
     """The record of a world so far, as a restart reads it; `record` implements it."""
 
     @property
-    def last_tick_id(self) -> int:
-        """The last tick on record; 0 if there is none."""
+    def last_tick_id(self) -> int | None:
+        """The last tick on record, or None if there is none."""
         ...
 
-    def records(self, first_tick_id: int, last_tick_id: int) -> Iterable[TickRecord]:
-        """The ticks from one to another, both included."""
+    def records(self, first: int, /) -> Iterable[TickRecord]:
+        """The ticks from this one to the last."""
         ...
 
 
@@ -77,11 +77,11 @@ def resume(world: TileWorld, checkpoint: Checkpoint | None, history: History | N
     Gives the incarnation for the new start. A record that gives another world than it did is a `ReplayError`. A
     checkpoint may be ahead of a record that was not synced with every tick; then the record alone counts.
     """
-    last_tick_id = history.last_tick_id if history is not None else None
+    last_tick_id = (history.last_tick_id or 0) if history is not None else None
     if checkpoint is not None and (last_tick_id is None or checkpoint.tick_id <= last_tick_id + 1):
         world.restore(checkpoint.snapshot)
-    if history is not None and last_tick_id is not None:
-        for record in history.records(world.tick_id, last_tick_id):
+    if history is not None and last_tick_id:
+        for record in history.records(world.tick_id):
             _repeat(world, record)
         if world.tick_id <= last_tick_id:
             raise ReplayError(f"tick {world.tick_id} is missing from the record, which ends with {last_tick_id}")
