@@ -110,7 +110,7 @@ class StreamAgent(Agent):
                 if self.rng.random() < 0.1:
                     await asyncio.sleep(self.rng.uniform(0.0, 0.8))  # thinks, perhaps past the deadline
                 self.count(seen.tick_id, await session.submit(seen.tick_id, self.choose(lease)))
-                if self.rng.random() < 0.1:
+                if self.rng.random() < 0.5:
                     await self.think(lease, seen.tick_id)
                 if self.rng.random() < 0.03:
                     return

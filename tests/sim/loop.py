@@ -1,7 +1,7 @@
 """An event loop whose time is a number: it jumps to whatever is due next, so that a minute takes no time at all.
 
 Everything on it runs in one thread and in one order, so the same seed gives the same history. Work that is handed to a
-thread runs here too, after a while that `threads` decides.
+thread runs here too, after a while that its process decides.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ class Owner(Protocol):
     alive: bool
     tasks: "set[asyncio.Task[Any]]"
 
-    def thread_delay_s(self) -> float:
-        """How long work in a thread takes."""
+    def thread_delays_s(self) -> tuple[float, float]:
+        """How long it takes until a thread does its work, and from then until that is known."""
         ...
 
     def die(self) -> None:
@@ -89,13 +89,16 @@ class SimLoop(asyncio.BaseEventLoop):
                 assert owner is not None, "only processes are killed"
                 owner.die()
             except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
-                if not done.cancelled():
-                    done.set_exception(error)
+                self.call_later(rest_s, tell, done.set_exception, error)
             else:
-                if not done.cancelled():
-                    done.set_result(result)
+                self.call_later(rest_s, tell, done.set_result, result)
 
-        self.call_later(owner.thread_delay_s() if owner is not None else 0.0, work)
+        def tell(how: Callable[[Any], None], what: Any) -> None:
+            if not done.done() and (owner is None or owner.alive):
+                how(what)
+
+        work_s, rest_s = owner.thread_delays_s() if owner is not None else (0.0, 0.0)
+        self.call_later(work_s, work)
         return done
 
 

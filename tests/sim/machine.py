@@ -3,26 +3,57 @@
 import asyncio
 import contextvars
 import random
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.sim.clocks import SimClock
 from tests.sim.loop import OWNER
 from tests.sim.network import Network
 from tests.sim.referee import Referee
 from tests.sim.witness import Court, Witness
+from tickmind.cli import world_run
 from tickmind.cli.world_run import WorldRun, WorldRuns
-from tickmind.record import DiskFaultError, RunStore
+from tickmind.protocol import WorldInfo
+from tickmind.record import DiskFaultError, LogOptions, RunStore
 from tickmind.record.testing import CrashedError, MemoryDisk
+from tickmind.record.world_files import WORLD_SCHEMAS
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
-from tickmind.world import TileWorld
+from tickmind.world import Scenario, TileWorld, parse_scenario
 
 ROOT = Path("/sim/runs")
 PACE = Pace(0.2, 0.1)
 TTL_MS = 600
 CHECKPOINT_TICKS = 3
+OPTIONS = LogOptions()
+
+
+@cache
+def read_scenario(text: str, source: str) -> Scenario:
+    """Read a scenario once for all histories, which have the same."""
+    return parse_scenario(text, source)
+
+
+_worlds: dict[tuple[bytes, ...], WorldInfo] = {}  # content of the files of a world -> what it says
+
+
+@contextmanager
+def quick_reading() -> Iterator[None]:
+    """Let what never changes be read only once, as long as its bytes are the same."""
+    read, known = RunStore._info, _worlds
+
+    def info(store: RunStore, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
+        key = tuple(store._disk.read_bytes(folder / f"{name}.parquet") for name in WORLD_SCHEMAS)
+        if key not in known:
+            known[key] = read(store, folder, world)
+        return known[key]
+
+    with patch.object(RunStore, "_info", info), patch.object(world_run, "parse_scenario", read_scenario):
+        yield
 
 
 class Machine:
@@ -82,8 +113,9 @@ class Process:
     def spawn(self, work: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
         return asyncio.get_running_loop().create_task(work, context=self._context)
 
-    def thread_delay_s(self) -> float:
-        return self.rng.uniform(0.0, self.machine.slowest_disk_s)
+    def thread_delays_s(self) -> tuple[float, float]:
+        slowest_s = self.machine.slowest_disk_s
+        return self.rng.uniform(0.0, slowest_s), self.rng.uniform(0.0, slowest_s)
 
     def die(self) -> None:
         """Stop at once, in the middle of whatever it is doing."""
@@ -134,9 +166,9 @@ class Process:
 
     def _open(self) -> WorldRun:
         machine = self.machine
-        runs = WorldRuns(ROOT, machine.disk)
+        runs = WorldRuns(ROOT, machine.disk, clock=machine.clock, options=OPTIONS)
         if machine.run_id:
             return runs.resume(machine.run_id)
-        run = runs.begin(machine.scenario, "sim.yaml", f"run-{machine.starts}")
+        run = runs.begin(machine.scenario, "sim.yaml", f"run-{len(machine.ends)}")
         machine.run_id = run.run_id
         return run

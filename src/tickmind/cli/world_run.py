@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from tickmind.base import Clock
 from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
 from tickmind.record.disk import disk_fault, write_whole
 from tickmind.world import Scenario, TileWorld, parse_scenario
@@ -40,9 +41,16 @@ class WorldRun:
 class WorldRuns:
     """The runs of worlds in one folder. Each keeps its scenario as it was, so that it can go on without the file."""
 
-    def __init__(self, root: Path, disk: Disk | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> None:
+    def __init__(
+        self,
+        root: Path,
+        disk: Disk | None = None,
+        *,
+        clock: Clock | None = None,
+        options: LogOptions = DEFAULT_OPTIONS,
+    ) -> None:
         self._disk: Disk = disk or OsDisk()
-        self._store = RunStore(root, self._disk)
+        self._store = RunStore(root, self._disk, clock=clock)
         self._options = options
 
     def begin(self, text: str, source: str, run_id: str | None = None) -> WorldRun:
