@@ -127,9 +127,7 @@ def _are_of(results: ResultColumns, intents: IntentColumns) -> bool:
     return same and (results.action is intents.action or np.array_equal(results.action, intents.action))
 
 
-def read_results(
-    found: Mapping[int, pa.RecordBatch], count: int, intents: IntentColumns, actors: int
-) -> ResultColumns:
+def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: IntentColumns, actors: int) -> ResultColumns:
     """What became of the intents, as it was."""
     rows, action = intents.actor, intents.action
     if Table.RESULTS in found:

@@ -74,3 +74,15 @@ def numbers(batch: pa.RecordBatch, name: str) -> Column:
     if column.null_count:
         raise DamagedRunError(f"the log has no value where there must be one, in {name}")
     return column.to_numpy(zero_copy_only=True)
+
+
+def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    """The values of a column; texts that are the same are one object, so that they take no more room than they did."""
+    found: list[Any] = []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+        if not pa.types.is_dictionary(chunk.type):
+            found += chunk.to_pylist()
+            continue
+        words = [*chunk.dictionary.to_pylist(), None]  # the last one for those that have none
+        found += [words[code] for code in chunk.indices.fill_null(len(words) - 1).to_numpy().tolist()]
+    return found

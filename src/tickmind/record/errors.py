@@ -1,15 +1,15 @@
 """What can go wrong with the record of a run.
 
-    RecordError
-    ├── RunIdError           a name that can't be a run's (also a ConfigError)
-    ├── NoSuchRunError       there is no such run (also a ConfigError)
-    ├── RunExistsError       there is one already (also a ConfigError)
-    ├── RunBusyError         somebody else writes to it
-    ├── RunFinishedError     it is finished, so nothing can be added
-    ├── RecordOrderError     a tick that is not the next one, or nothing that this run records
-    ├── DiskFaultError       the disk refused: full, broken, read-only
-    ├── DamagedRunError      its files are not what was written
-    └── SchemaVersionError   it was written by a later version
+RecordError
+├── RunIdError           a name that can't be a run's (also a ConfigError)
+├── NoSuchRunError       there is no such run (also a ConfigError)
+├── RunExistsError       there is one already (also a ConfigError)
+├── RunBusyError         somebody else writes to it
+├── RunFinishedError     it is finished, so nothing can be added
+├── RecordOrderError     a tick that is not the next one, or nothing that this run records
+├── DiskFaultError       the disk refused: full, broken, read-only
+├── DamagedRunError      its files are not what was written
+└── SchemaVersionError   it was written by a later version
 """
 
 from tickmind.base import ConfigError, TickmindError

@@ -10,6 +10,7 @@ from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log_writer import LogWriter
+from tickmind.record.sealing import Progress, no_progress
 from tickmind.record.tick_codec import NO_REPORTS, Reports
 from tickmind.wire.reports import AgentStatus, ThoughtReport
 
@@ -32,7 +33,7 @@ class LiveLog:
         *,
         actors: int,
         last_tick_id: int | None,
-        seal: Callable[[], None],
+        seal: Callable[[Progress], None],
     ) -> None:
         self._run_id = run_id
         self._writer = writer
@@ -120,14 +121,17 @@ class LiveLog:
             _log.warning("reports of agents were left out of the record: too many in one tick", count=left_out)
         return found
 
-    def close(self) -> None:
-        """End the log and write the finished files. After a disk fault it only lets go, and the log stays as it is."""
+    def close(self, *, seal: bool = True, progress: Progress = no_progress) -> None:
+        """End the log and write the finished files, unless it is to be resumed or recovered later.
+
+        After a disk fault it only lets go, and the log stays as it is.
+        """
         if self._closed:
             return
         self._closed = True
         try:
             if self._fault is None:
-                self._finish()
+                self._finish(progress if seal else None)
         finally:
             self._writer.abandon()
             self._lock.release()
@@ -138,13 +142,14 @@ class LiveLog:
         self._writer.abandon()
         self._lock.release()
 
-    def _finish(self) -> None:
+    def _finish(self, progress: Progress | None) -> None:
         reports = self._take()
         try:
             if reports:
                 self._writer.write_reports(reports)
             self._writer.end_segment()
-            self._seal()
+            if progress is not None:
+                self._seal(progress)
         except OSError as error:
             self._fault = disk_fault(f"finishing run {self._run_id}", error)
             raise self._fault from error

@@ -4,13 +4,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
-from tickmind.record.segment import SegmentReader, foot_frame, segment_number
+from tickmind.record.segment import SegmentReader, segment_name, segment_number
 from tickmind.record.tick_codec import Reports, read_only_state, read_reports, read_tick
 
 
@@ -41,7 +42,7 @@ class LiveSource:
                 continue
             if self._segments:
                 self._segments[-1].load()  # it may have been closed since
-            segment = SegmentReader(self._disk, self._folder / names[names.index(f"{number:08d}.tmlog")])
+            segment = SegmentReader(self._disk, self._folder / segment_name(number))
             segment.load()
             self._segments.append(segment)
             self._numbers.append(number)
@@ -68,6 +69,10 @@ class LiveSource:
 
     def records(self, first: int, last: int) -> Iterator[TickRecord]:
         """The ticks from `first` to `last`, as many as there are."""
+        return (record for record, _ in self.all_of(first, last))
+
+    def all_of(self, first: int, last: int) -> Iterator[tuple[TickRecord, Reports]]:
+        """The ticks from `first` to `last`, each with what agents told until it was over."""
         before: ActorColumns | None = None
         for segment, start, stop in self._spans(first, last):
             begin = self._keyframe_before(segment, start)
@@ -76,9 +81,9 @@ class LiveSource:
                 if place < start:
                     before = read_only_state(content, before, len(self._actor_ids))
                     continue
-                record = read_tick(content, before, self._actor_ids)
+                record, reports = read_tick(content, before, self._actor_ids)
                 before = record.actor_state
-                yield record
+                yield record, reports
 
     def state_at(self, tick_id: int) -> ActorColumns:
         """All actors after a tick that there is."""
@@ -89,6 +94,15 @@ class LiveSource:
         assert state is not None
         return state
 
+    def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
+        """One actor after each of the ticks between these."""
+        found: list[list[int]] = []
+        for record in self.records(first, last):
+            state = record.actor_state
+            found.append([int(column[row]) for column in (state.x, state.y, state.status_bits, state.facing)])
+        columns = np.array(found, dtype=np.int32).reshape(-1, 4)
+        return ActorColumns(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3].astype(np.int8))
+
     def reports(self, first: int, last: int) -> Iterator[Reports]:
         """What agents told of themselves, in the ticks from `first` to `last` and, if that is the last, after it."""
         for segment, start, stop in self._spans(first, last):
@@ -96,8 +110,12 @@ class LiveSource:
                 yield read_reports(self._content(segment, place))
         final = self.last_tick_id
         if final is None or last >= final:
-            for segment in self._segments:
-                yield from map(read_reports, segment.loose_reports())
+            yield from self.loose_reports()
+
+    def loose_reports(self) -> Iterator[Reports]:
+        """What agents told after the last tick."""
+        for segment in self._segments:
+            yield from map(read_reports, segment.loose_reports())
 
     def check(self) -> None:
         """Raise `DamagedRunError` unless the ticks follow one another up to the end of the last whole frame."""
@@ -136,49 +154,7 @@ class LiveSource:
         tick_id, offset = segment.index.ticks[place], segment.index.offsets[place]
         frame = segment.frame_at(offset)
         if frame is None or frame.kind is not FrameKind.TICK or frame.tick_id != tick_id:
-            raise DamagedRunError(f"tick {tick_id} in {segment.name} is damaged; recover the run to keep what is before")
-        return segment.content(frame)
-
-
-def mend_tail(disk: Disk, folder: Path) -> int:
-    """Cut what a crash left half written at the end of a log, and close the last segment; gives the bytes cut.
-
-    Damage to what was safe on disk already is not cut: it is a `DamagedRunError`.
-    """
-    names = [name for name in disk.list(folder) if segment_number(name) is not None]
-    if not names:
-        return 0
-    path = folder / names[-1]
-    segment = SegmentReader(disk, path)
-    try:
-        segment.load()
-        if segment.closed and segment.is_complete():
-            _make_safe(disk, path)  # its end may have been written just before the crash
-            return 0
-        size, end = disk.size(path), segment.index.end
-        if size > end and segment.safe_beyond(end):
             raise DamagedRunError(
-                f"{segment.name} is damaged at byte {end:,}, and there are whole ticks after that; "
-                "recover the run to keep what comes before"
+                f"tick {tick_id} in {segment.name} is damaged; recover the run to keep what is before"
             )
-    finally:
-        segment.close()
-    if not segment.index.ticks:
-        disk.remove(path)
-        disk.sync_folder(folder)
-        return size
-    disk.truncate(path, end)
-    _make_safe(disk, path, foot_frame(segment.index, end, end))
-    return size - end
-
-
-def _make_safe(disk: Disk, path: Path, foot: bytes = b"") -> None:
-    """Let a file, its end and its name be on disk: whoever was killed may not have waited for that."""
-    file = disk.append(path)
-    try:
-        if foot:
-            file.write(foot)
-        file.sync()
-    finally:
-        file.close()
-    disk.sync_folder(path.parent)
+        return segment.content(frame)

@@ -1,6 +1,7 @@
 """The folder of all runs: begin one, go on with one, read one, mend one."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,16 +11,22 @@ import pyarrow as pa
 
 from tickmind.base import Clock, IdMaker, SystemClock
 from tickmind.protocol import WorldInfo
+from tickmind.record.archive import Archive
 from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, take_lock
-from tickmind.record.errors import NoSuchRunError, RunExistsError, RunFinishedError
+from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
-from tickmind.record.live_source import LiveSource, mend_tail
+from tickmind.record.live_source import LiveSource
 from tickmind.record.log_writer import LogOptions, LogWriter
+from tickmind.record.mending import cut_damage, mend_tail
 from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
-from tickmind.record.parquet_file import open_parquet, open_writer, read_whole
-from tickmind.record.reader import RunReader
+from tickmind.record.parquet_file import TableFile
+from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
-from tickmind.record.world_files import read_world, world_document, world_tables
+from tickmind.record.sealed_source import SealedSource
+from tickmind.record.sealing import Progress, no_progress, seal
+from tickmind.record.tables import FINISHED, TableSpec
+from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.world_files import WORLD_TABLES, read_world, world_document, write_world
 
 LIVE = "live"
 LOCK = "lock"
@@ -57,62 +64,118 @@ class RunStore:
         *,
         clock: Clock | None = None,
         make_id: IdMaker | None = None,
+        archive: Archive | None = None,
     ) -> None:
         self._root = root
         self._disk: Disk = disk or OsDisk()
         self._clock = clock or SystemClock()
         self._make_id = make_id or IdMaker(clock=self._clock)
+        self._archive = archive
 
     def folder(self, run_id: str) -> Path:
         """Where a run is kept; others may put files of their own there."""
         return self._root / check_run_id(run_id)
 
-    def create(
-        self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS
-    ) -> LiveLog:
+    def create(self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
         """Begin a run."""
         run_id = check_run_id(run_id or self._make_id("run"))
         folder = self._root / run_id
-        lock: DiskLock | None = None
+        if META in self._disk.list(folder):
+            raise RunExistsError(f"there is a run {run_id} in {self._root} already; resume it, or choose another id")
         try:
-            if META in self._disk.list(folder):
-                raise RunExistsError(f"there is a run {run_id} in {self._root} already; resume it, or choose another id")
             self._disk.make_folder(folder / LIVE)
-            lock = take_lock(self._disk, folder / LOCK, run_id)
-            self._write_world(folder, info, run_id)
-            created_at = datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
-            write_meta(self._disk, folder, RunMeta(run_id, created_at, info.world_version), world_document(info))
-            self._disk.sync_folder(self._root)
         except OSError as error:
-            if lock is not None:
-                lock.release()
             raise disk_fault(f"beginning run {run_id} in {self._root}", error) from error
-        except BaseException:
-            if lock is not None:
-                lock.release()
-            raise
-        return self._log(run_id, len(info.actors), None, 1, lock, options)
+        with self._locked(run_id, f"beginning run {run_id} in {self._root}") as lock:
+            self._write_world(folder, info, run_id)
+            write_meta(self._disk, folder, RunMeta(run_id, self._now(), info.world_version), world_document(info))
+            self._disk.sync_folder(self._root)
+            return self._log(run_id, info, None, lock, options)
 
     def _write_world(self, folder: Path, info: WorldInfo, run_id: str) -> None:
-        for name, table in world_tables(info, run_id).items():
-            sink = pa.BufferOutputStream()
-            with open_writer(sink, table.schema, dictionary=["run_id"]) as writer:
-                writer.write_table(table)
-            file = self._disk.create(folder / f"{name}.parquet")
+        for name, data in write_world(info, run_id):
+            file = self._disk.create(folder / name)
             try:
-                file.write(sink.getvalue().to_pybytes())
+                file.write(data)
                 file.sync()
             finally:
                 file.close()
 
     def _log(
-        self, run_id: str, actors: int, last_tick_id: int | None, number: int, lock: DiskLock, options: LogOptions
+        self, run_id: str, info: WorldInfo, source: LiveSource | None, lock: DiskLock, options: LogOptions
     ) -> LiveLog:
-        folder = self._root / run_id
         writer = LogWriter(
-            self._disk, folder / LIVE, run_id, clock=self._clock, options=options, next_number=number
+            self._disk,
+            self._root / run_id / LIVE,
+            run_id,
+            clock=self._clock,
+            options=options,
+            next_number=1 if source is None else source.next_number,
         )
-        return LiveLog(run_id, writer, lock, actors=actors, last_tick_id=last_tick_id, seal=lambda: None)
+        return LiveLog(
+            run_id,
+            writer,
+            lock,
+            actors=len(info.actors),
+            last_tick_id=None if source is None else source.last_tick_id,
+            seal=lambda progress: self._seal(run_id, progress),
+        )
+
+    def _seal(self, run_id: str, progress: Progress, *, recovered: bool = False, cut_bytes: int = 0) -> None:
+        """Write the finished files from a log that nobody writes to any more, and remove it when they are in place."""
+        folder = self._root / run_id
+        meta, world = self._meta(run_id)
+        info = self._info(folder, world)
+        target = self._target(run_id)
+        source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+        try:
+            first, last = source.first_tick_id, source.last_tick_id
+            count = 0 if first is None or last is None else last - first + 1
+            sealed = seal(
+                target,
+                run_id,
+                info,
+                source.all_of(FIRST, LAST),
+                source.loose_reports(),
+                ticks=count,
+                progress=progress,
+            )
+        finally:
+            source.close()
+        finished = meta.as_finished(
+            finished_at=self._now(),
+            recovered=recovered,
+            cut_bytes=cut_bytes,
+            first_tick_id=first,
+            last_tick_id=last,
+            block_ticks=sealed.blocks.ticks,
+            block_actors=sealed.blocks.actors,
+            tables=sealed.tables,
+            stored_at="" if self._archive is None else self._archive.path(run_id),
+        )
+        target.commit([spec.file_name for spec in FINISHED.values()], finished, world)
+        self._clear(folder)
+
+    def _target(self, run_id: str) -> Target:
+        folder = self._root / run_id
+        if self._archive is None:
+            return FolderTarget(self._disk, folder)
+        target = ArchiveTarget(self._archive.filesystem, self._archive.path(run_id), self._disk, folder)
+        for spec in WORLD_TABLES.values():
+            with target.open(spec.file_name) as file:
+                file.write(self._disk.read_bytes(folder / spec.file_name))
+        return target
+
+    def _clear(self, folder: Path) -> None:
+        """Remove the log and what sealing has left; the finished files are in place."""
+        for name in (LIVE, SEALING):
+            for one in self._disk.list(folder / name):
+                self._disk.remove(folder / name / one)
+            if name in self._disk.list(folder):
+                self._disk.remove(folder / name)
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
 
     def resume(self, run_id: str, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
         """Go on with a run after its last whole tick; what a crash left half written is cut."""
@@ -120,30 +183,61 @@ class RunStore:
         if meta.finished:
             raise RunFinishedError(f"run {run_id} is finished, so nothing can be added to it; begin a new one")
         folder = self._root / run_id
-        lock = take_lock(self._disk, folder / LOCK, run_id)
-        try:
+        with self._locked(run_id, f"resuming run {run_id}") as lock:
             mend_tail(self._disk, folder / LIVE)
             info = self._info(folder, world)
             source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
-            try:
-                source.check()
-                last, number = source.last_tick_id, source.next_number
-            finally:
-                source.close()
-        except OSError as error:
-            lock.release()
-            raise disk_fault(f"resuming run {run_id}", error) from error
-        except BaseException:
-            lock.release()
+            source.close()
+            source.check()
+            return self._log(run_id, info, source, lock, options)
+
+    @contextmanager
+    def _locked(self, run_id: str, what: str) -> Iterator[DiskLock]:
+        """The lock of a run, which is let go if something goes wrong."""
+        lock: DiskLock | None = None
+        try:
+            lock = take_lock(self._disk, self._root / run_id / LOCK, run_id)
+            yield lock
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if isinstance(error, OSError):
+                raise disk_fault(what, error) from error
             raise
-        return self._log(run_id, len(info.actors), last, number, lock, options)
+
+    def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
+        """Finish a run that a crash has left, with all whole ticks before the first damage. One that is finished stays."""
+        meta, _ = self._meta(run_id)
+        with self._locked(run_id, f"recovering run {run_id}") as lock:
+            if meta.finished:
+                self._clear(self._root / run_id)
+            else:
+                cut_bytes = cut_damage(self._disk, self._root / run_id / LIVE)
+                self._seal(run_id, progress, recovered=True, cut_bytes=cut_bytes)
+            lock.release()
+        return self.summary(run_id)
 
     def open(self, run_id: str) -> RunReader:
         """Read a run, in whichever state it is."""
         meta, world = self._meta(run_id)
+        info = self._info(self._root / run_id, world)
+        actor_ids = tuple(one.entity_id for one in info.actors)
+
+        def reload() -> tuple[RunMeta, TickSource] | None:
+            meta, _ = self._meta(run_id)
+            return (meta, self._source(run_id, meta, actor_ids)) if meta.finished else None
+
+        return RunReader(meta, info, self._source(run_id, meta, actor_ids), reload)
+
+    def _source(self, run_id: str, meta: RunMeta, actor_ids: Sequence[str]) -> TickSource:
         folder = self._root / run_id
-        info = self._info(folder, world)
-        return RunReader(meta, info, LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors]))
+        if not meta.finished:
+            return LiveSource(self._disk, folder / LIVE, actor_ids)
+        if meta.stored_at:
+            if self._archive is None or self._archive.path(run_id) != meta.stored_at:
+                raise NoSuchRunError(f"the finished files of run {run_id} are at {meta.stored_at}; open them there")
+            return SealedSource(meta, actor_ids, self._archive.tables(run_id))
+        return SealedSource(meta, actor_ids, self._tables(folder))
 
     def runs(self) -> list[RunSummary]:
         """All runs, in the order of their ids, which is that of their beginnings."""
@@ -169,11 +263,6 @@ class RunStore:
                 created_at=meta.created_at,
             )
 
-    def recover(self, run_id: str) -> RunSummary:
-        """Finish a run that a crash has left."""
-        self.resume(run_id).close()
-        return self.summary(run_id)
-
     def _state(self, meta: RunMeta, folder: Path) -> RunState:
         if meta.finished:
             return RunState.CLEAN
@@ -197,14 +286,23 @@ class RunStore:
         try:
             return read_meta(self._disk, folder)
         except (FileNotFoundError, NotADirectoryError):
-            raise NoSuchRunError(f"there is no run {run_id} in {self._root}; `tickmind runs` lists what there is") from None
+            raise NoSuchRunError(
+                f"there is no run {run_id} in {self._root}; `tickmind runs` lists what there is"
+            ) from None
         except OSError as error:
             raise disk_fault(f"reading run {run_id}", error) from error
 
     def _info(self, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
-        def read_table(name: str, schema: pa.Schema) -> pa.Table:
-            source = pa.PythonFile(self._disk.open(folder / f"{name}.parquet"), mode="r")
-            with source, open_parquet(source, f"{name}.parquet", schema) as file:
-                return read_whole(file, f"{name}.parquet", schema)
+        return read_world(world, self._tables(folder))
 
-        return read_world(world, read_table)
+    def _tables(self, folder: Path) -> Callable[[TableSpec], TableFile]:
+        def open_table(spec: TableSpec) -> TableFile:
+            try:
+                file = self._disk.open(folder / spec.file_name)
+            except OSError as error:
+                raise DamagedRunError(
+                    f"{spec.file_name} of run {folder.name} can't be opened: it is missing"
+                ) from error
+            return TableFile(pa.PythonFile(file, mode="r"), spec)
+
+        return open_table

@@ -64,9 +64,13 @@ def pack_only_reports(reports: Reports) -> bytes:
     return pack_batches(pack_reports(reports.thoughts, reports.statuses))
 
 
-def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
-    """The tick in the content of a frame. `before` is the state after the tick before it, unless it is a keyframe."""
+def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> tuple[TickRecord, Reports]:
+    """What the content of a frame says. `before` is the state after the tick before it, unless it is a keyframe."""
     found = unpack_batches(content, SCHEMAS)
+    return _read_record(found, before, actor_ids), Reports(read_thoughts(found), read_statuses(found))
+
+
+def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
     tick, actors = found.get(Table.TICK), len(actor_ids)
     if tick is None or tick.num_rows != 1:
         raise DamagedRunError("the log has a tick that does not say which one it is")

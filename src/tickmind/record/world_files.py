@@ -1,20 +1,23 @@
 """What never changes in a run: its map, actors and objects as tables, and the rest as a part of `meta.json`."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import EntityInfo, FloorInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_ACTORS, MAX_TILES
+from tickmind.record.parquet_file import TableFile, open_writer
+from tickmind.record.tables import TableSpec
 
 MAP = "map"
 ACTORS = "actors"
 OBJECTS = "objects"
-_TAGS = pa.list_(pa.string())
-WORLD_SCHEMAS = {
+_SCHEMAS = {
     MAP: pa.schema(
         [
             ("run_id", pa.string()),
@@ -32,7 +35,7 @@ WORLD_SCHEMAS = {
             ("actor_row", pa.int32()),
             ("actor_id", pa.string()),
             ("type", pa.string()),
-            ("tags", _TAGS),
+            ("tags_json", pa.string()),
             ("spawn_tick", pa.int64()),
         ]
     ),
@@ -49,6 +52,12 @@ WORLD_SCHEMAS = {
         ]
     ),
 }
+WORLD_TABLES = {
+    MAP: TableSpec(MAP, _SCHEMAS[MAP], delta=("x", "y"), plain=("walkable", "opaque")),
+    ACTORS: TableSpec(ACTORS, _SCHEMAS[ACTORS], delta=("actor_row", "spawn_tick"), plain=("actor_id",)),
+    OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
+}
+_GROUP_ROWS = 1 << 20
 _SCALARS = (
     "name",
     "world_version",
@@ -106,7 +115,7 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
             np.arange(len(actors), dtype=np.int32),
             [one.entity_id for one in actors],
             [one.type for one in actors],
-            [list(one.tags) for one in actors],
+            [json.dumps(one.tags, ensure_ascii=False) for one in actors],
             [one.spawn_tick for one in actors],
         ],
         OBJECTS: [
@@ -115,14 +124,24 @@ def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
         ],
     }
     tables = {}
-    for name, schema in WORLD_SCHEMAS.items():
-        first = pa.array(np.broadcast_to(np.array(run_id, dtype=object), len(columns[name][0])), pa.string())
+    for name, spec in WORLD_TABLES.items():
+        first = pa.repeat(pa.scalar(run_id), len(columns[name][0]))
         arrays = [
             column if isinstance(column, pa.Array) else pa.array(column, one.type)
-            for column, one in zip(columns[name], list(schema)[1:], strict=True)
+            for column, one in zip(columns[name], list(spec.schema)[1:], strict=True)
         ]
-        tables[name] = pa.Table.from_arrays([first, *arrays], schema=schema)
+        table = pa.Table.from_arrays([first, *arrays], schema=spec.schema)
+        tables[name] = table.cast(spec.written_schema)
     return tables
+
+
+def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a world, by their names."""
+    for name, table in world_tables(info, run_id).items():
+        sink = pa.BufferOutputStream()
+        with open_writer(sink, WORLD_TABLES[name]) as writer:
+            writer.write_table(table, row_group_size=_GROUP_ROWS)
+        yield WORLD_TABLES[name].file_name, sink.getvalue().to_pybytes()
 
 
 def check_sizes(document: Mapping[str, Any]) -> None:
@@ -135,13 +154,16 @@ def check_sizes(document: Mapping[str, Any]) -> None:
     MAX_ACTORS.check(max(actors, objects))
 
 
-def read_world(document: Mapping[str, Any], read_table: Callable[[str, pa.Schema], pa.Table]) -> WorldInfo:
-    """The world's description again; `read_table` gives a table by its name."""
+def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]) -> WorldInfo:
+    """The world's description again; `open_table` opens one of its tables."""
     check_sizes(document)
     try:
-        codes = read_table(MAP, WORLD_SCHEMAS[MAP]).column("floor_code").to_numpy().astype(np.uint8)
-        actors = read_table(ACTORS, WORLD_SCHEMAS[ACTORS])
-        objects = read_table(OBJECTS, WORLD_SCHEMAS[OBJECTS])
+        tiles = document["width"] * document["height"]
+        (found_codes,) = _read(open_table, MAP, ("floor_code",), tiles)
+        codes = np.array(found_codes, dtype=np.uint8)
+        actors = _read(open_table, ACTORS, ("actor_id", "type", "tags_json", "spawn_tick"), document["actors"])
+        names = ("object_id", "kind", "x", "y", "state", "stock")
+        objects = _read(open_table, OBJECTS, names, document["objects"])
         found = WorldInfo(
             **{name: document[name] for name in _SCALARS},
             floors=tuple(
@@ -162,23 +184,28 @@ def read_world(document: Mapping[str, Any], read_table: Callable[[str, pa.Schema
                 )
                 for one in document["kinds"]
             ),
-            objects=tuple(map(ObjectInfo, *_lists(objects, ("object_id", "kind", "x", "y", "state", "stock")))),
+            objects=tuple(map(ObjectInfo, *objects)),
             actors=tuple(
-                EntityInfo(entity_id, kind, tuple(tags), spawn_tick)
-                for entity_id, kind, tags, spawn_tick in zip(
-                    *_lists(actors, ("actor_id", "type", "tags", "spawn_tick")), strict=True
-                )
+                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick)
+                for entity_id, kind, tags, spawn_tick in zip(*actors, strict=True)
             ),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is not as it was written") from error
-    sizes = (len(codes), len(found.actors), len(found.objects))
-    if sizes != (found.width * found.height, document["actors"], document["objects"]):
-        raise DamagedRunError("the map, the actors or the objects of the world are not all there")
     if len(codes) and codes.max() >= len(found.floors):
         raise DamagedRunError("the map has a floor that the world does not have")
     return found
 
 
-def _lists(table: pa.Table, names: Sequence[str]) -> list[list[Any]]:
-    return [table.column(name).to_pylist() for name in names]
+def _read(
+    open_table: Callable[[TableSpec], TableFile], name: str, columns: Sequence[str], rows: int
+) -> list[list[Any] | Column]:
+    """Some columns of a table of which one knows how many rows it has."""
+    with open_table(WORLD_TABLES[name]) as file:
+        if file.rows != rows:
+            raise DamagedRunError(f"{name}.parquet has {file.rows:,} rows where there must be {rows:,}")
+        parts = [file.group(group, columns) for group in range(file.groups)]
+    if name == MAP:
+        whole = [part.column(0).to_numpy() for part in parts]
+        return [np.concatenate(whole) if whole else np.zeros(0, dtype=np.uint8)]
+    return [[value for part in parts for value in values_of(part.column(place))] for place in range(len(columns))]
