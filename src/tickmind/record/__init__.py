@@ -14,6 +14,7 @@ store.recover(run_id)                   # or finish it
 """
 
 from tickmind.record.archive import Archive
+from tickmind.record.checkpoint_file import CheckpointFile
 from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
 from tickmind.record.errors import (
     DamagedRunError,
@@ -38,6 +39,7 @@ from tickmind.record.sync_policy import SyncPolicy
 __all__ = [
     "ActorHistory",
     "Archive",
+    "CheckpointFile",
     "DamagedRunError",
     "Disk",
     "DiskFaultError",

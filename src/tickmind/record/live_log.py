@@ -136,6 +136,12 @@ class LiveLog:
             self._writer.abandon()
             self._lock.release()
 
+    def abandon(self) -> None:
+        """Let go of the log as it is, so that the run can be resumed or recovered."""
+        self._closed = True
+        self._writer.abandon()
+        self._lock.release()
+
     def _finish(self, progress: Progress | None) -> None:
         reports = self._take()
         try:

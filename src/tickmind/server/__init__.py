@@ -8,7 +8,7 @@
 """
 
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import Checkpoint, CheckpointStore, FileStore, resume
+from tickmind.server.checkpoint import Checkpoint, CheckpointStore, History, resume
 from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, load_tokens
 from tickmind.server.leases import Leases
@@ -28,7 +28,7 @@ __all__ = [
     "CheckpointStore",
     "DiscardSink",
     "ExposureError",
-    "FileStore",
+    "History",
     "Leases",
     "Pace",
     "Pacer",

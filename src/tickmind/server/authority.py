@@ -99,6 +99,7 @@ class Authority:
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
         self.reports = Reports(reports, limits)
+        self._reported = self.reports.take()  # what agents told until the tick was closed
         self.tally = Tally()
         self.stopping = False
         self.on_progress: Callable[[], None] = lambda: None
@@ -151,6 +152,7 @@ class Authority:
         started_s = self.clock.monotonic()
         if self._view is None:
             self._view = self.world.view()
+        self._reported = self.reports.take()  # what comes later is kept with the next tick, and shown with that
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
         record = self.world.step(columns, self.leases.controlled.copy())
@@ -161,7 +163,7 @@ class Authority:
     def publish(self, record: TickRecord) -> None:
         """Show a record that is kept for good."""
         self._view = None
-        thoughts, statuses = self.reports.take()
+        thoughts, statuses = self._reported
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self._viewing.publish(record, events, thoughts, statuses)

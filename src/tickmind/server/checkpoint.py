@@ -2,10 +2,8 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from tickmind.protocol import TickRecord
@@ -60,53 +58,38 @@ class CheckpointStore(Protocol):
         ...
 
 
-class FileStore:
-    """Keeps the last checkpoint in one file, which is whole at every moment."""
+class History(Protocol):
+    """The record of a world so far, as a restart reads it; `record` implements it."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick on record, or None if there is none."""
+        ...
 
-    def save(self, data: bytes) -> None:
-        """Write beside the file, and put it in its place when it is on disk."""
-        beside = self._path.with_name(f"{self._path.name}.new")
-        try:
-            with beside.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(self._path)
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except OSError as error:
-            raise CheckpointError(f"the checkpoint {self._path} can't be written: {error.strerror}") from error
-
-    def load(self) -> bytes | None:
-        """The file's content, if there is one."""
-        try:
-            return self._path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise CheckpointError(f"the checkpoint {self._path} can't be read: {error.strerror}") from error
+    def records(self, first: int, /) -> Iterable[TickRecord]:
+        """The ticks from this one to the last."""
+        ...
 
 
-def resume(world: TileWorld, checkpoint: Checkpoint | None, records: Iterable[TickRecord] = ()) -> int:
-    """Bring a world to where it was: to the checkpoint, then through the recorded ticks after it.
+def resume(world: TileWorld, checkpoint: Checkpoint | None, history: History | None = None) -> int:
+    """Bring a new world to where it was: to the checkpoint, then through the recorded ticks after it.
 
-    Gives the incarnation for the new start. A record that gives another world than it did is a `ReplayError`.
+    Gives the incarnation for the new start. A record that gives another world than it did is a `ReplayError`. A
+    checkpoint may be ahead of a record that was not synced with every tick; then the record alone counts.
     """
-    if checkpoint is not None:
+    last_tick_id = (history.last_tick_id or 0) if history is not None else None
+    if checkpoint is not None and (last_tick_id is None or checkpoint.tick_id <= last_tick_id + 1):
         world.restore(checkpoint.snapshot)
-    for record in records:
-        if record.tick_id < world.tick_id:
-            continue
-        if record.tick_id > world.tick_id:
-            raise ReplayError(
-                f"tick {world.tick_id} is missing from the record; the next one there is {record.tick_id}"
-            )
-        if world.step(record.intents, record.controlled).state_hash != record.state_hash:
-            raise ReplayError(f"tick {record.tick_id} gives another world than it did; was it run by other rules?")
+    if history is not None and last_tick_id:
+        for record in history.records(world.tick_id):
+            _repeat(world, record)
+        if world.tick_id <= last_tick_id:
+            raise ReplayError(f"tick {world.tick_id} is missing from the record, which ends with {last_tick_id}")
     return checkpoint.incarnation + 1 if checkpoint is not None else 1
+
+
+def _repeat(world: TileWorld, record: TickRecord) -> None:
+    if record.tick_id != world.tick_id:
+        raise ReplayError(f"tick {world.tick_id} is missing from the record; the next one there is {record.tick_id}")
+    if world.step(record.intents, record.controlled).state_hash != record.state_hash:
+        raise ReplayError(f"tick {record.tick_id} gives another world than it did; was it run by other rules?")

@@ -12,7 +12,7 @@ import grpc.aio
 from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, resume
+from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, History, resume
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
 from tickmind.server.garbage import GarbageKeeper
@@ -50,7 +50,8 @@ class ServerConfig:
 class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
 
-    Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one.
+    Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one, and
+    with `history` through the recorded ticks after it.
     Clock and secrets come in as arguments, so that tests decide over time and chance.
     """
 
@@ -63,6 +64,7 @@ class WorldServer:
         sink: Sink | None = None,
         reports: ReportSink | None = None,
         checkpoints: CheckpointStore | None = None,
+        history: History | None = None,
         clock: Clock | None = None,
         secrets: Callable[[], str] = secret_token,
         on_tick: Callable[[TickRecord], None] = lambda _record: None,
@@ -72,7 +74,7 @@ class WorldServer:
         check_free(self._config.address)
         warm_up()
         data = checkpoints.load() if checkpoints is not None else None
-        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None)
+        incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, history)
         self.authority = Authority(
             world,
             clock=clock or SystemClock(),
@@ -117,6 +119,7 @@ class WorldServer:
         self._bind(server)
         if self._config.metrics_port is not None:
             self._metrics = await MetricsPage.open(self.authority, self._config.metrics_port)
+        self._loop.save()
         await server.start()
         self._server = server
         self._watching = asyncio.create_task(self._watch())

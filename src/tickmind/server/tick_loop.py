@@ -81,6 +81,11 @@ class TickLoop:
         self._poke = asyncio.Event()
         self._stopping = asyncio.Event()
 
+    def save(self) -> None:
+        """Keep a checkpoint. Do so before anybody can ask for a lease: then no later start gives the same epochs."""
+        if self._checkpoints is not None:
+            self._checkpoints.save(self._checkpoint().encode())
+
     def stop(self) -> None:
         """Let `run` come back. A tick whose intents are still being waited for is not resolved any more."""
         self._stopping.set()
@@ -88,7 +93,6 @@ class TickLoop:
 
     async def run(self, ticks: int | None = None) -> int:
         """Run so many ticks, or until stopped; gives the number of ticks. The last state is kept as a checkpoint."""
-        self._save()  # before any lease is given, so that no later start has the same epochs
         self._authority.on_progress = self._poke.set if self._authority.pace.lockstep else lambda: None
         schedule = Schedule(self._authority.pace.tick_s, self._clock.monotonic())
         done = 0
@@ -105,7 +109,7 @@ class TickLoop:
             overrun = schedule.finish(self._clock.monotonic())
             if overrun and not self._authority.pace.lockstep:
                 self._report(record.tick_id, overrun.late_s)
-        self._save()
+        self.save()
         return done
 
     async def _tick(self, schedule: Schedule) -> TickRecord | None:
@@ -169,7 +173,3 @@ class TickLoop:
     def _checkpoint(self) -> Checkpoint:
         world = self._authority.world
         return Checkpoint(self._authority.leases.incarnation, world.tick_id, world.snapshot())
-
-    def _save(self) -> None:
-        if self._checkpoints is not None:
-            self._checkpoints.save(self._checkpoint().encode())

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tickmind.protocol import Ack, Direction, Lease, Move, Reason, Wait
-from tickmind.server import FileStore
+from tickmind.record import CheckpointFile
 from tickmind.wire import LeaseRefusedError
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
@@ -23,8 +23,17 @@ async def live(client, ticks):
     raise AssertionError("the stream ended")
 
 
+async def test_a_start_is_counted_before_anybody_can_ask_for_a_lease(serve, talk, lockstep, tmp_path):
+    store = CheckpointFile(tmp_path / "world.checkpoint")
+    epochs = []
+    for _ in range(3):  # each of them ends before its ticks begin
+        async with serve(pace=lockstep, checkpoints=store, running=False) as server, talk(server) as client:
+            epochs.append((await client.acquire("entity:1", "me")).epoch)
+    assert epochs == sorted(set(epochs))
+
+
 async def test_a_world_goes_on_from_its_checkpoint(serve, talk, lockstep, tmp_path):
-    store = FileStore(tmp_path / "world.checkpoint")
+    store = CheckpointFile(tmp_path / "world.checkpoint")
     leases: list[Lease] = []
     ticks: list[int] = []
     state = None

@@ -342,6 +342,16 @@ def test_thoughts_and_statuses_reach_the_sink_at_once_and_viewers_with_the_tick(
     assert event.statuses == (status,)
 
 
+def test_a_thought_that_comes_while_a_tick_is_being_kept_is_shown_with_the_next_one(game):
+    lease, watching = lease_of(game), viewer(game)
+    game.authority.begin()
+    record = game.authority.resolve()
+    assert game.authority.report_thought(report(lease)) == Ack(True)
+    game.authority.publish(record)
+    game.tick()
+    assert [len(event.thoughts) for event in decoded(game, watching)] == [0, 1]
+
+
 def test_nobody_reports_for_others(game):
     lease = lease_of(game)
     other = lease_of(game, "entity:2", "other")

@@ -157,7 +157,9 @@ async def test_checkpoints_are_kept_at_the_start_now_and_then_and_at_the_end():
     clock = ManualClock()
     core = authority(clock, incarnation=4)
     memory = Memory()
-    await TickLoop(core, checkpoints=memory, checkpoint_every_ticks=2, pacer=Stepper(clock)).run(5)
+    loop = TickLoop(core, checkpoints=memory, checkpoint_every_ticks=2, pacer=Stepper(clock))
+    loop.save()
+    await loop.run(5)
     assert [(one.incarnation, one.tick_id) for one in memory.saved] == [(4, 1), (4, 3), (4, 5), (4, 6)]
 
 

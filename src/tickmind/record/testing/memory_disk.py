@@ -72,12 +72,22 @@ class MemoryDisk:
         """Let the n-th operation from now fail with this error of the system."""
         self._faults[self.operations + operations] = code
 
-    def restart(self) -> None:
-        """Begin again with what is on disk: all that was synced, and by chance some of what was not."""
+    def spare(self) -> None:
+        """Let nothing more go wrong that was not told again."""
+        self._crash_at = None
+        self._faults.clear()
+
+    def restart(self, *, lost_power: bool = True) -> None:
+        """Begin again with what is on disk: all that was synced, and by chance some of what was not.
+
+        If only the process was killed and the machine went on, all that was written is still there, synced or not.
+        """
         self._life += 1
         self._locks.clear()
         self._crash_at = None
         self.crashed = False
+        if not lost_power:
+            return
         torn: dict[int, _Inode] = {}
         for folder in self._folders.values():
             kept = self._random.randint(0, len(folder.changes))  # a journal keeps the order

@@ -1,0 +1,94 @@
+"""A world with the run that it is recorded in: begun anew, or taken up where it was left."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickmind.base import Clock
+from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
+from tickmind.record.disk import disk_fault, write_whole
+from tickmind.world import Scenario, TileWorld, parse_scenario
+
+SCENARIO = "scenario.yaml"
+CHECKPOINT = "checkpoint"
+DEFAULT_OPTIONS = LogOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRun:
+    """What a world needs to be recorded, and to go on from what is recorded already."""
+
+    scenario: Scenario
+    log: LiveLog
+    checkpoints: CheckpointFile
+    history: RunReader
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self.log.run_id
+
+    def finish(self) -> None:
+        """The world has ended: write the finished files."""
+        self.history.close()
+        self.log.close()
+
+    def abandon(self) -> None:
+        """The world could not go on; the run stays as it is, to be resumed or recovered."""
+        self.history.close()
+        self.log.abandon()
+
+
+class WorldRuns:
+    """The runs of worlds in one folder. Each keeps its scenario as it was, so that it can go on without the file."""
+
+    def __init__(
+        self,
+        root: Path,
+        disk: Disk | None = None,
+        *,
+        clock: Clock | None = None,
+        options: LogOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        self._disk: Disk = disk or OsDisk()
+        self._store = RunStore(root, self._disk, clock=clock)
+        self._options = options
+
+    def begin(self, text: str, source: str, run_id: str | None = None) -> WorldRun:
+        """Begin a run of the scenario in this text; `source` names it in messages."""
+        scenario = parse_scenario(text, source)
+        log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
+        try:
+            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
+            return self._run(scenario, log)
+        except OSError as error:
+            log.abandon()
+            raise disk_fault(f"keeping the scenario of run {log.run_id}", error) from error
+        except BaseException:
+            log.abandon()
+            raise
+
+    def resume(self, run_id: str) -> WorldRun:
+        """Go on with a run after its last tick."""
+        log = self._store.resume(run_id, options=self._options)
+        try:
+            return self._run(self._scenario(run_id), log)
+        except BaseException:
+            log.abandon()
+            raise
+
+    def _scenario(self, run_id: str) -> Scenario:
+        path = self._store.folder(run_id) / SCENARIO
+        try:
+            return parse_scenario(self._disk.read_bytes(path).decode(), str(path))
+        except FileNotFoundError:
+            raise RecordError(
+                f"run {run_id} was stopped before its world began, so there is nothing to resume; begin a new one"
+            ) from None
+        except OSError as error:
+            raise disk_fault(f"reading {path}", error) from error
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{path} is not the scenario that was kept there; begin a new run") from error
+
+    def _run(self, scenario: Scenario, log: LiveLog) -> WorldRun:
+        checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
+        return WorldRun(scenario, log, checkpoints, self._store.open(log.run_id))

@@ -1,0 +1,161 @@
+"""Those who live in the simulated world: agents over streams, agents over plain calls, and somebody who watches.
+
+They use the real clients and do what agents are told to do: come back after every break, with the lease they had.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from tests.sim.network import Network, Node
+from tickmind.base import Secret
+from tickmind.protocol import Ack, Direction, Intent, Lease, Move, Pickup, Say, Thought, Wait
+from tickmind.wire import Connection, LeaseRefusedError, WireError, WorldClient
+from tickmind.wire import client as wire_client
+
+PATIENCE_S = 0.8  # of one plain call
+LONGEST_WAIT_S = 1.0  # between two tries
+HERE = Connection("127.0.0.1:1", timeout_s=PATIENCE_S)
+
+
+@contextmanager
+def simulated_channels(network: Network) -> Iterator[None]:
+    """Let clients that are made meanwhile talk over the simulated network, each from the node of its task."""
+    with patch.object(wire_client, "open_channel", lambda _connection: network.channel(_nodes[-1])):
+        yield
+
+
+_nodes: list[Node] = []
+
+
+def connect(node: Node, rng: random.Random) -> WorldClient:
+    """A client at a node."""
+    _nodes.append(node)
+    try:
+        return WorldClient(HERE, rng=rng)
+    finally:
+        _nodes.pop()
+
+
+class Agent:
+    """Controls one entity for as long as it can, and takes it again when it has lost it."""
+
+    def __init__(self, name: str, entity_id: str, rng: random.Random) -> None:
+        self.name = name
+        self.entity_id = entity_id
+        self.node = Node(name)
+        self.rng = rng
+        self.accepted: list[int] = []  # ticks of intents that the world has taken
+        self.thoughts = 0
+        self._client = connect(self.node, rng)
+        self._previous: Secret | None = None
+        self._failures = 0
+
+    async def run(self) -> None:
+        """Live until cancelled."""
+        while True:
+            wait_s = self.rng.uniform(0.0, min(LONGEST_WAIT_S, 0.1 * 2**self._failures))
+            try:
+                await self.live()
+            except LeaseRefusedError as refusal:
+                wait_s = min(refusal.retry_after_ms / 1000 or wait_s, LONGEST_WAIT_S)
+            except WireError:
+                pass
+            self._failures += 1
+            await asyncio.sleep(wait_s)
+
+    async def live(self) -> None:
+        """Control the entity until that ends."""
+        raise NotImplementedError
+
+    def hold(self, lease: Lease) -> None:
+        """It has a lease."""
+        self._previous = lease.lease_id
+        self._failures = 0
+
+    def choose(self, lease: Lease) -> Intent:
+        """What to do. What it says tells the record who acted, and by which lease."""
+        chance = self.rng.random()
+        if chance < 0.4:
+            return Say(f"{self.name} {lease.epoch}")
+        if chance < 0.9:
+            return Move(Direction(self.rng.randrange(8)))
+        return Pickup("berries", 1) if chance < 0.95 else Wait()
+
+    def count(self, tick_id: int, ack: Ack) -> None:
+        """The world has answered."""
+        if ack.accepted:
+            self.accepted.append(tick_id)
+
+    async def think(self, lease: Lease, tick_id: int) -> None:
+        """Tell what it thought."""
+        self.thoughts += 1
+        thought = Thought(0, tick_id, tick_id, "", f"{self.name} {self.thoughts}")
+        await self._client.report_thought(lease, tick_id, thought)
+
+
+class StreamAgent(Agent):
+    """Over one stream."""
+
+    async def live(self) -> None:
+        session = self._client.control(
+            self.entity_id, self.name, previous=self._previous, release=self.rng.random() < 0.3
+        )
+        async with session:
+            lease = session.lease
+            self.hold(lease)
+            async for seen in session:
+                if self.rng.random() < 0.1:
+                    await asyncio.sleep(self.rng.uniform(0.0, 0.8))  # thinks, perhaps past the deadline
+                self.count(seen.tick_id, await session.submit(seen.tick_id, self.choose(lease)))
+                if self.rng.random() < 0.5:
+                    await self.think(lease, seen.tick_id)
+                if self.rng.random() < 0.03:
+                    return
+
+
+class PlainAgent(Agent):
+    """Over plain calls, which the network may lose or bring twice."""
+
+    async def live(self) -> None:
+        lease = await self._client.acquire(self.entity_id, self.name, previous=self._previous)
+        self.hold(lease)
+        seen_ticks = self._client.observations(lease, retry=None)
+        async for seen in seen_ticks:
+            intent = self.choose(lease)
+            for _ in range(2):
+                try:
+                    self.count(seen.tick_id, await self._client.submit(lease, seen.tick_id, intent))
+                    break
+                except WireError:
+                    continue  # it may have arrived or not; a second one does no harm
+            await self._client.renew(lease)
+            if self.rng.random() < 0.03:
+                await self._client.release(lease)
+                return
+
+
+class Watcher:
+    """Looks at everything: the stream of ticks, and now and then the whole world."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.node = Node("watcher")
+        self.rng = rng
+        self.last_tick = 0
+        self._client = connect(self.node, rng)
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        while True:
+            try:
+                world = await self._client.world()
+                await self._client.snapshot(world)
+                async for event in self._client.viewer_events(world, retry=None):
+                    self.last_tick = event.tick_id
+                    if self.rng.random() < 0.3:
+                        await self._client.snapshot(world)
+            except WireError:
+                pass
+            await asyncio.sleep(self.rng.uniform(0.0, 0.2))
