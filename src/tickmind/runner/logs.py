@@ -5,12 +5,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tickmind.base import Clock, Limit, redact
+from tickmind.base import Clock, Limit, get_logger, redact
 
 MAX_LOG_BYTES = Limit("size of one log file of an agent", 1_000_000, "bytes")
 MAX_LOG_RATE = Limit("what an agent may log", 65_536, "bytes a second")
 MAX_LINE_BYTES = Limit("length of a line in an agent's log", 8_192, "bytes")
 KEPT_FILES = 3
+_log = get_logger(__name__)
 _BURST_S = 4.0  # an agent that was quiet may log so many seconds' worth at once
 
 
@@ -39,6 +40,7 @@ class AgentLog:
         self._rest = b""  # the beginning of a line
         self._cut = False  # the rest of a line that was too long is left out
         self._left_out_lines = 0
+        self._broken = False
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(descriptor, "ab", buffering=0)
         self._size = path.stat().st_size
@@ -90,9 +92,17 @@ class AgentLog:
         return f"{self._left_out_lines:,} lines left out: the agent logs more than {self._rate:,.0f} bytes a second"
 
     def _write(self, data: bytes) -> None:
-        if self._size and not self._max_bytes.allows(self._size + len(data)):
-            self._rotate()
-        self._file.write(data)
+        try:
+            if self._size and not self._max_bytes.allows(self._size + len(data)):
+                self._rotate()
+            self._file.write(data)
+        except OSError as error:
+            if not self._broken:
+                self._broken = True
+                _log.error(
+                    "an agent's log can't be written; the agent goes on", file=str(self._path), why=error.strerror
+                )
+            return
         self._size += len(data)
 
     def _rotate(self) -> None:

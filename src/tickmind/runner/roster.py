@@ -64,9 +64,10 @@ class Roster:
         """All groups there are."""
         return tuple(self._groups.values())
 
-    def is_known(self, entity_id: str) -> bool:
-        """Whether this one is in the world, as far as we were told."""
-        return entity_id in self._entities
+    @property
+    def known(self) -> frozenset[str]:
+        """Whoever is in the world, as far as we were told."""
+        return frozenset(self._entities)
 
     def add(self, entities: Iterable[EntityInfo]) -> Moves:
         """Some came into the world; whoever is there already stays where it is."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.base.secret_sources import SecretSources
-from tickmind.protocol import LifecycleKind
+from tickmind.protocol import EntityInfo, LifecycleKind
 from tickmind.runner.life import LifeState
 from tickmind.runner.roster import Group, Moves, Roster
 from tickmind.runner.sight import Sight
@@ -84,6 +84,7 @@ class Runner:
         self._leaving: list[Unit] = []  # not wanted any longer, but still there
         self._wake = asyncio.Event()
         self._stopping = False
+        self._is_there = False  # the world
         self._restarts = 0  # of units that are gone
 
     @property
@@ -180,7 +181,7 @@ class Runner:
 
     async def _follow(self, client: WorldClient) -> None:
         """Learn of everybody who comes, goes, is taken or given up, as it happens."""
-        fresh = []
+        fresh: list[EntityInfo] = []
         events = aiter(client.lifecycle(retry=_ENDLESS))
         following = asyncio.ensure_future(anext(events))
         try:
@@ -214,6 +215,8 @@ class Runner:
                 _log.debug("the world was not asked", error=str(error))
                 continue
             self._make(self._roster.add(everybody))
+            for entity_id in self._roster.known - {entity.entity_id for entity in everybody}:
+                self._make(self._roster.remove(entity_id))
             for entity in everybody:
                 if self._sight.of(entity.entity_id).controlled is (entity.entity_id in free):
                     self._sight.control(entity.entity_id, controlled=entity.entity_id not in free)
@@ -224,11 +227,14 @@ class Runner:
             try:
                 world = await client.world()
                 self._sight.enter(world)
+                self._is_there = True
+                self._wake.set()
                 async for event in client.viewer_events(world, _VIEW, retry=None):
                     self._sight.tick(event, self._clock.monotonic())
                     self._judge_intents()
             except WireError as error:
                 _log.debug("the world is not seen", error=str(error))
+            self._is_there = False
             await asyncio.sleep(_LONGEST_LOOK_S)
 
     def _judge_intents(self) -> None:
@@ -267,8 +273,10 @@ class Runner:
                     await self._wake.wait()
 
     def _is_free(self, unit: Unit) -> bool:
-        """Whether its characters can be taken: nobody has them, or it was its own process that had them."""
+        """Whether it can take its characters now: nobody has them, or it was its own process that had them."""
         ids = unit.group.entity_ids
+        if not self._is_there or any(not leaving.gives_way_to(unit) for leaving in self._leaving):
+            return False
         return (
             unit.life.state is LifeState.BACKING_OFF
             or any(not self._sight.of(each).controlled for each in ids)

@@ -149,6 +149,10 @@ class Unit:
             self._why_killed = why
             self._child.kill()
 
+    def gives_way_to(self, other: "Unit") -> bool:
+        """Whether another one may start while this one is still there: they have nobody in common."""
+        return not set(self.group.entity_ids).intersection(other.group.entity_ids)
+
     def is_over(self) -> bool:
         """Whether nothing of it is left."""
         return self.life.state not in ALIVE
