@@ -1,7 +1,6 @@
 """The secret of the lease, kept so that a process that comes back after a crash takes its entities back at once."""
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 

@@ -1,6 +1,7 @@
 """From a function or a class to a process that lives in a world."""
 
 import asyncio
+import inspect
 import os
 import random
 import signal
@@ -61,13 +62,13 @@ class Agent:
 def agent(act: ActFn | type[Mind]) -> Agent:
     """Make an agent of `act(observation) -> Intent`, or of a class with such a method, made anew for each entity.
 
-    A class may take a `Start` as its only argument. `act` runs beside the connection, so that it may take its time; what
-    it answers after the deadline does not count, and the entity waits in that tick.
+    A class may take a `Start` as its only argument. `act` runs beside the connection, so it may take its time; what it
+    answers after the deadline does not count, and the entity waits in that tick.
     """
     if not isinstance(act, type):
         return Agent(lambda _start: _Function(act), act)
     kind: Callable[..., Mind] = act
-    takes_start = act.__init__ is not object.__init__
+    takes_start = bool(inspect.signature(act).parameters)
     return Agent(lambda start: kind(start) if takes_start else kind())
 
 
