@@ -51,9 +51,7 @@ class LeaseFile:
         try:
             write_private(self._path, json.dumps({**self._owner, "lease_id": secret.reveal()}).encode())
         except OSError as error:
-            _log.warning(
-                "the lease could not be kept in a file", path=str(self._path), why=os.strerror(error.errno or 0)
-            )
+            _log.warning("the lease could not be kept in a file", path=str(self._path), why=error.strerror)
 
     def forget(self) -> None:
         """The lease was given up."""

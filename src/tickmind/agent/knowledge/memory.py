@@ -1,4 +1,4 @@
-"""What a character remembers: facts and events, recalled by how new, how important and how much to the point they are."""
+"""What a character remembers: facts and events, recalled by how new, important and fitting they are."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,46 +11,10 @@ MAX_NOTE_CHARS = Limit("length of one thing in memory", 500, "characters")
 HALF_LIFE_TICKS = 300  # after so many ticks something counts half as new
 _WORD = re.compile(r"\w+")
 _SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "at",
-        "by",
-        "for",
-        "from",
-        "has",
-        "have",
-        "he",
-        "her",
-        "his",
-        "i",
-        "in",
-        "is",
-        "it",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "she",
-        "so",
-        "that",
-        "the",
-        "their",
-        "them",
-        "they",
-        "this",
-        "to",
-        "was",
-        "we",
-        "were",
-        "with",
-        "you",
-        "your",
-    ]
+    _WORD.findall(
+        "a an and are at by for from has have he her his i in is it me my of on or our she so that the their them they "
+        "this to was we were with you your"
+    )
 )
 
 
@@ -111,7 +75,7 @@ class Memory:
         most: int = 5,
         weights: Weights | None = None,
     ) -> list[Note]:
-        """What comes to mind, the most fitting first: by words that it shares, by whom it is about, by age and weight."""
+        """What comes to mind, the most fitting first: by shared words, by whom it is about, by age and importance."""
         asked = words_of(words if isinstance(words, str) else " ".join(words))
         by = weights or Weights()
 
@@ -128,7 +92,7 @@ class Memory:
         return list(self._notes.values())[-most:]
 
     def _recency(self, note: Note, tick: int) -> float:
-        return 0.5 ** (max(0, tick - note.tick) / self._half_life_ticks)
+        return float(0.5 ** (max(0, tick - note.tick) / self._half_life_ticks))
 
     def _forget(self, tick: int) -> None:
         """Forget a tenth at once, so that this is rare."""

@@ -1,7 +1,6 @@
 """The way from one tile to another over known ground: each step to one of eight tiles takes one tick."""
 
 import heapq
-from collections import deque
 from collections.abc import Callable, Collection
 from typing import Protocol
 
@@ -9,9 +8,8 @@ from tickmind.agent.knowledge.tiles import Tile
 from tickmind.base import Limit
 from tickmind.protocol import Direction
 
-MAX_TILES_TRIED = Limit("number of tiles that are tried for one way", 4000)
-_STRAIGHT = tuple((way.dx, way.dy) for way in Direction if not way.diagonal)
-_DIAGONAL = tuple((way.dx, way.dy) for way in Direction if way.diagonal)
+MAX_TILES_TRIED = Limit("number of tiles that are tried for one way", 2000)
+_STEPS = tuple((way.dx, way.dy) for way in sorted(Direction, key=lambda way: way.diagonal))  # straight ones first
 _WAYS = {(way.dx, way.dy): way for way in Direction}
 
 
@@ -72,7 +70,7 @@ def find_path(
         if not max_tiles.allows(tried):
             return None
         count = steps[tile] + 1
-        for dx, dy in (*_STRAIGHT, *_DIAGONAL):
+        for dx, dy in _STEPS:
             new = (x + dx, y + dy)
             if steps.get(new, count + 1) <= count or not free(*new):
                 continue
@@ -82,38 +80,6 @@ def find_path(
             came_from[new] = tile
             off = abs(new[0] - goal_x), abs(new[1] - goal_y)
             heapq.heappush(open_tiles, (count + max(off), off[0] + off[1], new))
-    return None
-
-
-def nearest(
-    ground: Ground,
-    start: Tile,
-    wanted: Callable[[int, int], bool],
-    *,
-    avoid: Collection[Tile] = (),
-    max_tiles: Limit = MAX_TILES_TRIED,
-) -> list[Tile] | None:
-    """The shortest way to the nearest tile that is wanted, without the start; None if there is none within the limit."""
-    can_walk = ground.can_walk
-    came_from: dict[Tile, Tile] = {start: start}
-    todo = deque([start])
-    tried = 0
-    while todo:
-        tile = todo.popleft()
-        x, y = tile
-        if wanted(x, y) and tile != start:
-            return _way_back(came_from, start, tile)
-        tried += 1
-        if not max_tiles.allows(tried):
-            return None
-        for dx, dy in (*_STRAIGHT, *_DIAGONAL):
-            new = (x + dx, y + dy)
-            if new in came_from or not can_walk(*new) or new in avoid:
-                continue
-            if dx and dy and not (can_walk(x + dx, y) and can_walk(x, y + dy)):
-                continue
-            came_from[new] = tile
-            todo.append(new)
     return None
 
 

@@ -1,7 +1,5 @@
 """Tiles that a character has seen, and whether one can walk there: the map in its head."""
 
-from collections.abc import Iterator
-
 from tickmind.protocol import VisibleTiles
 
 Tile = tuple[int, int]
@@ -55,19 +53,31 @@ class TileMemory:
         """Whether the tile is known and was walkable; somebody may stand there now."""
         return x >= 0 and bool(self._walkable.get(y, 0) >> x & 1)
 
-    def is_frontier(self, x: int, y: int) -> bool:
-        """Whether the tile is walkable and next to one that was never seen."""
-        if not self.can_walk(x, y):
-            return False
-        around = 0b111 << x >> 1
-        known = self._known
-        return any(known.get(row, 0) & around != around for row in (y - 1, y, y + 1))
+    def nearest_frontier(self, start: Tile) -> Tile | None:
+        """A reachable tile next to one that was never seen, among the nearest; None if all is known.
 
-    def walkable_tiles(self) -> Iterator[Tile]:
-        """All known tiles that one can walk on, row by row."""
-        for y, bits in sorted(self._walkable.items()):
-            left = bits
-            while left:
-                low = left & -left
-                yield low.bit_length() - 1, y
-                left ^= low
+        Waves go out from the start, a whole row of tiles at a time.
+        """
+        reached = {start[1]: 1 << start[0]}
+        wave = dict(reached)
+        walkable = self._walkable
+        while wave:
+            found: dict[int, int] = {}
+            for y, bits in wave.items():
+                for row, spread in ((y, bits << 1 | bits >> 1), (y - 1, bits), (y + 1, bits)):
+                    new = spread & walkable.get(row, 0) & ~reached.get(row, 0)
+                    if new:
+                        found[row] = found.get(row, 0) | new
+            for y, bits in found.items():
+                reached[y] = reached.get(y, 0) | bits
+                edge = bits & ~self._inside(y)
+                if edge:
+                    return (edge & -edge).bit_length() - 1, y
+            wave = found
+        return None
+
+    def _inside(self, y: int) -> int:
+        """The tiles of a row all of whose neighbours are known."""
+        known = self._known.get
+        rows = known(y - 1, 0) & known(y, 0) & known(y + 1, 0)
+        return rows & (rows << 1) & (rows >> 1)
