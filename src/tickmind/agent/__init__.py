@@ -11,18 +11,23 @@ The shortest character is a function:
 """
 
 from tickmind.agent.cast import Cast, Mind, Start
+from tickmind.agent.character import Character
+from tickmind.agent.company import Company
 from tickmind.agent.contract import Assignment, Launch, encode_secrets
 from tickmind.agent.errors import AgentError, ControlLostError, LaunchError
 from tickmind.agent.heartbeat import Heartbeat, Pulse
 from tickmind.agent.life import Life
 from tickmind.agent.running import Agent, Stage, agent, run
 from tickmind.agent.settings import Json, Settings
+from tickmind.agent.tactics import action, condition
 
 __all__ = [
     "Agent",
     "AgentError",
     "Assignment",
     "Cast",
+    "Character",
+    "Company",
     "ControlLostError",
     "Heartbeat",
     "Json",
@@ -34,7 +39,9 @@ __all__ = [
     "Settings",
     "Stage",
     "Start",
+    "action",
     "agent",
+    "condition",
     "encode_secrets",
     "run",
 ]

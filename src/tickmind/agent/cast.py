@@ -1,8 +1,8 @@
 """The minds of one process."""
 
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Protocol
 
 from tickmind.agent.settings import Settings
@@ -15,7 +15,7 @@ class Start:
 
     entity_id: str
     settings: Settings = field(default_factory=Settings)
-    random: random.Random = field(default_factory=lambda: random.Random(0), compare=False)
+    random: Random = field(default_factory=lambda: Random(0), compare=False)
 
 
 class Mind(Protocol):

@@ -10,7 +10,7 @@ from tickmind.agent.running import run
 from tickmind.agent.tactics import action, condition
 from tickmind.ai import Action, Node, Status
 from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
-from tickmind.protocol import Status as Condition
+from tickmind.protocol import Status as BodyStatus
 
 if TYPE_CHECKING:
     from tickmind.agent.running import Stage
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tickmind.strategy import Section
     from tickmind.strategy.clients import AnyClient
 
-STALE_TICKS = 40  # so long a bush that was seen empty is not visited again
 NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
 STROLL_STEPS = 8
 
@@ -69,7 +68,8 @@ class Character(Body):
         from tickmind.agent.company import Company
 
         def company(stage: "Stage") -> Company:
-            return Company(cls, stage.start, client=cls.client(stage) if cls.thinking else None)
+            client = cls.client(stage) if cls.thinking else None
+            return Company(cls, stage.start, client=client, names=stage.names)
 
         run(company, env)
 
@@ -93,7 +93,7 @@ class Character(Body):
     @condition
     def asleep(self) -> bool:
         """It sleeps, so that nothing but waking up is possible."""
-        return bool(self.me.status & Condition.ASLEEP)
+        return bool(self.me.status & BodyStatus.ASLEEP)
 
     @condition
     def has(self, item: str, amount: int = 1) -> bool:
@@ -106,7 +106,7 @@ class Character(Body):
         return self.speech.owed() is not None
 
     @condition
-    def company(self, steps: int = 3) -> bool:
+    def somebody_near(self, steps: int = 3) -> bool:
         """Somebody is near."""
         return bool(self.surroundings.near(self.at, steps))
 

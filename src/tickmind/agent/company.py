@@ -24,7 +24,8 @@ class Company:
     """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
     Once a tick everybody takes in what it perceives and the strategic layer asks and hears models; then each
-    character's tree decides. Without a client nobody thinks, and all else is the same.
+    character's tree decides. Without a client nobody thinks, and all else is the same. `names` is filled with the
+    entities of the private world and whom they stand for.
     """
 
     def __init__(
@@ -33,11 +34,13 @@ class Company:
         start: Callable[[str], Start],
         *,
         client: "AnyClient | None" = None,
+        names: dict[int, str] | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._kind = kind
         self._start = start
         self._client = client
+        self._names = {} if names is None else names
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -130,7 +133,7 @@ class Company:
     def _enter(self, entity_id: str) -> Character:
         character = self._characters[entity_id] = self._kind(self._start(entity_id))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
-        self._eids[entity_id], self._by_eid[eid] = eid, character
+        self._eids[entity_id], self._by_eid[eid], self._names[eid] = eid, character, entity_id
         if self._deliberations is not None:
             self._deliberations.enrol(eid, character)
         return character

@@ -7,7 +7,7 @@ import random
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tickmind.agent.cast import Cast, Mind, PlainCast, Start
@@ -27,6 +27,7 @@ class Stage:
     launch: Launch
     secrets: Mapping[str, Secret]
     env: Mapping[str, str]
+    names: dict[int, str] = field(default_factory=dict)  # entity of the private world -> entity id, as they come
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""
