@@ -52,6 +52,8 @@ class Pulse:
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
+        self.broken = False
+        """Whether whoever started the process is gone."""
         if descriptor is None:
             return
         try:
@@ -71,6 +73,7 @@ class Pulse:
         except BlockingIOError:
             return False
         except OSError:  # nobody reads any more
+            self.broken = True
             self.close()
             return False
         return True
