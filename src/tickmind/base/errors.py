@@ -7,7 +7,9 @@
     ├── ai.AIError             the tactical layer: trees, their files, unknown names
     ├── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
     ├── world.WorldError       the tile world: scenarios, snapshots
-    └── server.ServerError     the authority: addresses, exposure, checkpoints, replay
+    ├── wire.WireError         talking to a world: addresses, messages, calls, leases
+    ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
+    └── agent.AgentError       a character's process: what it was started with
 
 Each package adds its own branch in its `errors` module.
 """

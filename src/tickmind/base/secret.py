@@ -118,13 +118,18 @@ def _keep_and_mask(match: re.Match[str]) -> str:
     return match["keep"] + MASK
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a setting, variable or field of this name holds something that is not to be shown."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def redact_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Mask the values of a log event or an error's details, by name and by content, nested ones included."""
     return {name: _redact_field(name, value, 0) for name, value in fields.items()}
 
 
 def _redact_field(name: str, value: Any, depth: int) -> Any:
-    if _SECRET_NAME.search(name) and not isinstance(value, (bool, int, float, type(None))):
+    if is_secret_name(name) and not isinstance(value, (bool, int, float, type(None))):
         return MASK
     return _redact_value(value, depth)
 

@@ -14,9 +14,13 @@ from typer.core import TyperGroup
 import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.cli.ask import ask
+from tickmind.cli.check import check
+from tickmind.cli.doctor import doctor
 from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
 from tickmind.cli.report import report
+from tickmind.cli.runner import runner
+from tickmind.cli.up import up
 from tickmind.cli.world import world
 
 EXIT_FAILED = 1
@@ -91,8 +95,12 @@ def begin(
 
 
 app.command()(ask)
+app.command()(check)
+app.command()(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
+app.command()(runner)
+app.command()(up)
 app.command()(world)
 app.command()(report)
 

@@ -45,7 +45,7 @@ def gateway(
     if context.invoked_subcommand is not None:
         return
     from tickmind.gateway.settings.file import default_config_text, load_config
-    from tickmind.gateway.settings.problems import schema_text
+    from tickmind.gateway.settings.form import schema_text
 
     if schema or print_default_config:
         typer.echo(schema_text() if schema else default_config_text(), nl=False)
@@ -69,7 +69,7 @@ def key(
     """Make a key for a caller: it is shown once, and only its hash goes into the settings."""
     import re
 
-    from tickmind.gateway.settings.problems import config_schema
+    from tickmind.gateway.settings.form import config_schema
     from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 
     rule = config_schema()["properties"]["callers"]["items"]["properties"]["name"]

@@ -52,6 +52,7 @@ class KindInfo:
     states: tuple[str, ...]
     walkable: tuple[bool, ...]  # state code -> whether one can step there
     opaque: tuple[bool, ...]  # state code -> whether it blocks sight
+    verbs: tuple[tuple[str, ...], ...]  # state code -> what `Interact` can do
     tags: tuple[str, ...] = ()
     stock_item: str = ""  # what can be picked up there, as long as there is stock
 

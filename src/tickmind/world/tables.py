@@ -125,6 +125,7 @@ class Tables:
                     states=tuple(state.name for state in kind.states),
                     walkable=tuple(state.walkable for state in kind.states),
                     opaque=tuple(state.opaque for state in kind.states),
+                    verbs=tuple(tuple(action.verb for action in state.actions) for state in kind.states),
                     tags=kind.tags,
                     stock_item=kind.stock.item if kind.stock else "",
                 )

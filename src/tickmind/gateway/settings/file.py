@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 from urllib.parse import urlsplit
 
-from tickmind.base import ConfigError, LimitExceededError, Secret, get_logger
+from tickmind.base import Secret, get_logger
+from tickmind.base.problems import ConfigFileError, Problem, in_order, read_config
+from tickmind.base.secret_sources import SecretSources, SourceError, has_reference
+from tickmind.base.yaml_source import Document
+from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.gateway.settings.addresses import forbidden_kind
 from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import (
@@ -30,12 +34,9 @@ from tickmind.gateway.settings.config import (
     SharingConfig,
     WireConfig,
 )
+from tickmind.gateway.settings.form import config_form
 from tickmind.gateway.settings.key_ids import KeyIds
-from tickmind.gateway.settings.problems import ConfigFileError, Problem, in_order, schema_problems
 from tickmind.gateway.settings.providers import ProviderReader, read_routes
-from tickmind.gateway.settings.secrets import SecretSources, SourceError, has_reference
-from tickmind.gateway.settings.yaml_source import MAX_FILE_BYTES, Document, YamlError, read_yaml
-from tickmind.gateway.settings.yaml_source import Path as SettingPath
 from tickmind.llm.config import setting_lookup
 from tickmind.llm.safety import is_loopback
 
@@ -43,6 +44,7 @@ _log = get_logger(__name__)
 _Section = TypeVar(
     "_Section", Budget, CacheConfig, CircuitConfig, Limits, QueueConfig, RetryConfig, SharingConfig, WireConfig
 )
+_HINT = "`tickmind gateway --print-default-config` writes one to start from"
 _ENVIRONMENT = "the environment"  # the name of the file when there is none
 
 
@@ -59,8 +61,8 @@ def load_config(
     `env` stands in for the environment (and then no `.env` is read); `host` and `port` go before the file's.
     """
     name = _ENVIRONMENT if path is None else str(path)
-    document = Document({}) if path is None else _read(Path(path))
-    problems = schema_problems(document)
+    document = Document({}) if path is None else read_config(Path(path), hint=_HINT)
+    problems = config_form().problems(document)
     if problems:
         raise ConfigFileError(name, problems)
     look_up = setting_lookup(env, dotenv_path=None if env is None else os.devnull)
@@ -71,25 +73,6 @@ def load_config(
 def default_config_text() -> str:
     """The whole file with every setting at its default, commented: a start for one's own."""
     return files("tickmind.gateway.settings").joinpath("gateway.yaml").read_text(encoding="utf-8")
-
-
-def _read(path: Path) -> Document:
-    try:
-        with path.open("rb") as opened:
-            data = opened.read(int(MAX_FILE_BYTES.maximum) + 1)
-        MAX_FILE_BYTES.check(len(data))
-        return read_yaml(data.decode("utf-8"))
-    except OSError as error:
-        raise ConfigError(
-            f"{path}: the configuration file can't be read: {error.strerror}; "
-            "`tickmind gateway --print-default-config` writes one to start from"
-        ) from None
-    except UnicodeDecodeError:
-        raise ConfigFileError(str(path), [Problem((), "the file is not UTF-8 text")]) from None
-    except LimitExceededError as error:
-        raise ConfigFileError(str(path), [Problem((), str(error))]) from None
-    except YamlError as error:
-        raise ConfigFileError(str(path), [Problem(error.path, str(error), error.place)]) from None
 
 
 def _kinds(kind: type) -> Mapping[str, type]:

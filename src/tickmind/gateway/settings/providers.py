@@ -6,6 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from tickmind.base import LimitExceededError, Secret, redact
+from tickmind.base.problems import nearest
+from tickmind.base.secret_sources import SecretSources, SourceError, has_reference
+from tickmind.base.yaml_source import Document
+from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, Limits, Provider, Route
 from tickmind.gateway.settings.defaults import (
@@ -16,10 +20,6 @@ from tickmind.gateway.settings.defaults import (
     ENV_PROVIDER,
 )
 from tickmind.gateway.settings.key_ids import KeyIds
-from tickmind.gateway.settings.problems import nearest
-from tickmind.gateway.settings.secrets import SecretSources, SourceError, has_reference
-from tickmind.gateway.settings.yaml_source import Document
-from tickmind.gateway.settings.yaml_source import Path as SettingPath
 from tickmind.llm.safety import is_loopback
 
 Wrong = Callable[[SettingPath, str], None]  # notes a problem

@@ -123,8 +123,8 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
 
 def _encode_kind(kind: KindInfo) -> pb.KindInfo:
     states = [
-        pb.StateInfo(name=state, walkable=walkable, opaque=opaque)
-        for state, walkable, opaque in zip(kind.states, kind.walkable, kind.opaque, strict=True)
+        pb.StateInfo(name=state, walkable=walkable, opaque=opaque, verbs=verbs)
+        for state, walkable, opaque, verbs in zip(kind.states, kind.walkable, kind.opaque, kind.verbs, strict=True)
     ]
     return pb.KindInfo(name=kind.name, states=states, tags=kind.tags, stock_item=kind.stock_item)
 
@@ -234,6 +234,7 @@ def _decode_kind(message: pb.KindInfo) -> KindInfo:
         tuple(optional_name(state.name, "kinds.states") for state in message.states),
         tuple(state.walkable for state in message.states),
         tuple(state.opaque for state in message.states),
+        tuple(names(state.verbs, "kinds.states.verbs", MAX_KINDS) for state in message.states),
         names(message.tags, "kinds.tags", MAX_TAGS),
         optional_name(message.stock_item, "kinds.stock_item"),
     )

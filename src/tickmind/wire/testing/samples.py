@@ -254,7 +254,8 @@ class Samples:
     def _kind(self) -> KindInfo:
         states = self.several(self.name)
         flags = tuple(self._coin() for _ in states), tuple(self._coin() for _ in states)
-        return KindInfo(self.name(), states, *flags, self.several(self.name), self.maybe(self.name))
+        verbs = tuple(self.several(self.name) for _ in states)
+        return KindInfo(self.name(), states, *flags, verbs, self.several(self.name), self.maybe(self.name))
 
     def _object(self, width: int, height: int) -> ObjectInfo:
         x, y = self.rng.randrange(width), self.rng.randrange(height)

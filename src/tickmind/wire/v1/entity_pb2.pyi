@@ -59,14 +59,16 @@ class ObjectInfo(_message.Message):
     def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ...) -> None: ...
 
 class StateInfo(_message.Message):
-    __slots__ = ("name", "walkable", "opaque")
+    __slots__ = ("name", "walkable", "opaque", "verbs")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WALKABLE_FIELD_NUMBER: _ClassVar[int]
     OPAQUE_FIELD_NUMBER: _ClassVar[int]
+    VERBS_FIELD_NUMBER: _ClassVar[int]
     name: str
     walkable: bool
     opaque: bool
-    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ...) -> None: ...
+    verbs: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., verbs: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class KindInfo(_message.Message):
     __slots__ = ("name", "states", "tags", "stock_item")

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
+from tickmind.base.problems import ConfigFileError
 from tickmind.gateway.queue.job import Plan
 from tickmind.gateway.refusal import Code, RefusedError
 from tickmind.gateway.routing.origins import RESOLVE_TTL_S, Pin, resolve_by_system
@@ -20,7 +21,6 @@ from tickmind.gateway.settings.addresses import forbidden_kind, special_kind
 from tickmind.gateway.settings.base_url import BaseUrlError, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, GatewayConfig, Provider
 from tickmind.gateway.settings.file import load_config
-from tickmind.gateway.settings.problems import ConfigFileError
 
 DATA = Path(__file__).parents[3] / "data" / "ssrf"
 REFUSED = [json.loads(line) for line in (DATA / "refused.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ConfigError, Secret, redact
+from tickmind.base.problems import ConfigFileError
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, GatewayConfig, Limits
 from tickmind.gateway.settings.file import default_config_text, load_config
-from tickmind.gateway.settings.problems import ConfigFileError, config_schema
+from tickmind.gateway.settings.form import config_schema
 
 ID_SECRET = Secret("names-for-keys-in-tests")
 ALL_KEYS = {

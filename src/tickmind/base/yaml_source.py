@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tickmind.base import Limit, redact
+from tickmind.base.limits import Limit
+from tickmind.base.secret import redact
 
 if TYPE_CHECKING:
     import yaml

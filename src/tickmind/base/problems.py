@@ -10,17 +10,16 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from pathlib import Path as FilePath
 from typing import Any
 
-from tickmind.base import ConfigError, redact
-from tickmind.gateway.settings.yaml_source import Document, Path, Place
+from tickmind.base.errors import ConfigError, LimitExceededError
+from tickmind.base.secret import redact
+from tickmind.base.yaml_source import MAX_FILE_BYTES, Document, Path, Place, YamlError, read_yaml
 
 _MOST_SHOWN = 20
 _LONGEST_VALUE = 60
 _KEY_NAMES = ("api_key", "apikey", "apiKey", "token", "secret", "password", "authorization")
-_SECRET_PARTS = ("keys", "headers", "redis_url", "key_id_secret", "callers")  # settings whose values are not repeated
 _KINDS = {
     "object": "a mapping (name: value)",
     "array": "a list",
@@ -28,10 +27,6 @@ _KINDS = {
     "boolean": "true or false",
     "null": "null",
 }
-HOW_TO_GIVE_KEYS = (
-    "keys are not written into the file: set an environment variable and write `key_env: ITS_NAME`, "
-    "or put the key into a file of its own (chmod 600) and write `key_file: PATH`"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +70,42 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 
-def schema_text() -> str:
-    """The JSON schema of the file, as it is shipped."""
-    return files("tickmind.gateway.settings").joinpath("gateway.schema.json").read_text(encoding="utf-8")
+def read_config(path: FilePath, *, hint: str) -> Document:
+    """Read a person's YAML file; raises `ConfigFileError`. `hint` says where to get one if it can't be opened."""
+    try:
+        with path.open("rb") as opened:
+            data = opened.read(int(MAX_FILE_BYTES.maximum) + 1)
+        MAX_FILE_BYTES.check(len(data))
+        return read_yaml(data.decode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: the configuration file can't be read: {error.strerror}; {hint}") from None
+    except UnicodeDecodeError:
+        raise ConfigFileError(str(path), [Problem((), "the file is not UTF-8 text")]) from None
+    except LimitExceededError as error:
+        raise ConfigFileError(str(path), [Problem((), str(error))]) from None
+    except YamlError as error:
+        raise ConfigFileError(str(path), [Problem(error.path, str(error), error.place)]) from None
 
 
-@cache
-def config_schema() -> Mapping[str, Any]:
-    """The JSON schema of the file; also for editors."""
-    found: Mapping[str, Any] = json.loads(schema_text())
-    return found
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a kind of file must look like, and how its secrets are given instead of being written into it."""
 
+    schema: Mapping[str, Any]  # JSON schema; `x-expected` and `examples` become words
+    how_to_give_keys: str
+    secret_parts: tuple[str, ...] = ()  # settings whose values are not repeated
+    key_parts: tuple[str, ...] = ()  # settings that hold a reference to a key, never the key
 
-def schema_problems(document: Document) -> list[Problem]:
-    """Everything in a file that does not fit the schema, in the order of the file."""
-    from jsonschema import Draft202012Validator  # heavy
+    def problems(self, document: Document) -> list[Problem]:
+        """Everything in a file that does not fit the schema, in the order of the file."""
+        from jsonschema import Draft202012Validator  # heavy
 
-    found = [
-        problem
-        for error in Draft202012Validator(config_schema()).iter_errors(document.value)
-        for problem in _explain(error, document)
-    ]
-    return in_order(found)
+        found = [
+            problem
+            for error in Draft202012Validator(self.schema).iter_errors(document.value)
+            for problem in _explain(error, document, self)
+        ]
+        return in_order(found)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -104,13 +113,13 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda it: (it.place.line, it.place.column) if it.place else (0, 0))
 
 
-def _explain(error: Any, document: Document) -> Iterator[Problem]:
+def _explain(error: Any, document: Document, form: Form) -> Iterator[Problem]:
     """What a `ValidationError` means; its fields are Any because the stubs count those of one not yet raised."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties":
         known = list(error.schema["properties"])
         for name in sorted(set(error.instance) - set(known)):
-            yield Problem((*path, name), _unknown(name, known), document.place((*path, name), of_key=True))
+            yield Problem((*path, name), _unknown(name, known, form), document.place((*path, name), of_key=True))
         return
     if error.validator == "required":
         missing = [name for name in error.validator_value if name not in error.instance]
@@ -120,18 +129,18 @@ def _explain(error: Any, document: Document) -> Iterator[Problem]:
         return
     if "propertyNames" in error.absolute_schema_path:
         place = document.place((*path, error.instance), of_key=True)
-        yield Problem(path, f"expected {_expected(error)}{_given(error, path)}", place)
+        yield Problem(path, f"expected {_expected(error)}{_given(error, path, form)}", place)
         return
-    if path and path[-1] in ("key", "key_id_secret") and error.validator == "pattern":
-        yield Problem(path, HOW_TO_GIVE_KEYS, document.place(path))
+    if path and path[-1] in form.key_parts and error.validator == "pattern":
+        yield Problem(path, form.how_to_give_keys, document.place(path))
         return
-    message = f"expected {_expected(error)}{_given(error, path)}{_write_value(path, error.schema)}"
+    message = f"expected {_expected(error)}{_given(error, path, form)}{_write_value(path, error.schema)}"
     yield Problem(path, message, document.place(path))
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown(name: str, known: Sequence[str], form: Form) -> str:
     if name in _KEY_NAMES:
-        return f"there is no such setting; {HOW_TO_GIVE_KEYS}"
+        return f"there is no such setting; {form.how_to_give_keys}"
     return f"there is no such setting{nearest(name, known)}; there are: {', '.join(known)}"
 
 
@@ -165,7 +174,7 @@ def _kind(kind: str, schema: Mapping[str, Any]) -> str:
     return " ".join([noun, *bounds])
 
 
-def _given(error: Any, path: Path) -> str:
+def _given(error: Any, path: Path, form: Form) -> str:
     """What stands there instead, unless it may be secret."""
     value = error.instance
     if value is None:
@@ -173,7 +182,7 @@ def _given(error: Any, path: Path) -> str:
     if isinstance(value, bool | int | float):
         return f", not {json.dumps(value)}"
     kind = "object" if isinstance(value, Mapping) else "array" if isinstance(value, list) else "string"
-    if kind != "string" or any(part in _SECRET_PARTS for part in path):
+    if kind != "string" or any(part in form.secret_parts for part in path):
         return f", not {_KINDS[kind]}" if error.validator == "type" else ""
     text = redact(str(value))
     return f", not {text if len(text) <= _LONGEST_VALUE else f'{text[:_LONGEST_VALUE]}...'!r}"

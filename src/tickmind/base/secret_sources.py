@@ -6,7 +6,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from tickmind.base import Limit
+from tickmind.base.limits import Limit
 
 MAX_KEY_FILE_BYTES = Limit("size of a key file", 16_384, "bytes")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")

@@ -1,0 +1,145 @@
+"""All characters of a process, in a private world of their own: their Blackboards, trees and thoughts."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tickmind.agent.cast import Start
+from tickmind.agent.character import Character
+from tickmind.agent.tactics import Tactic, tactics_of
+from tickmind.ai import AIManager, BehaviorTree, Node, Status
+from tickmind.protocol import Intent, Observation, Thought
+from tickmind.tick import Engine, TickContext, World
+
+if TYPE_CHECKING:
+    from tickmind.agent.thinking import Deliberations
+    from tickmind.base import Clock
+    from tickmind.strategy.clients import AnyClient
+
+TREE = "main"
+LONGEST_TICK_S = 10.0
+
+
+class Company:
+    """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
+
+    Once a tick everybody takes in what it perceives and the strategic layer asks and hears models; then each
+    character's tree decides. Without a client nobody thinks, and all else is the same. `names` is filled with the
+    entities of the private world and whom they stand for.
+    """
+
+    def __init__(
+        self,
+        kind: type[Character],
+        start: Callable[[str], Start],
+        *,
+        client: "AnyClient | None" = None,
+        names: dict[int, str] | None = None,
+        clock: "Clock | None" = None,
+    ) -> None:
+        self._kind = kind
+        self._start = start
+        self._client = client
+        self._names = {} if names is None else names
+        self._clock = clock
+        self._engine: Engine | None = None
+        self._deliberations: Deliberations | None = None
+        self._ctx: TickContext | None = None
+        self._characters: dict[str, Character] = {}  # entity id -> character
+        self._eids: dict[str, int] = {}  # entity id -> entity of the private world
+        self._by_eid: dict[int, Character] = {}
+        self._ai = AIManager()
+        self._define()
+
+    def character(self, entity_id: str) -> Character:
+        """One of them; made when it is first asked for or seen."""
+        return self._characters.get(entity_id) or self._enter(entity_id)
+
+    @property
+    def world(self) -> World:
+        """The private world."""
+        return self._private_engine(1.0).world
+
+    def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """Let everybody see, hear and remember, and let the strategic layer have its tick."""
+        if not observations:
+            return
+        tick_s = 2 * observations[0].deadline_ms / 1000
+        engine = self._private_engine(min(max(tick_s, 0.001), LONGEST_TICK_S))
+        for observation in observations:
+            self.character(observation.me.entity_id).take_in(observation)
+        if self._deliberations is not None:
+            self._deliberations.note_tick(tick_id)
+        engine.step()
+
+    def act(self, observation: Observation) -> Intent:
+        """Let one character decide."""
+        entity_id = observation.me.entity_id
+        character = self._characters[entity_id]
+        character.decide(lambda: self._run_tree(self._eids[entity_id]))
+        return character.intent
+
+    def take_thoughts(self) -> list[tuple[str, Thought]]:
+        """Deliberations that have ended since this was asked last."""
+        return [] if self._deliberations is None else self._deliberations.take_thoughts()
+
+    def deliberating(self, entity_id: str) -> bool:
+        """Whether a character waits for an answer of a model."""
+        eid = self._eids.get(entity_id)
+        return self._deliberations is not None and eid is not None and self._deliberations.pending(eid)
+
+    def close(self) -> None:
+        """Let go of thoughts that are under way."""
+        if self._deliberations is not None:
+            self._deliberations.close()
+
+    def _define(self) -> None:
+        """Take up the tree, and the methods that it names."""
+        characters = self._by_eid
+
+        def as_action(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda _world, _ctx, eid, **given: method(characters[eid], **given)
+
+        def as_condition(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda _world, eid, **given: method(characters[eid], **given)
+
+        for name, tactic, method in tactics_of(self._kind):
+            if tactic is Tactic.ACTION:
+                self._ai.register_action(name, as_action(method))
+            else:
+                self._ai.register_condition(name, as_condition(method))
+        tree = self._kind.tree
+        if isinstance(tree, str | Path):
+            self._tree = self._ai.load_xml(tree)[0]
+        else:
+            node: Node = tree
+            self._ai.define_tree(TREE, node)
+            self._tree = TREE
+        self._ai.check()
+
+    def _private_engine(self, tick_s: float) -> Engine:
+        if self._engine is None:
+            engine = self._engine = Engine(tps=1 / tick_s, seed=0)
+            if self._kind.thinking is not None and self._client is not None:
+                from tickmind.agent.thinking import Deliberations
+
+                self._deliberations = Deliberations(self._kind.thinking, self._client, engine, clock=self._clock)
+            engine.add_system(self._note_context)
+        return self._engine
+
+    def _note_context(self, _world: World, ctx: TickContext) -> None:
+        self._ctx = ctx
+
+    def _enter(self, entity_id: str) -> Character:
+        character = self._characters[entity_id] = self._kind(self._start(entity_id))
+        eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
+        self._eids[entity_id], self._by_eid[eid], self._names[eid] = eid, character, entity_id
+        if self._deliberations is not None:
+            self._deliberations.enrol(eid, character)
+        return character
+
+    def _run_tree(self, eid: int) -> Status:
+        assert self._engine is not None, "nobody acts who has not perceived"
+        assert self._ctx is not None, "the engine has had its tick"
+        world = self._engine.world
+        return self._ai.evaluate(world, self._ctx, eid, world.get(eid, BehaviorTree))

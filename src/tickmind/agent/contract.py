@@ -1,0 +1,282 @@
+"""What a character's process is started with: the contract between whoever starts it and the kit.
+
+The environment, without any arguments:
+
+    WORLD_ADDR            host:port of the world; 127.0.0.1:50051 if it is not set
+    ENTITY_ID             whom the process controls; of several, the first
+    CONTROLLER_ID         how the process calls itself; `agent:` and the entity's id if it is not set
+    AGENT_CONFIG_PATH     the launch file, if there is one
+    AGENT_SECRETS_FD      number of an inherited descriptor (a memfd or a pipe) that holds the secrets, or
+    AGENT_SECRETS_PATH    a file that holds them and that nobody else may read
+    AGENT_HEARTBEAT_FD    number of an inherited pipe that takes one line for each tick
+    PYTHONUNBUFFERED      1, so that logs arrive as they are written
+
+The launch file is a JSON object, every part of which may be left out:
+
+    {"entities": [{"entity_id": "alice", "controller_id": "runner:alice:villager"}],
+     "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": "", "seed": 0}
+
+Several entities are controlled by one process over one stream. `state_dir` is a folder of the process's own, where it
+keeps what takes its entities back after a crash. Secrets are a JSON object of names and values, read once.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tickmind.agent.errors import LaunchError
+from tickmind.agent.settings import Json, Settings
+from tickmind.base import Limit, LimitExceededError, Secret
+
+WORLD_ADDR = "WORLD_ADDR"
+ENTITY_ID = "ENTITY_ID"
+CONTROLLER_ID = "CONTROLLER_ID"
+CONFIG_PATH = "AGENT_CONFIG_PATH"
+SECRETS_FD = "AGENT_SECRETS_FD"
+SECRETS_PATH = "AGENT_SECRETS_PATH"
+HEARTBEAT_FD = "AGENT_HEARTBEAT_FD"
+UNBUFFERED = "PYTHONUNBUFFERED"
+
+DEFAULT_WORLD_ADDR = "127.0.0.1:50051"
+WORLD_TOKEN = "WORLD_TOKEN"  # noqa: S105  # the name of a secret, not its value
+
+MAX_LAUNCH_BYTES = Limit("size of the launch file", 4_000_000, "bytes")
+MAX_SECRETS_BYTES = Limit("size of the secrets", 65_536, "bytes")
+MAX_ENTITIES = Limit("number of entities of one process", 10_000)
+_PRIVATE_FILE = 0o600
+_OTHERS = 0o077
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """One entity and the name under which the process controls it."""
+
+    entity_id: str
+    controller_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """All that a character's process is started with, read once at its start.
+
+    The runner makes one, writes its file and passes `to_environment()`; the process reads `from_environment()`.
+    """
+
+    entities: tuple[Assignment, ...]
+    world_addr: str = DEFAULT_WORLD_ADDR
+    settings: Settings = field(default_factory=Settings)
+    state_dir: Path | None = None
+    gateway_url: str = ""
+    session: str = ""  # whose share of the models the process uses
+    seed: int = 0
+    config_path: Path | None = None
+    secrets_fd: int | None = None
+    secrets_path: Path | None = None
+    heartbeat_fd: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.entities:
+            raise LaunchError("no entity to control; set ENTITY_ID, or entities in the launch file")
+        MAX_ENTITIES.check(len(self.entities))
+        ids = [each.entity_id for each in self.entities]
+        if len(set(ids)) < len(ids):
+            raise LaunchError("the launch file names an entity twice; name each one once")
+
+    @classmethod
+    def from_environment(cls, env: Mapping[str, str]) -> "Launch":
+        """What the environment and the launch file say; what is missing or wrong is a `LaunchError`."""
+        path = Path(env[CONFIG_PATH]) if env.get(CONFIG_PATH) else None
+        file = _LaunchFile({} if path is None else _read_object(path, MAX_LAUNCH_BYTES, "the launch file"))
+        entity_id = env.get(ENTITY_ID, "")
+        entities = file.entities()
+        if not entities and entity_id:
+            entities = (Assignment(entity_id, env.get(CONTROLLER_ID) or f"agent:{entity_id}"),)
+        if not entities:
+            raise LaunchError(
+                f"{ENTITY_ID} is not set, so there is nobody to control; "
+                f"start the agent as {ENTITY_ID}=alice python ..., with an id of `tickmind world` or of a runner"
+            )
+        if entity_id and all(each.entity_id != entity_id for each in entities):
+            raise LaunchError(f"{ENTITY_ID} is {entity_id!r}, which the launch file {path} does not name; unset one")
+        secrets_path = env.get(SECRETS_PATH)
+        return cls(
+            entities=entities,
+            world_addr=env.get(WORLD_ADDR) or DEFAULT_WORLD_ADDR,
+            settings=file.settings(),
+            state_dir=Path(state_dir) if (state_dir := file.text("state_dir")) else None,
+            gateway_url=file.text("gateway_url"),
+            session=file.text("session"),
+            seed=file.seed(),
+            config_path=path,
+            secrets_fd=_descriptor(env, SECRETS_FD),
+            secrets_path=Path(secrets_path) if secrets_path else None,
+            heartbeat_fd=_descriptor(env, HEARTBEAT_FD),
+        )
+
+    def to_environment(self) -> dict[str, str]:
+        """The variables that `from_environment` reads, to be added to the environment of the new process."""
+        first = self.entities[0]
+        env = {
+            WORLD_ADDR: self.world_addr,
+            ENTITY_ID: first.entity_id,
+            CONTROLLER_ID: first.controller_id,
+            UNBUFFERED: "1",
+        }
+        optional = {
+            CONFIG_PATH: self.config_path,
+            SECRETS_FD: self.secrets_fd,
+            SECRETS_PATH: self.secrets_path,
+            HEARTBEAT_FD: self.heartbeat_fd,
+        }
+        return env | {name: str(value) for name, value in optional.items() if value is not None}
+
+    def write_file(self) -> None:
+        """Write the launch file to `config_path`, readable for this user only. There is no secret in it."""
+        if self.config_path is None:
+            raise LaunchError("config_path is not set, so there is nowhere to write the launch file to")
+        content: dict[str, Json] = {
+            "entities": [{"entity_id": each.entity_id, "controller_id": each.controller_id} for each in self.entities],
+            "settings": self.settings.to_json(),
+            "state_dir": str(self.state_dir or ""),
+            "gateway_url": self.gateway_url,
+            "session": self.session,
+            "seed": self.seed,
+        }
+        write_private(self.config_path, json.dumps(content, ensure_ascii=False).encode())
+
+    def take_secrets(self) -> dict[str, Secret]:
+        """Read the secrets and close their descriptor: once, at the start of the process; none is an empty answer."""
+        if self.secrets_fd is not None:
+            values = _parse_object(_drain(self.secrets_fd), f"the secrets at {SECRETS_FD}")
+        elif self.secrets_path is not None:
+            _check_private(self.secrets_path)
+            values = _read_object(self.secrets_path, MAX_SECRETS_BYTES, "the file of secrets")
+        else:
+            return {}
+        secrets: dict[str, Secret] = {}
+        for name, value in values.items():
+            if not isinstance(value, str):
+                raise LaunchError(f"the secret {name!r} must be a text")
+            secrets[name] = Secret(value, lasting=True)
+        return secrets
+
+
+def encode_secrets(secrets: Mapping[str, Secret]) -> bytes:
+    """What a runner writes into the descriptor or the file of secrets."""
+    content = json.dumps({name: secret.reveal() for name, secret in secrets.items()}).encode()
+    MAX_SECRETS_BYTES.check(len(content))
+    return content
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Replace a file by one that only this user may read, whole or not at all."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with suppress(FileNotFoundError):
+        draft.unlink()  # of a process with this id that died here
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    draft.replace(path)
+
+
+class _LaunchFile:
+    """The launch file's object, part by part."""
+
+    def __init__(self, content: dict[str, Json]) -> None:
+        self._content = content
+
+    def entities(self) -> tuple[Assignment, ...]:
+        listed = self._content.get("entities", [])
+        if not isinstance(listed, list):
+            raise LaunchError("entities in the launch file must be a list of objects with entity_id and controller_id")
+        found: list[Assignment] = []
+        for place, each in enumerate(listed):
+            entity_id = each.get("entity_id") if isinstance(each, dict) else None
+            controller_id = each.get("controller_id", "") if isinstance(each, dict) else None
+            if not isinstance(entity_id, str) or not entity_id or not isinstance(controller_id, str):
+                raise LaunchError(
+                    f"entities[{place}] in the launch file must have entity_id and controller_id as texts"
+                )
+            found.append(Assignment(entity_id, controller_id or f"agent:{entity_id}"))
+        return tuple(found)
+
+    def settings(self) -> Settings:
+        value = self._content.get("settings", {})
+        if not isinstance(value, dict):
+            raise LaunchError("settings in the launch file must be an object")
+        return Settings(value)
+
+    def text(self, name: str) -> str:
+        value = self._content.get(name, "")
+        if not isinstance(value, str):
+            raise LaunchError(f"{name} in the launch file must be a text")
+        return value
+
+    def seed(self) -> int:
+        value = self._content.get("seed", 0)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise LaunchError("seed in the launch file must be a whole number")
+        return value
+
+
+def _descriptor(env: Mapping[str, str], name: str) -> int | None:
+    text = env.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise LaunchError(f"{name} must be the number of an inherited descriptor, not {text!r}")
+    return int(text)
+
+
+def _read_object(path: Path, limit: Limit, what: str) -> dict[str, Json]:
+    try:
+        with path.open("rb") as file:
+            content = file.read(int(limit.maximum) + 1)
+    except OSError as error:
+        raise LaunchError(f"{what} {path} can't be read: {error.strerror}") from None
+    _check_size(limit, content)
+    return _parse_object(content, f"{what} {path}")
+
+
+def _parse_object(content: bytes, what: str) -> dict[str, Json]:
+    try:
+        value: Json = json.loads(content)
+    except (ValueError, RecursionError):
+        raise LaunchError(f"{what} must be a JSON object") from None  # the error would show what is in it
+    if not isinstance(value, dict):
+        raise LaunchError(f"{what} must be a JSON object")
+    return value
+
+
+def _drain(descriptor: int) -> bytes:
+    """All that a descriptor holds, from its beginning where it has one."""
+    content = b""
+    try:
+        with suppress(OSError):  # a pipe has no beginning to go to
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        with os.fdopen(descriptor, "rb") as file:
+            content = file.read(int(MAX_SECRETS_BYTES.maximum) + 1)
+    except OSError as error:
+        raise LaunchError(f"{SECRETS_FD} is {descriptor}, which can't be read: {error.strerror}") from None
+    _check_size(MAX_SECRETS_BYTES, content)
+    return content
+
+
+def _check_size(limit: Limit, content: bytes) -> None:
+    try:
+        limit.check(len(content))
+    except LimitExceededError as error:
+        raise LaunchError(str(error)) from None
+
+
+def _check_private(path: Path) -> None:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise LaunchError(f"the file of secrets {path} can't be read: {error.strerror}") from None
+    if stat.S_IMODE(mode) & _OTHERS:
+        raise LaunchError(f"others may read the file of secrets {path}; run chmod 600 on it")

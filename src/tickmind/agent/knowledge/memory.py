@@ -1,0 +1,106 @@
+"""What a character remembers: facts and events, recalled by how new, important and fitting they are."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tickmind.base import Limit
+
+MAX_NOTES = Limit("number of things in one's memory", 400)
+MAX_NOTE_CHARS = Limit("length of one thing in memory", 500, "characters")
+HALF_LIFE_TICKS = 300  # after so many ticks something counts half as new
+_WORD = re.compile(r"\w+")
+_SMALL = frozenset(
+    _WORD.findall(
+        "a an and are at by for from has have he her his i in is it me my of on or our she so that the their them they "
+        "this to was we were with you your"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing that is remembered."""
+
+    tick: int
+    text: str
+    importance: float  # 0 to 1
+    about: str = ""  # the id of whom or what it is about
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each quality counts when something is recalled."""
+
+    recency: float = 1.0
+    importance: float = 1.0
+    words: float = 2.0
+
+
+class Memory:
+    """A bounded store of notes. Of too many, what is least new and least important is forgotten."""
+
+    def __init__(self, *, max_notes: Limit = MAX_NOTES, half_life_ticks: int = HALF_LIFE_TICKS) -> None:
+        self._notes: dict[str, Note] = {}  # text -> note, oldest first
+        self._max_notes = max_notes
+        self._half_life_ticks = half_life_ticks
+
+    def __len__(self) -> int:
+        return len(self._notes)
+
+    def __iter__(self) -> Iterator[Note]:
+        return iter(self._notes.values())
+
+    def note(self, tick: int, text: str, *, importance: float = 0.3, about: str = "") -> Note:
+        """Remember something; the same text again makes it new again and keeps the greater importance."""
+        flat = " ".join(text.split())[: int(MAX_NOTE_CHARS.maximum)]
+        old = self._notes.pop(flat, None)
+        weight = min(1.0, max(0.0, importance))
+        if old is not None:
+            made = Note(tick, flat, max(weight, old.importance), about or old.about, old.words)
+        else:
+            made = Note(tick, flat, weight, about, words_of(f"{flat} {about}"))
+        self._notes[flat] = made
+        if not self._max_notes.allows(len(self._notes)):
+            self._forget(tick)
+        return made
+
+    def recall(
+        self,
+        tick: int,
+        words: str | Iterable[str] = "",
+        *,
+        about: str = "",
+        most: int = 5,
+        weights: Weights | None = None,
+    ) -> list[Note]:
+        """What comes to mind, the most fitting first: by shared words, by whom it is about, by age and importance."""
+        asked = words_of(words if isinstance(words, str) else " ".join(words))
+        by = weights or Weights()
+
+        def score(note: Note) -> float:
+            shared = len(note.words & asked) / len(asked) if asked else 0.0
+            if about and note.about == about:
+                shared = max(shared, 0.5) + 0.5
+            return by.recency * self._recency(note, tick) + by.importance * note.importance + by.words * shared
+
+        return sorted(self._notes.values(), key=lambda note: (-score(note), -note.tick, note.text))[:most]
+
+    def latest(self, most: int = 5) -> list[Note]:
+        """The newest, oldest first."""
+        return list(self._notes.values())[-most:]
+
+    def _recency(self, note: Note, tick: int) -> float:
+        return float(0.5 ** (max(0, tick - note.tick) / self._half_life_ticks))
+
+    def _forget(self, tick: int) -> None:
+        """Forget a tenth at once, so that this is rare."""
+        by_worth = sorted(self._notes.values(), key=lambda note: note.importance + self._recency(note, tick))
+        for note in by_worth[: max(1, len(by_worth) // 10)]:
+            del self._notes[note.text]
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The words of a text that say something, in lower case."""
+    return frozenset(_WORD.findall(text.lower())) - _SMALL

@@ -1,0 +1,98 @@
+"""Conversation: what was heard and said, who is owed an answer, and what need not be said again."""
+
+from collections import deque
+from dataclasses import dataclass
+
+from tickmind.agent.knowledge.memory import words_of
+from tickmind.agent.knowledge.paths import distance
+from tickmind.agent.knowledge.tiles import Tile
+from tickmind.base import Limit
+from tickmind.protocol import Heard, Observation, Say
+
+MAX_LINES = Limit("number of lines that one keeps in mind", 60)
+MAX_SAID_CHARS = Limit("length of what one says", 300, "characters")
+TALKING_STEPS = 4  # so near somebody must be to be talking to one, if no name is named
+ANSWER_TICKS = 8  # after so many ticks a line needs no answer any more
+REPEAT_TICKS = 60  # so long the same is not said again
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Something that was said."""
+
+    tick: int
+    speaker_id: str
+    text: str
+    to_me: bool = False
+
+
+class Speech:
+    """The talk of one character. `names` are what it is called by others, in lower case."""
+
+    def __init__(self, entity_id: str, names: tuple[str, ...] = (), *, max_lines: Limit = MAX_LINES) -> None:
+        self._me = entity_id
+        self._names = tuple(name.lower() for name in (entity_id, *names) if name)
+        self.lines: deque[Line] = deque(maxlen=int(max_lines.maximum))
+        """What was heard and said, newest last."""
+        self._said: dict[str, int] = {}  # text as compared -> the tick in which it was said last
+        self._talked: dict[str, int] = {}  # entity id -> the tick in which one last spoke to it or it to one
+        self._owed: dict[str, Line] = {}  # entity id -> its line that has no answer yet
+
+    def listen(self, observation: Observation) -> None:
+        """Take in what is heard, and tell what is meant for oneself."""
+        tick, me = observation.tick_id, observation.me
+        for event in observation.events:
+            if isinstance(event, Heard):
+                to_me = self._is_meant(event, observation, (me.x, me.y))
+                line = Line(tick, event.speaker_id, event.text, to_me)
+                self.lines.append(line)
+                if to_me:
+                    self._talked[event.speaker_id] = tick
+                    self._owed[event.speaker_id] = line
+        for speaker in [who for who, line in self._owed.items() if tick - line.tick > ANSWER_TICKS]:
+            del self._owed[speaker]
+
+    def _is_meant(self, heard: Heard, observation: Observation, at: Tile) -> bool:
+        text = heard.text.lower()
+        if any(name in text for name in self._names):
+            return True
+        steps = distance((heard.x, heard.y), at)
+        if steps > TALKING_STEPS:
+            return False
+        others = [
+            other
+            for other in observation.visible_entities
+            if other.entity_id != heard.speaker_id and distance((heard.x, heard.y), (other.x, other.y)) < steps
+        ]
+        return not others
+
+    def owed(self) -> Line | None:
+        """The oldest line that wants an answer of mine."""
+        return next(iter(self._owed.values()), None)
+
+    def may_say(self, tick: int, text: str) -> bool:
+        """Whether a text is worth saying: not empty, and not said lately."""
+        key = _compared(text)
+        return bool(key) and tick - self._said.get(key, -REPEAT_TICKS) >= REPEAT_TICKS
+
+    def say(self, tick: int, text: str, to: str = "") -> Say:
+        """Note that one says something, to somebody or to all who hear it, and make the intent."""
+        flat = " ".join(text.split())[: int(MAX_SAID_CHARS.maximum)]
+        self._said[_compared(flat)] = tick
+        if len(self._said) > 4 * len(self.lines) + 100:
+            self._said = {key: when for key, when in self._said.items() if tick - when < REPEAT_TICKS}
+        self.lines.append(Line(tick, self._me, flat))
+        if to:
+            self._talked[to] = tick
+            self._owed.pop(to, None)
+        return Say(flat)
+
+    def talked_lately(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> bool:
+        """Whether one has talked with somebody not long ago."""
+        when = self._talked.get(entity_id)
+        return when is not None and tick - when < within_ticks
+
+
+def _compared(text: str) -> str:
+    """A text as it is compared with others: its words alone."""
+    return " ".join(sorted(words_of(text))) or " ".join(text.lower().split())

@@ -1,0 +1,165 @@
+"""Who and what a character has seen, where, and when."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tickmind.agent.knowledge.paths import distance
+from tickmind.agent.knowledge.tiles import Tile, TileMemory
+from tickmind.base import Limit
+from tickmind.protocol import Heard, Observation, Status, VisibleObject
+
+MAX_PEOPLE = Limit("number of others that one remembers", 500)
+MAX_THINGS = Limit("number of things that one remembers", 5000)
+GROUND = "ground"
+
+
+@dataclass(slots=True)
+class Person:
+    """Another actor, as it was seen or heard last."""
+
+    entity_id: str
+    type: str
+    tags: tuple[str, ...]
+    x: int
+    y: int
+    status: Status
+    first_tick: int
+    seen_tick: int  # 0: only heard so far
+    heard_tick: int = 0  # 0: never
+
+    @property
+    def at(self) -> Tile:
+        """Where it was."""
+        return self.x, self.y
+
+
+@dataclass(frozen=True, slots=True)
+class Thing:
+    """An object, as it looked when it was seen last."""
+
+    seen: VisibleObject
+    tick: int
+
+    @property
+    def at(self) -> Tile:
+        """Where it is."""
+        return self.seen.x, self.seen.y
+
+    def amount(self, kind: str) -> int:
+        """How many items of a kind could be picked up there."""
+        return sum(stack.quantity for stack in self.seen.items if stack.kind == kind)
+
+
+class Surroundings:
+    """The private picture of the world that a character has: filled from observations and from nothing else."""
+
+    def __init__(self, *, max_people: Limit = MAX_PEOPLE, max_things: Limit = MAX_THINGS) -> None:
+        self.tiles = TileMemory()
+        self.people: dict[str, Person] = {}
+        """Entity id -> who it is; those that were noticed last come last."""
+        self.things: dict[str, Thing] = {}
+        """Object id -> what it is."""
+        self.in_sight: tuple[Person, ...] = ()
+        """Others that are in sight now."""
+        self.occupied: frozenset[Tile] = frozenset()
+        """Tiles on which somebody stands now."""
+        self._piles: set[str] = set()  # object ids of what lies on the ground, which may be gone when one looks again
+        self._doors: dict[Tile, str] = {}  # tile -> object id of what is in the way there and can be worked on
+        self._max_people = max_people
+        self._max_things = max_things
+
+    def take_in(self, observation: Observation) -> None:
+        """See and hear."""
+        tick = observation.tick_id
+        self.tiles.see(observation.visible_tiles)
+        self._see_things(observation, tick)
+        self._see_people(observation, tick)
+        for event in observation.events:
+            if isinstance(event, Heard):
+                self._hear(event, tick)
+
+    def _see_things(self, observation: Observation, tick: int) -> None:
+        things = self.things
+        for seen in observation.visible_objects:
+            old = things.get(seen.object_id)
+            if old is None or old.seen is not seen:
+                self._note(seen)
+            things[seen.object_id] = Thing(seen, tick)
+        if self._piles:
+            visible = {seen.object_id for seen in observation.visible_objects}
+            sees = observation.visible_tiles.sees
+            for object_id in [one for one in self._piles - visible if sees(*things[one].at)]:
+                self._piles.discard(object_id)
+                del things[object_id]
+        if not self._max_things.allows(len(things)):
+            for object_id in sorted(things, key=lambda one: things[one].tick)[: len(things) // 10]:
+                self._piles.discard(object_id)
+                self._doors.pop(things.pop(object_id).at, None)
+
+    def _note(self, seen: VisibleObject) -> None:
+        if seen.kind == GROUND:
+            self._piles.add(seen.object_id)
+        elif seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
+            self._doors[seen.x, seen.y] = seen.object_id
+        else:
+            self._doors.pop((seen.x, seen.y), None)
+
+    def _see_people(self, observation: Observation, tick: int) -> None:
+        people = self.people
+        found: list[Person] = []
+        for other in observation.visible_entities:
+            person = people.get(other.entity_id)
+            if person is None:
+                person = Person(
+                    other.entity_id, other.type, other.tags, other.x, other.y, other.status, tick, seen_tick=tick
+                )
+                self._meet(person)
+            else:
+                person.x, person.y, person.status, person.seen_tick = other.x, other.y, other.status, tick
+                person.type, person.tags = other.type, other.tags
+            found.append(person)
+        self.in_sight = tuple(found)
+        self.occupied = frozenset([person.at for person in found])
+
+    def _hear(self, heard: Heard, tick: int) -> None:
+        person = self.people.get(heard.speaker_id)
+        if person is None:
+            person = Person(heard.speaker_id, "", (), heard.x, heard.y, Status.AWAKE, tick, seen_tick=0)
+            self._meet(person)
+        elif person.seen_tick != tick:
+            person.x, person.y = heard.x, heard.y
+        person.heard_tick = tick
+
+    def _meet(self, person: Person) -> None:
+        self.people[person.entity_id] = person
+        if not self._max_people.allows(len(self.people)):
+            oldest = min(self.people.values(), key=lambda one: max(one.seen_tick, one.heard_tick, one.first_tick))
+            del self.people[oldest.entity_id]
+
+    # Questions
+
+    def things_of(self, kind: str) -> Iterator[Thing]:
+        """All known things of a kind."""
+        return (thing for thing in self.things.values() if thing.seen.kind == kind)
+
+    def things_with(self, item: str) -> Iterator[Thing]:
+        """All known things, and heaps on the ground, from which such an item could be picked up."""
+        return (thing for thing in self.things.values() if thing.seen.items and thing.amount(item))
+
+    def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
+        """The nearest of some things, as the crow flies."""
+        return min(things, key=lambda thing: (distance(thing.at, at), thing.seen.object_id), default=None)
+
+    def thing_at(self, x: int, y: int) -> Thing | None:
+        """What is known to stand or lie on a tile."""
+        return next((thing for thing in self.things.values() if thing.at == (x, y)), None)
+
+    def obstacle_at(self, x: int, y: int) -> Thing | None:
+        """What stands in the way on a tile and can be worked on, such as a closed door."""
+        object_id = self._doors.get((x, y))
+        return None if object_id is None else self.things.get(object_id)
+
+    def near(self, at: Tile, steps: int) -> tuple[Person, ...]:
+        """Others in sight within so many steps, the nearest first."""
+        found = [person for person in self.in_sight if distance(person.at, at) <= steps]
+        return tuple(sorted(found, key=lambda person: (distance(person.at, at), person.entity_id)))

@@ -1,0 +1,60 @@
+"""The secret of the lease, kept so that a process that comes back after a crash takes its entities back at once."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from tickmind.agent.contract import write_private
+from tickmind.agent.errors import LaunchError
+from tickmind.base import Secret, get_logger
+
+FILE_NAME = "lease.json"
+_PRIVATE_FOLDER = 0o700
+_log = get_logger(__name__)
+
+
+class LeaseFile:
+    """One small file in the state folder; without a folder nothing is kept.
+
+    It holds for one world and one controller: what another one left there is not used.
+    """
+
+    def __init__(self, state_dir: Path | None, world_addr: str, controller_id: str) -> None:
+        self._path = None if state_dir is None else state_dir / FILE_NAME
+        self._owner = {"world_addr": world_addr, "controller_id": controller_id}
+        if state_dir is not None:
+            try:
+                state_dir.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+                state_dir.chmod(_PRIVATE_FOLDER)
+            except OSError as error:
+                raise LaunchError(f"the state folder {state_dir} can't be used: {error.strerror}") from None
+
+    def read(self) -> Secret | None:
+        """The secret that was kept, if there is one."""
+        if self._path is None:
+            return None
+        try:
+            content = json.loads(self._path.read_bytes())
+            kept = {name: content[name] for name in self._owner}
+            secret = content["lease_id"]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            _log.warning("the file of the lease can't be read, so the lease is asked for anew", path=str(self._path))
+            return None
+        return Secret(secret) if kept == self._owner and isinstance(secret, str) else None
+
+    def keep(self, secret: Secret) -> None:
+        """Keep a secret. If that fails, a crash costs the rest of the lease's time, and nothing else."""
+        if self._path is None:
+            return
+        try:
+            write_private(self._path, json.dumps({**self._owner, "lease_id": secret.reveal()}).encode())
+        except OSError as error:
+            _log.warning("the lease could not be kept in a file", path=str(self._path), why=error.strerror)
+
+    def forget(self) -> None:
+        """The lease was given up."""
+        if self._path is not None:
+            with suppress(FileNotFoundError):
+                self._path.unlink()

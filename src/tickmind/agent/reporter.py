@@ -1,0 +1,91 @@
+"""What goes to the record and the viewer: thoughts and statuses, in the background and never in the way."""
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+
+from tickmind.base import Limit, get_logger
+from tickmind.protocol import Lease, Thought
+from tickmind.wire import AgentState, AgentStatus, CallError, MessageError, WorldClient
+
+MAX_WAITING = Limit("number of reports that wait", 1000)
+_log = get_logger(__name__)
+
+
+class Reporter:
+    """Sends reports one after another; of too many that wait the oldest is dropped and counted."""
+
+    def __init__(self, client: WorldClient, *, max_waiting: Limit = MAX_WAITING) -> None:
+        self._client = client
+        self._waiting: deque[tuple[Lease, AgentStatus | tuple[int, Thought]]] = deque()
+        self._max_waiting = max_waiting
+        self._some = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._states: dict[str, AgentState] = {}  # entity id -> the state that was told last
+        self._task: asyncio.Task[None] | None = None
+        self.dropped = 0
+
+    def start(self) -> None:
+        """Begin to send."""
+        self._task = asyncio.create_task(self._send_all(), name="tickmind-reports")
+
+    async def flush(self, patience_s: float) -> None:
+        """Send what waits, but not for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._idle.wait()
+
+    async def close(self) -> None:
+        """End, whatever waits."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def thought(self, lease: Lease, tick_id: int, thought: Thought) -> None:
+        """Report a deliberation."""
+        self._put(lease, (tick_id, thought))
+
+    def knows(self, entity_id: str, state: AgentState) -> bool:
+        """Whether this state was the last one told."""
+        return self._states.get(entity_id) is state
+
+    def status(self, lease: Lease, status: AgentStatus) -> None:
+        """Report how an agent is doing."""
+        self._states[status.entity_id] = status.state
+        self._put(lease, status)
+
+    def forget(self) -> None:
+        """A new world is to be told all states anew, and what waits was for the old one."""
+        self._states.clear()
+        self._waiting.clear()
+
+    def _put(self, lease: Lease, what: AgentStatus | tuple[int, Thought]) -> None:
+        self._waiting.append((lease, what))
+        if not self._max_waiting.allows(len(self._waiting)):
+            self._waiting.popleft()
+            self.dropped += 1
+        self._idle.clear()
+        self._some.set()
+
+    async def _send_all(self) -> None:
+        while True:
+            while self._waiting:
+                await self._send(*self._waiting.popleft())
+            self._idle.set()
+            self._some.clear()
+            await self._some.wait()
+
+    async def _send(self, lease: Lease, what: AgentStatus | tuple[int, Thought]) -> None:
+        try:
+            if isinstance(what, AgentStatus):
+                ack = await self._client.report_status(lease, what)
+            else:
+                ack = await self._client.report_thought(lease, *what)
+        except (CallError, MessageError) as error:
+            self.dropped += 1
+            _log.info("a report was lost", entity_id=lease.entity_id, why=str(error))
+            return
+        if not ack.accepted:
+            self.dropped += 1
+            _log.info("a report was refused", entity_id=lease.entity_id, why=str(ack.reason))

@@ -1,0 +1,95 @@
+"""From a function or a class to a process that lives in a world."""
+
+import asyncio
+import inspect
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tickmind.agent.cast import Cast, Mind, PlainCast, Start
+from tickmind.agent.contract import Launch
+from tickmind.agent.life import Life
+from tickmind.base import Secret, TickmindError, configure_logging, redact
+from tickmind.protocol import Intent, Observation
+
+EXIT_FAILED = 1
+ActFn = Callable[[Observation], Intent]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a process was started with, for whoever makes its cast."""
+
+    launch: Launch
+    secrets: Mapping[str, Secret]
+    env: Mapping[str, str]
+    names: dict[int, str] = field(default_factory=dict)  # entity of the private world -> entity id, as they come
+
+    def start(self, entity_id: str) -> Start:
+        """What one of its characters begins with."""
+        return Start(entity_id, self.launch.settings, random.Random(f"{self.launch.seed}:{entity_id}"))
+
+
+class _Function:
+    """A function as the mind of an entity."""
+
+    def __init__(self, act: ActFn) -> None:
+        self.act = act
+
+
+class Agent:
+    """What `@agent` makes of a function or a class: call it, or `run()` it as a process."""
+
+    def __init__(self, make: Callable[[Start], Mind], act: ActFn | None = None) -> None:
+        self.make = make
+        """Makes the mind of one entity."""
+        self._act = act
+
+    def __call__(self, observation: Observation) -> Intent:
+        """Decide once, as in a test; what was a class gets a mind of its own for each call."""
+        if self._act is not None:
+            return self._act(observation)
+        return self.make(Start(observation.me.entity_id)).act(observation)
+
+    def run(self, env: Mapping[str, str] | None = None) -> NoReturn:
+        """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
+        run(lambda stage: PlainCast(self.make, stage.start), env)
+
+
+def agent(act: ActFn | type[Mind]) -> Agent:
+    """Make an agent of `act(observation) -> Intent`, or of a class with such a method, made anew for each entity.
+
+    A class may take a `Start` as its only argument. `act` runs beside the connection, so it may take its time; what it
+    answers after the deadline does not count, and the entity waits in that tick.
+    """
+    if not isinstance(act, type):
+        return Agent(lambda _start: _Function(act), act)
+    kind: Callable[..., Mind] = act
+    takes_start = bool(inspect.signature(act).parameters)
+    return Agent(lambda start: kind(start) if takes_start else kind())
+
+
+def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None) -> NoReturn:
+    """Read the launch contract, live until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
+    env = os.environ if env is None else env
+    configure_logging(level=env.get("AGENT_LOG_LEVEL", "INFO"))
+    try:
+        launch = Launch.from_environment(env)
+        stage = Stage(launch, launch.take_secrets(), env)
+        asyncio.run(_live(stage, make_cast(stage)))
+    except TickmindError as error:
+        sys.stderr.write(f"{redact(str(error))}\n")
+        sys.exit(EXIT_FAILED)
+    sys.exit(0)
+
+
+async def _live(stage: Stage, cast: Cast) -> None:
+    life = Life(stage.launch, cast, secrets=stage.secrets)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, life.stop)
+    await life.live()

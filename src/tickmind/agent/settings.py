@@ -1,0 +1,88 @@
+"""The settings of one character, as its launch file has them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from tickmind.agent.errors import LaunchError
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+class Settings:
+    """What a mapping or a scenario says about a character: any JSON object, read by name and kind with a default.
+
+    `settings.number("greed", 0.5)` is 0.5 if nobody set it, and a `LaunchError` if somebody set it to a text.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: "Mapping[str, Json] | None" = None) -> None:
+        self._values: dict[str, Json] = dict(values or {})
+
+    def __repr__(self) -> str:
+        return f"Settings({self._values!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settings) and other._values == self._values
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self._values, sort_keys=True))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def to_json(self) -> "dict[str, Json]":
+        """A copy of all of it, for the launch file."""
+        return dict(self._values)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A text."""
+        value = self._values.get(name, default)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """Yes or no."""
+        value = self._values.get(name, default)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
+        return value
+
+    def whole(self, name: str, default: int = 0) -> int:
+        """A whole number."""
+        value = self._values.get(name, default)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(name, "a whole number")
+        return value
+
+    def number(self, name: str, default: float = 0.0) -> float:
+        """Any number."""
+        value = self._values.get(name, default)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise self._wrong(name, "a number")
+        return float(value)
+
+    def texts(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """A list of texts."""
+        value = self._values.get(name, list(default))
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self._wrong(name, "a list of texts")
+        return tuple(item for item in value if isinstance(item, str))
+
+    def section(self, name: str) -> "Settings":
+        """Settings within the settings; empty if there are none."""
+        value = self._values.get(name, {})
+        if not isinstance(value, dict):
+            raise self._wrong(name, "an object of further settings")
+        return Settings(value)
+
+    def _wrong(self, name: str, expected: str) -> LaunchError:
+        kind = type(self._values[name]).__name__
+        return LaunchError(
+            f"the setting {name!r} must be {expected}, not {kind}; change it where the agent is configured"
+        )

@@ -1,0 +1,39 @@
+"""Methods of a character as the actions and conditions of its behaviour tree."""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from tickmind.ai import Status
+
+A = TypeVar("A", bound=Callable[..., Status])
+C = TypeVar("C", bound=Callable[..., bool])
+_MARK = "__tactic__"
+
+
+class Tactic(StrEnum):
+    """What a method is to a tree."""
+
+    ACTION = "action"
+    CONDITION = "condition"
+
+
+def action(method: A) -> A:
+    """Make a method an action of the tree, under its name; what the tree passes along are its arguments."""
+    setattr(method, _MARK, Tactic.ACTION)
+    return method
+
+
+def condition(method: C) -> C:
+    """Make a method a condition of the tree, under its name; what the tree passes along are its arguments."""
+    setattr(method, _MARK, Tactic.CONDITION)
+    return method
+
+
+def tactics_of(kind: type) -> Iterator[tuple[str, Tactic, Callable[..., Any]]]:
+    """All actions and conditions of a class."""
+    for name in dir(kind):
+        method = getattr(kind, name)
+        mark = getattr(method, _MARK, None)
+        if isinstance(mark, Tactic):
+            yield name, mark, method

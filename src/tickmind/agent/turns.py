@@ -1,0 +1,166 @@
+"""Acts beside the event loop, each tick until its deadline: what comes too late does not count, and blocks nobody.
+
+One thread plays the turns. If an act does not come back until the next turn, that act keeps the thread, another thread
+takes over for the other entities, and the one that is stuck is passed over until it is back.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tickmind.agent.cast import Cast
+from tickmind.base import Limit, get_logger
+from tickmind.protocol import ACTION_OF, Intent, Observation
+
+MAX_STUCK = Limit("number of acts that never returned", 64)
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a turn until its deadline."""
+
+    intents: dict[str, Intent] = field(default_factory=dict)
+    failed: frozenset[str] = frozenset()  # whose act raised
+    late: frozenset[str] = frozenset()  # whose act was not over, or not even begun
+
+
+class _Turn:
+    """One tick's work for a thread."""
+
+    def __init__(self, tick_id: int, observations: Sequence[Observation], loop: asyncio.AbstractEventLoop) -> None:
+        self.tick_id = tick_id
+        self.observations = observations
+        self.intents: dict[str, Intent] = {}
+        self.failed: set[str] = set()
+        self.acting = ""  # whose act is under way; empty while all perceive
+        self.closed = False  # nobody is begun with any more
+        self.ended = False
+        self.given_up = False  # its thread is on its own
+        self._loop = loop
+        self.over = asyncio.Event()
+
+    def tell(self) -> None:
+        """Wake up the loop, if it still runs."""
+        try:
+            self._loop.call_soon_threadsafe(self.over.set)
+        except RuntimeError:
+            _log.debug("an act came back after the end")
+
+
+class Turns:
+    """Plays turns of a cast. One event loop awaits `play`, one turn at a time."""
+
+    def __init__(self, cast: Cast, *, max_stuck: Limit = MAX_STUCK) -> None:
+        self._cast = cast
+        self._max_stuck = max_stuck
+        self._lock = threading.Lock()  # guards what threads and the loop both change
+        self._work: queue.SimpleQueue[_Turn | None] | None = None
+        self._last: _Turn | None = None
+        self._stuck: set[str] = set()  # whose act did not come back
+        self._behind: set[str] = set()  # who was not begun with last time, and comes first now
+
+    @property
+    def stuck(self) -> int:
+        """How many acts have not come back yet."""
+        return len(self._stuck)
+
+    async def play(self, tick_id: int, observations: Sequence[Observation], timeout_s: float) -> Played:
+        """Let everybody act, until the time is over."""
+        self._leave_stuck_thread()
+        ready = [one for one in observations if one.me.entity_id not in self._stuck]
+        ready.sort(key=lambda one: one.me.entity_id not in self._behind)
+        if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
+            return Played(late=frozenset(one.me.entity_id for one in observations))
+        turn = self._last = _Turn(tick_id, ready, asyncio.get_running_loop())
+        self._thread().put(turn)
+        try:
+            async with asyncio.timeout(max(0.0, timeout_s)):
+                await turn.over.wait()
+        except TimeoutError:
+            pass  # what is there by now counts
+        with self._lock:
+            turn.closed = True
+            intents, failed = dict(turn.intents), frozenset(turn.failed)
+            acting = turn.acting
+        late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed
+        self._behind = set(late) - {acting}
+        return Played(intents, failed, late)
+
+    def close(self) -> None:
+        """Let the thread end as soon as its act is over; nobody waits for it."""
+        with self._lock:
+            if self._last is not None:
+                self._last.closed = True
+        if self._work is not None:
+            self._work.put(None)
+            self._work = None
+
+    def _leave_stuck_thread(self) -> None:
+        """If the act of one entity has taken the whole last turn and longer, let another thread play for the rest."""
+        with self._lock:
+            turn = self._last
+            if turn is None or turn.ended or not turn.acting or turn.given_up:
+                return
+            if not self._max_stuck.allows(len(self._stuck) + 1):
+                return
+            turn.given_up = True
+            self._stuck.add(turn.acting)
+            self._work = None
+        _log.warning("an act does not return; the entity waits until it does", entity_id=turn.acting)
+
+    def _thread(self) -> "queue.SimpleQueue[_Turn | None]":
+        if self._work is None:
+            self._work = queue.SimpleQueue()
+            threading.Thread(target=self._serve, args=(self._work,), name="tickmind-act", daemon=True).start()
+        return self._work
+
+    def _serve(self, work: "queue.SimpleQueue[_Turn | None]") -> None:
+        while (turn := work.get()) is not None:
+            self._play(turn)
+            with self._lock:
+                turn.ended = True
+                if turn.given_up:
+                    self._stuck.discard(turn.acting)
+                    return
+            turn.tell()
+
+    def _play(self, turn: _Turn) -> None:
+        try:
+            self._cast.perceive(turn.tick_id, turn.observations)
+        except Exception:  # noqa: BLE001  a mind is anybody's code
+            _log.exception("perceiving failed, so nobody acts in this tick", tick=turn.tick_id)
+            with self._lock:
+                turn.failed.update(one.me.entity_id for one in turn.observations)
+            return
+        for observation in turn.observations:
+            entity_id = observation.me.entity_id
+            with self._lock:
+                if turn.closed:
+                    return
+                turn.acting = entity_id
+            intent = self._act(observation)
+            with self._lock:
+                if turn.given_up:
+                    return
+                if intent is None:
+                    turn.failed.add(entity_id)
+                else:
+                    turn.intents[entity_id] = intent
+
+    def _act(self, observation: Observation) -> Intent | None:
+        try:
+            intent = self._cast.act(observation)
+        except Exception:  # noqa: BLE001  a mind is anybody's code
+            _log.exception("act failed", entity_id=observation.me.entity_id, tick=observation.tick_id)
+            return None
+        if type(intent) in ACTION_OF:
+            return intent
+        _log.error(
+            "act must return an intent, such as Wait() or Move(Direction.N)",
+            entity_id=observation.me.entity_id,
+            returned=type(intent).__name__,
+        )
+        return None

@@ -1,0 +1,54 @@
+"""Keeps a world's characters alive: which agent for whom, in which process, and what happens when one dies.
+
+    mapping = load_mapping("agents.yaml")
+    runner = Runner(mapping, Path(".tickmind"))
+    await runner.run()
+
+`Life` and `Roster` decide, without a clock, a process or a network of their own; `Warden` starts processes so that
+none of them, and nothing that they fork, outlives the runner.
+"""
+
+from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
+from tickmind.runner.folder import hold_folder
+from tickmind.runner.life import Life, LifeState
+from tickmind.runner.logs import AgentLog
+from tickmind.runner.mapping import load_mapping, mapping_schema_text
+from tickmind.runner.mapping_file import MappingFile
+from tickmind.runner.roster import Group, Moves, Roster
+from tickmind.runner.runner import CharacterRow, Runner, RunnerStatistics
+from tickmind.runner.sight import Sight
+from tickmind.runner.spec import AgentSpec, Match, ResourceLimits, RestartPolicy, Rule, RunnerMapping, SecretSource
+from tickmind.runner.warden import Bounds, Child, Command, Ending, Isolation, Warden
+
+__all__ = [
+    "AgentLog",
+    "AgentSpec",
+    "Bounds",
+    "CharacterRow",
+    "Child",
+    "Command",
+    "Ending",
+    "Group",
+    "Isolation",
+    "Life",
+    "LifeState",
+    "MappingFile",
+    "Match",
+    "Moves",
+    "ResourceLimits",
+    "RestartPolicy",
+    "Roster",
+    "Rule",
+    "Runner",
+    "RunnerError",
+    "RunnerMapping",
+    "RunnerStatistics",
+    "SecretSource",
+    "Sight",
+    "StateChangeError",
+    "Warden",
+    "WardenError",
+    "hold_folder",
+    "load_mapping",
+    "mapping_schema_text",
+]

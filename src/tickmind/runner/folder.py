@@ -1,0 +1,25 @@
+"""The folder of a runner, which two runners must not share: their agents would take each other's characters."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tickmind.runner.errors import RunnerError
+
+
+@contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Have a folder for oneself as long as this process lives; raises `RunnerError` if another runner has it."""
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunnerError(
+                f"another runner is at work in {folder}; stop it, or choose another folder with --state"
+            ) from None
+        yield
+    finally:
+        os.close(descriptor)

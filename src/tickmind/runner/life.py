@@ -1,0 +1,157 @@
+"""The life of one agent's process as its keeper sees it: pure, with the time as an argument.
+
+assigned -> starting -> running -> ... ended: -> backing off -> starting again
+-> fallback    another spec takes over
+-> failed      nobody does
+stopping and stopped are for processes that are not wanted any longer.
+"""
+
+from collections import deque
+from enum import StrEnum
+
+from tickmind.runner.errors import StateChangeError
+from tickmind.runner.spec import RESTART_WINDOW_S, AgentSpec
+
+
+class LifeState(StrEnum):
+    """Where a process is in its life."""
+
+    ASSIGNED = "assigned"  # not started yet
+    STARTING = "starting"  # started, without a sign of life
+    RUNNING = "running"
+    BACKING_OFF = "backing off"  # it ended, and is started again after a while
+    FALLBACK = "fallback"  # it ended too often; its fallback has taken over
+    FAILED = "failed"  # it ended too often, and there is no fallback
+    STOPPING = "stopping"  # asked to end
+    STOPPED = "stopped"
+
+
+_NEXT: dict[LifeState, frozenset[LifeState]] = {
+    LifeState.ASSIGNED: frozenset({LifeState.STARTING, LifeState.STOPPED}),
+    LifeState.STARTING: frozenset(
+        {LifeState.RUNNING, LifeState.BACKING_OFF, LifeState.FALLBACK, LifeState.FAILED, LifeState.STOPPING}
+    ),
+    LifeState.RUNNING: frozenset(
+        {LifeState.BACKING_OFF, LifeState.FALLBACK, LifeState.FAILED, LifeState.STOPPING}
+    ),
+    LifeState.BACKING_OFF: frozenset({LifeState.STARTING, LifeState.STOPPED}),
+    LifeState.FALLBACK: frozenset({LifeState.STOPPED}),
+    LifeState.FAILED: frozenset({LifeState.STOPPED}),
+    LifeState.STOPPING: frozenset({LifeState.STOPPED}),
+    LifeState.STOPPED: frozenset(),
+}  # fmt: skip
+ALIVE = frozenset({LifeState.STARTING, LifeState.RUNNING, LifeState.STOPPING})  # there is a process
+
+
+class Life:
+    """Decides when a process is started, when it is taken for dead, and what follows its end.
+
+    Tell it what happens, with monotonic seconds; ask `due_s` when to look again, `may_start` and `verdict` what to do.
+    """
+
+    def __init__(self, spec: AgentSpec) -> None:
+        self.spec = spec
+        self.state = LifeState.ASSIGNED
+        self.restarts = 0  # in all its life
+        self.trouble = ""  # why it ended last
+        self._recent: deque[float] = deque()  # times of restarts within the window
+        self._in_row = 0  # restarts since it last ran for a good while
+        self._start_at_s: float | None = None  # the end of the backoff
+        self._started_s = 0.0
+        self._seen_s = 0.0  # the last sign of life
+        self._missed = 0  # intents in a row
+
+    def __repr__(self) -> str:
+        return f"Life({self.spec.name!r}, {self.state.value!r}, restarts={self.restarts})"
+
+    def may_start(self, now_s: float) -> bool:
+        """Whether it waits for nothing but to be started."""
+        if self.state is LifeState.BACKING_OFF:
+            assert self._start_at_s is not None
+            return now_s >= self._start_at_s
+        return self.state is LifeState.ASSIGNED
+
+    def started(self, now_s: float) -> None:
+        """Its process was started."""
+        if self.state is LifeState.BACKING_OFF:
+            self.restarts += 1
+            self._in_row += 1
+            self._recent.append(now_s)
+        self._go(LifeState.STARTING)
+        self._start_at_s = None
+        self._started_s = self._seen_s = now_s
+        self._missed = 0
+
+    def seen(self, now_s: float) -> None:
+        """It gave a sign of life: a heartbeat, or control of its character if it sends none."""
+        if self.state is LifeState.STARTING:
+            self._go(LifeState.RUNNING)
+        self._seen_s = now_s
+
+    def excuse(self, now_s: float) -> None:
+        """Nobody can be expected to give signs of life just now: the world does not tick."""
+        self._seen_s = now_s
+        self._missed = 0
+
+    def missed(self, intents: int) -> None:
+        """For how many ticks in a row one of its characters was under control and did nothing."""
+        self._missed = intents
+
+    def verdict(self, now_s: float, tick_s: float = 0.0) -> str:
+        """Why its process must be killed, empty if it does well; slow ticks make slow heartbeats."""
+        silent_s = now_s - self._seen_s
+        if self.state is LifeState.STARTING:
+            if silent_s * 1000 >= self.spec.start_timeout_ms:
+                return f"it gave no sign of life within {self.spec.start_timeout_ms:,} ms of its start"
+        elif self.state is LifeState.RUNNING:
+            if self.spec.heartbeat_timeout_ms and silent_s >= self._patience_s(tick_s):
+                return f"it sent no heartbeat for {silent_s:,.1f} s"
+            if self.spec.missed_intents and self._missed >= self.spec.missed_intents:
+                return f"it missed {self._missed:,} intents in a row"
+        return ""
+
+    def _patience_s(self, tick_s: float) -> float:
+        return max(self.spec.heartbeat_timeout_ms / 1000, 3 * tick_s)
+
+    def due_s(self, tick_s: float = 0.0) -> float | None:
+        """When time alone changes something."""
+        match self.state:
+            case LifeState.BACKING_OFF:
+                return self._start_at_s
+            case LifeState.STARTING:
+                return self._seen_s + self.spec.start_timeout_ms / 1000
+            case LifeState.RUNNING if self.spec.heartbeat_timeout_ms:
+                return self._seen_s + self._patience_s(tick_s)
+            case _:
+                return None
+
+    def ended(self, now_s: float, trouble: str) -> LifeState:
+        """Its process is gone; what follows is the new state."""
+        if self.state is LifeState.STOPPING:
+            return self._go(LifeState.STOPPED)
+        self.trouble = trouble
+        restart = self.spec.restart
+        while self._recent and now_s - self._recent[0] >= RESTART_WINDOW_S:
+            self._recent.popleft()
+        if len(self._recent) >= restart.max_restarts_per_10m:
+            return self._go(LifeState.FALLBACK if self.spec.fallback else LifeState.FAILED)
+        if self.state is LifeState.RUNNING and (now_s - self._started_s) * 1000 >= max(restart.backoff_ms):
+            self._in_row = 0
+        wait_ms = restart.backoff_ms[min(self._in_row, len(restart.backoff_ms) - 1)]
+        self._start_at_s = now_s + wait_ms / 1000
+        return self._go(LifeState.BACKING_OFF)
+
+    def stop(self) -> bool:
+        """It is not wanted any longer; whether there is a process to end first."""
+        if self.state is LifeState.STOPPING:
+            return True
+        there = self.state in ALIVE
+        if self.state is not LifeState.STOPPED:
+            self._go(LifeState.STOPPING if there else LifeState.STOPPED)
+        return there
+
+    def _go(self, state: LifeState) -> LifeState:
+        if state not in _NEXT[self.state]:
+            raise StateChangeError(f"an agent that is {self.state} can't become {state}")
+        self.state = state
+        return state

@@ -1,0 +1,171 @@
+"""What agents print, kept in files that never grow without bounds, however much they print."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tickmind.base import Clock, Limit, get_logger, redact
+
+MAX_LOG_BYTES = Limit("size of one log file of an agent", 1_000_000, "bytes")
+MAX_LOG_RATE = Limit("what an agent may log", 65_536, "bytes a second")
+MAX_LINE_BYTES = Limit("length of a line in an agent's log", 8_192, "bytes")
+KEPT_FILES = 3
+_log = get_logger(__name__)
+_BURST_S = 4.0  # an agent that was quiet may log so many seconds' worth at once
+
+
+class AgentLog:
+    """Takes the output of one agent: whole lines, secrets masked, at most so much a second, a few files of a size.
+
+    What is too much is counted and left out; a line in the log says so.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        clock: Clock,
+        *,
+        max_bytes: Limit = MAX_LOG_BYTES,
+        max_rate: Limit = MAX_LOG_RATE,
+        kept_files: int = KEPT_FILES,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._max_bytes = max_bytes
+        self._rate = float(max_rate.maximum)
+        self._kept_files = kept_files
+        self._allowed = self._rate * _BURST_S
+        self._asked_s = clock.monotonic()
+        self._rest = b""  # the beginning of a line
+        self._cut = False  # the rest of a line that was too long is left out
+        self._left_out_lines = 0
+        self._broken = False
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        self._size = path.stat().st_size
+
+    def take(self, data: bytes) -> None:
+        """More output, cut anywhere."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        longest = int(MAX_LINE_BYTES.maximum)
+        kept = bytearray()
+        for line in lines:
+            if self._cut:
+                self._cut = False
+                continue
+            self._keep(line[:longest], kept)
+        if len(rest) > longest:
+            if not self._cut:
+                self._keep(rest[:longest], kept)
+            self._cut, rest = True, b""
+        self._rest = rest
+        if kept:
+            self._write(bytes(kept))
+
+    def note(self, text: str) -> None:
+        """A line of the runner itself; it is never left out."""
+        self._write(f"--- {text}\n".encode())
+
+    def close(self) -> None:
+        """Write what is left and let go of the file."""
+        if self._rest and not self._cut:
+            self.take(b"\n")
+        if self._left_out_lines:
+            self.note(self._left_out())
+        self._file.close()
+
+    def _keep(self, line: bytes, kept: bytearray) -> None:
+        now_s = self._clock.monotonic()
+        self._allowed = min(self._rate * _BURST_S, self._allowed + (now_s - self._asked_s) * self._rate)
+        self._asked_s = now_s
+        if self._allowed < len(line):
+            self._left_out_lines += 1
+            return
+        self._allowed -= len(line) + 1
+        if self._left_out_lines:
+            kept += f"--- {self._left_out()}\n".encode()
+            self._left_out_lines = 0
+        kept += redact(line.decode("utf-8", "replace")).encode() + b"\n"
+
+    def _left_out(self) -> str:
+        return f"{self._left_out_lines:,} lines left out: the agent logs more than {self._rate:,.0f} bytes a second"
+
+    def _write(self, data: bytes) -> None:
+        try:
+            if self._size and not self._max_bytes.allows(self._size + len(data)):
+                self._rotate()
+            self._file.write(data)
+        except OSError as error:
+            if not self._broken:
+                self._broken = True
+                _log.error(
+                    "an agent's log can't be written; the agent goes on", file=str(self._path), why=error.strerror
+                )
+            return
+        self._size += len(data)
+
+    def _rotate(self) -> None:
+        self._file.close()
+        for number in range(self._kept_files - 1, 0, -1):
+            older = self._numbered(number - 1)
+            if older.exists():
+                older.replace(self._numbered(number))
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        self._size = 0
+
+    def _numbered(self, number: int) -> Path:
+        return self._path if number == 0 else self._path.with_name(f"{self._path.name}.{number}")
+
+
+class PacedReader:
+    """Reads a pipe in pieces with a pause after each, so that whoever floods it waits instead of the reader."""
+
+    def __init__(
+        self, descriptor: int, on_data: Callable[[bytes], None], *, piece_bytes: int = 65_536, pause_s: float = 0.05
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._on_data = on_data
+        self._piece_bytes = piece_bytes
+        self._pause_s = pause_s
+        self._open = True
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self._read)
+
+    def _read(self) -> None:
+        if not self._open:
+            return
+        try:
+            data = os.read(self._descriptor, self._piece_bytes)
+        except BlockingIOError:
+            return
+        if not data:
+            self.close()
+            return
+        self._loop.remove_reader(self._descriptor)
+        self._loop.call_later(self._pause_s, self._listen)
+        self._on_data(data)
+
+    def _listen(self) -> None:
+        if self._open:
+            self._loop.add_reader(self._descriptor, self._read)
+
+    def drain(self) -> None:
+        """Read what is there, up to one piece, and let go: after the end of the process."""
+        if self._open:
+            try:
+                data = os.read(self._descriptor, self._piece_bytes)
+            except BlockingIOError:
+                data = b""
+            if data:
+                self._on_data(data)
+            self.close()
+
+    def close(self) -> None:
+        """Let go of the pipe; a writer gets an error from then on."""
+        if self._open:
+            self._open = False
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)

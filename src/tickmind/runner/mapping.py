@@ -1,0 +1,182 @@
+"""Reads a mapping: a YAML file of its own, or the same sections in a scenario file."""
+
+import json
+import re
+from collections.abc import Mapping as Table
+from dataclasses import fields
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tickmind.agent import Settings
+from tickmind.agent.contract import DEFAULT_WORLD_ADDR, MAX_LAUNCH_BYTES
+from tickmind.base.problems import ConfigFileError, Form, Problem, in_order, nearest, read_config
+from tickmind.base.secret import is_secret_name
+from tickmind.base.yaml_source import Document
+from tickmind.base.yaml_source import Path as SettingPath
+from tickmind.runner.spec import (
+    DEFAULT_NAME,
+    AgentSpec,
+    Match,
+    ResourceLimits,
+    RestartPolicy,
+    Rule,
+    RunnerMapping,
+    SecretSource,
+)
+from tickmind.wire import WireConfigError
+from tickmind.wire.connection import is_local
+
+HOW_TO_GIVE_SECRETS = (
+    "no secret is written into the file; write `secrets: {NAME: {env: A_VARIABLE}}` or `{file: A_PRIVATE_FILE}`, "
+    "and the agent gets it by a file descriptor"
+)
+_NUMBER = re.compile(r"[0-9.]*")  # MAX_TOKENS is no secret
+_HINT = "docs/guides/running-many.md shows one to start from"
+_SECTIONS = ("agents", "assignments", "defaults")  # of a scenario
+_RESERVED = frozenset(
+    ["WORLD_ADDR", "ENTITY_ID", "CONTROLLER_ID", "AGENT_CONFIG_PATH", "AGENT_SECRETS_FD", "AGENT_SECRETS_PATH",
+     "AGENT_HEARTBEAT_FD", "PYTHONUNBUFFERED"]
+)  # fmt: skip
+_NUMBERS = ("per_process", "start_timeout_ms", "heartbeat_timeout_ms", "missed_intents", "stop_grace_ms")
+
+
+def mapping_schema_text() -> str:
+    """The JSON schema of the file, for editors too."""
+    return files("tickmind.runner").joinpath("mapping.schema.json").read_text(encoding="utf-8")
+
+
+@cache
+def _form() -> Form:
+    return Form(json.loads(mapping_schema_text()), HOW_TO_GIVE_SECRETS, secret_parts=("secrets", "env"))
+
+
+def load_mapping(path: Path | str) -> RunnerMapping:
+    """Read a mapping, or the mapping in a scenario; raises `ConfigFileError` with all that is wrong, by line."""
+    file = Path(path)
+    document = read_config(file, hint=_HINT)
+    if is_scenario(document.value):
+        kept = {name: value for name, value in document.value.items() if name in _SECTIONS}
+        if not kept:
+            message = "the scenario names no agents; add `agents` and `assignments`, or give a mapping of its own"
+            raise ConfigFileError(str(file), [Problem((), message)])
+        document = Document(kept, document.keys, document.values)
+    problems = _form().problems(document)
+    if problems:
+        raise ConfigFileError(str(file), problems)
+    return _Reader(str(file), document, file.resolve().parent).read()
+
+
+def is_scenario(value: object) -> bool:
+    """Whether a file is a world with a mapping in it, rather than a mapping."""
+    return isinstance(value, Table) and "world" in value
+
+
+class _Reader:
+    """Turns one checked document into a mapping, and collects what only code can see to be wrong."""
+
+    def __init__(self, name: str, document: Document, folder: Path) -> None:
+        self._name = name
+        self._document = document
+        self._said: Table[str, Any] = document.value
+        self._defaults: Table[str, Any] = document.value.get("defaults", {})
+        self._folder = folder
+        self._problems: list[Problem] = []
+
+    def read(self) -> RunnerMapping:
+        agents = {name: self._agent(name, said) for name, said in self._said["agents"].items()}
+        for name in agents:
+            self._check_fallback(name, agents)
+        rules = tuple(self._rule(place, said, agents) for place, said in enumerate(self._said["assignments"]))
+        token = self._said.get("world_token")
+        mapping = RunnerMapping(
+            agents=agents,
+            rules=rules,
+            world_addr=self._address(),
+            name=self._said.get("name", DEFAULT_NAME),
+            gateway_url=self._said.get("gateway_url", ""),
+            session=self._said.get("session", ""),
+            world_token=self._source(token) if token is not None else None,
+        )
+        if self._problems:
+            raise ConfigFileError(self._name, in_order(self._problems))
+        return mapping
+
+    def _wrong(self, path: SettingPath, message: str, *, of_key: bool = False) -> None:
+        self._problems.append(Problem(path, message, self._document.place(path, of_key=of_key)))
+
+    def _address(self) -> str:
+        address: str = self._said.get("world_addr", DEFAULT_WORLD_ADDR)
+        try:
+            if not is_local(address):
+                self._wrong(("world_addr",), "the world must be on this machine; agents have no certificate for others")
+        except WireConfigError as error:
+            self._wrong(("world_addr",), str(error))
+        return address
+
+    def _agent(self, name: str, said: Table[str, Any]) -> AgentSpec:
+        path = ("agents", name)
+        settings = said.get("settings", {})
+        if not MAX_LAUNCH_BYTES.at(MAX_LAUNCH_BYTES.maximum / 2).allows(len(json.dumps(settings))):
+            self._wrong((*path, "settings"), "they are too large; put them into a file and name it here")
+        numbers = {key: said.get(key, self._defaults.get(key)) for key in _NUMBERS}
+        return AgentSpec(
+            name=name,
+            cmd=tuple(said["cmd"]),
+            cwd=self._folder,
+            env=self._env(name, said),
+            settings=Settings(settings),
+            secrets=tuple((key, self._source(source)) for key, source in said.get("secrets", {}).items()),
+            restart=self._restart(said),
+            fallback=said.get("fallback", ""),
+            limits=_laid_over(ResourceLimits, self._defaults.get("limits", {}), said.get("limits", {})),
+            **{key: value for key, value in numbers.items() if value is not None},
+        )
+
+    def _restart(self, said: Table[str, Any]) -> RestartPolicy:
+        policy = _laid_over(RestartPolicy, self._defaults.get("restart", {}), said.get("restart", {}))
+        return RestartPolicy(policy.max_restarts_per_10m, tuple(policy.backoff_ms))
+
+    def _env(self, name: str, said: Table[str, Any]) -> tuple[tuple[str, str], ...]:
+        for path, env in ((("defaults", "env"), self._defaults), (("agents", name, "env"), said)):
+            for key, value in env.get("env", {}).items():
+                if key in _RESERVED:
+                    self._wrong((*path, key), "the runner sets this one itself; take it out", of_key=True)
+                elif is_secret_name(key) and not _NUMBER.fullmatch(value):
+                    self._wrong((*path, key), HOW_TO_GIVE_SECRETS, of_key=True)
+        return tuple(sorted({**self._defaults.get("env", {}), **said.get("env", {})}.items()))
+
+    def _source(self, said: Table[str, str]) -> SecretSource:
+        return SecretSource(said["env"]) if "env" in said else SecretSource(file=self._folder / said["file"])
+
+    def _check_fallback(self, name: str, agents: Table[str, AgentSpec]) -> None:
+        path, seen = ("agents", name, "fallback"), [name]
+        while following := agents[seen[-1]].fallback:
+            if following not in agents:
+                if len(seen) == 1:
+                    self._wrong(path, f"there is no agent {following!r}{nearest(following, agents)}")
+                return
+            if following in seen:
+                self._wrong(path, f"the fallbacks go in a circle: {' -> '.join([*seen, following])}; end it somewhere")
+                return
+            seen.append(following)
+
+    def _rule(self, place: int, said: Table[str, Any], agents: Table[str, AgentSpec]) -> Rule:
+        use = said["use"]
+        if use is not None and use not in agents:
+            self._wrong(("assignments", place, "use"), f"there is no agent {use!r}{nearest(use, agents)}")
+        match = said["match"]
+        return Rule(
+            Match(_names(match.get("tags", ())), _names(match.get("type", ())), _names(match.get("id", ()))), use or ""
+        )
+
+
+def _names(said: Any) -> frozenset[str]:
+    return frozenset([said] if isinstance(said, str) else said)
+
+
+def _laid_over(kind: Any, *given: Table[str, Any]) -> Any:
+    """A frozen section made of its defaults and what is given, the last one on top; the schema has checked it."""
+    values = {key: value for each in given for key, value in each.items()}
+    return kind(**{item.name: values[item.name] for item in fields(kind) if item.name in values})

@@ -1,0 +1,55 @@
+"""A mapping that may change while it is in use."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from tickmind.base import ConfigError, get_logger
+from tickmind.runner.mapping import load_mapping
+from tickmind.runner.spec import RunnerMapping
+
+_log = get_logger(__name__)
+
+
+class MappingFile:
+    """Reads a mapping file again when it has changed. `world_addr` and `gateway_url` go before what the file says."""
+
+    def __init__(self, path: Path, *, world_addr: str = "", gateway_url: str = "") -> None:
+        self.path = path
+        self.world_addr = world_addr
+        self.gateway_url = gateway_url
+        self._read_of = self._stamp()
+        self.mapping = self._load()
+
+    def reload(self, *, even_if_same: bool = False, elsewhere: bool = False) -> RunnerMapping | None:
+        """The new mapping, or None if there is none that can be used; what is wrong with it is logged.
+
+        A world that is running can't be exchanged for another, unless `elsewhere` says so.
+        """
+        stamp = self._stamp()
+        if stamp == self._read_of and not even_if_same:
+            return None
+        self._read_of = stamp
+        try:
+            found = self._load()
+        except ConfigError as error:
+            _log.error("the mapping has mistakes; the one before stays", mistakes=str(error))
+            return None
+        if found.world_addr != self.mapping.world_addr and not elsewhere:
+            _log.error("the mapping names another world; start the runner again for that. The one before stays")
+            return None
+        self.mapping = found
+        return found
+
+    def _load(self) -> RunnerMapping:
+        found = load_mapping(self.path)
+        return replace(
+            found, world_addr=self.world_addr or found.world_addr, gateway_url=self.gateway_url or found.gateway_url
+        )
+
+    def _stamp(self) -> tuple[int, int, int]:
+        """What tells one version of the file from another; one that is not there is a version too."""
+        try:
+            facts = self.path.stat()
+        except OSError:
+            return (0, 0, 0)
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns

@@ -1,0 +1,143 @@
+"""Who is run by which process: characters are put together, and a new mapping touches only whom it must. Pure."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tickmind.agent import Assignment
+from tickmind.protocol import EntityInfo
+from tickmind.runner.spec import AgentSpec, RunnerMapping
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The characters of one process, in the order of their ids; `instead_of` is who should have run them."""
+
+    spec: AgentSpec
+    entity_ids: tuple[str, ...]
+    instead_of: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells a group from all others of a runner; the same characters get the same one in the next run."""
+        return f"{self.spec.name}@{self.entity_ids[0]}"
+
+    @property
+    def folder_name(self) -> str:
+        """The key as a file's name: readable, and never the same for two keys."""
+        digest = hashlib.blake2b(self.key.encode(), digest_size=4).hexdigest()
+        return f"{_UNSAFE.sub('_', self.key)[:80]}-{digest}"
+
+    @property
+    def seed(self) -> int:
+        """A number for chance, the same in each run."""
+        return int.from_bytes(hashlib.blake2b(self.key.encode(), digest_size=4).digest()) >> 1
+
+    def assignments(self, runner: str) -> tuple[Assignment, ...]:
+        """Who controls whom under which name."""
+        controller = f"{runner}:{self.entity_ids[0]}:{self.spec.name}"
+        return tuple(Assignment(entity_id, controller) for entity_id in self.entity_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What must be done: processes that are not wanted any longer, and those that are new."""
+
+    stop: tuple[Group, ...] = ()
+    start: tuple[Group, ...] = ()
+
+
+class Roster:
+    """All groups of a runner."""
+
+    def __init__(self, mapping: RunnerMapping) -> None:
+        self.mapping = mapping
+        self._entities: dict[str, EntityInfo] = {}  # id -> who
+        self._groups: dict[str, Group] = {}  # key -> group
+        self._group_of: dict[str, str] = {}  # entity id -> key
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups there are."""
+        return tuple(self._groups.values())
+
+    @property
+    def known(self) -> frozenset[str]:
+        """Whoever is in the world, as far as we were told."""
+        return frozenset(self._entities)
+
+    def add(self, entities: Iterable[EntityInfo]) -> Moves:
+        """Some came into the world; whoever is there already stays where it is."""
+        fresh = [entity for entity in entities if entity.entity_id not in self._entities]
+        self._entities.update((entity.entity_id, entity) for entity in fresh)
+        return Moves(start=self._place(fresh))
+
+    def remove(self, entity_id: str) -> Moves:
+        """One left the world; its process goes on for the others, if there are any."""
+        if self._entities.pop(entity_id, None) is None or entity_id not in self._group_of:
+            return Moves()
+        key = self._group_of.pop(entity_id)
+        group = self._groups[key]
+        if any(other in self._group_of for other in group.entity_ids):
+            return Moves()
+        return Moves(stop=(self._forget(group),))
+
+    def here(self, group: Group) -> Group:
+        """The group without those who left the world since; they are gone when its process starts the next time."""
+        present = tuple(each for each in group.entity_ids if self._group_of.get(each) == group.key)
+        return Group(group.spec, present, group.instead_of) if present else group
+
+    def remap(self, mapping: RunnerMapping) -> Moves:
+        """Another mapping holds now. Groups whose agent, settings and fallbacks are the same are not touched."""
+        old, self.mapping = self.mapping, mapping
+        stop = tuple(self._forget(group) for group in self.groups if not self._is_same(group, old))
+        free = [entity for entity in self._entities.values() if entity.entity_id not in self._group_of]
+        return Moves(stop=stop, start=self._place(free))
+
+    def fall_back(self, group: Group) -> Moves:
+        """The agent of a group failed too often; its fallback takes its characters."""
+        spec = self.mapping.agents[group.spec.fallback]
+        there = [each for each in group.entity_ids if self._group_of.get(each) == group.key]
+        self._forget(group)
+        return Moves(stop=(group,), start=self._split(spec, there, group.instead_of or group.spec.name))
+
+    def _is_same(self, group: Group, old: RunnerMapping) -> bool:
+        first = group.instead_of or group.spec.name
+        if self.mapping.chain(first) != old.chain(first) or _outside(self.mapping) != _outside(old):
+            return False
+        wanted = (self.mapping.spec_for(self._entities[each]) for each in group.entity_ids if each in self._group_of)
+        return all(spec is not None and spec.name == first for spec in wanted)
+
+    def _place(self, entities: list[EntityInfo]) -> tuple[Group, ...]:
+        by_spec: dict[str, list[str]] = {}
+        for entity in entities:
+            spec = self.mapping.spec_for(entity)
+            if spec is not None:
+                by_spec.setdefault(spec.name, []).append(entity.entity_id)
+        return tuple(
+            group for name, ids in by_spec.items() for group in self._split(self.mapping.agents[name], ids, "")
+        )
+
+    def _split(self, spec: AgentSpec, entity_ids: list[str], instead_of: str) -> tuple[Group, ...]:
+        made = []
+        for first in range(0, len(entity_ids), spec.per_process):
+            group = Group(spec, tuple(entity_ids[first : first + spec.per_process]), instead_of)
+            self._groups[group.key] = group
+            self._group_of.update(dict.fromkeys(group.entity_ids, group.key))
+            made.append(group)
+        return tuple(made)
+
+    def _forget(self, group: Group) -> Group:
+        self._groups.pop(group.key, None)
+        for entity_id in group.entity_ids:
+            if self._group_of.get(entity_id) == group.key:
+                del self._group_of[entity_id]
+        return group
+
+
+def _outside(mapping: RunnerMapping) -> tuple[object, ...]:
+    """What every process is told besides its spec."""
+    return mapping.world_addr, mapping.name, mapping.gateway_url, mapping.session, mapping.world_token

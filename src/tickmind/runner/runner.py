@@ -1,0 +1,319 @@
+"""Runs an agent for every character that a mapping gives one: finds them, starts, watches, restarts, stops."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
+from tickmind.base.secret_sources import SecretSources
+from tickmind.protocol import EntityInfo, LifecycleKind
+from tickmind.runner.life import LifeState
+from tickmind.runner.roster import Group, Moves, Roster
+from tickmind.runner.sight import Sight
+from tickmind.runner.spec import RunnerMapping
+from tickmind.runner.unit import Unit, find_secret
+from tickmind.runner.warden import Isolation, Warden
+from tickmind.wire import Backoff, Connection, ViewerEventType, ViewFilter, WireError, WorldClient
+
+STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
+POLL_S = 5.0
+_LONGEST_LOOK_S = 1.0
+_GATHER_S = 0.05  # characters that come together are put into processes together
+_ENDLESS = Backoff(first_s=0.2, longest_s=2.0, attempts=1_000_000_000)
+_VIEW = ViewFilter(types=(ViewerEventType.RESULT, ViewerEventType.STATUS, ViewerEventType.THOUGHT))
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterRow:
+    """One line of the table: a character, and how its agent is doing."""
+
+    entity_id: str
+    agent: str
+    instead_of: str
+    state: LifeState
+    controlled: bool
+    last_action: str
+    last_tick: int
+    restarts: int
+    thinking: bool
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerStatistics:
+    """A runner in numbers."""
+
+    tick_id: int
+    characters: int
+    processes: int
+    restarts: int
+    states: Mapping[LifeState, int]
+
+
+class Runner:
+    """Keeps a mapping true in a world. `run` it; `stop`, `reload` and `rows` may be called meanwhile.
+
+    The world may come and go: agents are started when it is there, and are not blamed for its silence.
+    """
+
+    def __init__(
+        self,
+        mapping: RunnerMapping,
+        state_dir: Path,
+        *,
+        warden: Warden | None = None,
+        clock: Clock | None = None,
+        environment: Mapping[str, str] | None = None,
+        starting_at_once: Limit = STARTING_AT_ONCE,
+        poll_s: float = POLL_S,
+    ) -> None:
+        self._roster = Roster(mapping)
+        self._state_dir = state_dir
+        self._own_warden = warden is None
+        self._warden = warden or Warden()
+        self._clock = clock or SystemClock()
+        self._environment = os.environ if environment is None else environment
+        self._starting_at_once = starting_at_once
+        self._poll_s = poll_s
+        self._sight = Sight()
+        self._units: dict[str, Unit] = {}  # group key -> unit
+        self._leaving: list[Unit] = []  # not wanted any longer, but still there
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._is_there = False  # the world
+        self._restarts = 0  # of units that are gone
+
+    @property
+    def mapping(self) -> RunnerMapping:
+        """The mapping that holds now."""
+        return self._roster.mapping
+
+    @property
+    def sight(self) -> Sight:
+        """What is seen of the world."""
+        return self._sight
+
+    async def isolation(self) -> Isolation:
+        """What the agents are kept in."""
+        return await self._warden.isolation()
+
+    def stop(self) -> None:
+        """Let `run` end all agents and come back."""
+        self._stopping = True
+        self._wake.set()
+
+    def reload(self, mapping: RunnerMapping) -> Moves:
+        """Let another mapping hold; agents that it does not concern go on. The world must be the same."""
+        moves = self._roster.remap(mapping)
+        self._make(moves)
+        return moves
+
+    async def run(self) -> None:
+        """Run until `stop`; in the end no agent is left."""
+        await self._warden.isolation()
+        connection = Connection(self.mapping.world_addr, token=self._world_token())
+        async with WorldClient(connection) as client:
+            tasks = [
+                asyncio.create_task(work)
+                for work in (self._follow(client), self._poll(client), self._watch(client), self._supervise())
+            ]
+            try:
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                await self._end_all()
+            for task in done:
+                task.result()
+
+    def rows(self) -> list[CharacterRow]:
+        """The table, in the order of the characters."""
+        found = []
+        for unit in self._units.values():
+            for entity_id in self._roster.here(unit.group).entity_ids:
+                seen = self._sight.of(entity_id)
+                found.append(
+                    CharacterRow(
+                        entity_id=entity_id,
+                        agent=unit.group.spec.name,
+                        instead_of=unit.group.instead_of,
+                        state=unit.life.state,
+                        controlled=seen.controlled,
+                        last_action=seen.last_action,
+                        last_tick=seen.last_tick,
+                        restarts=unit.life.restarts,
+                        thinking=seen.thinking or (unit.thinking and len(unit.group.entity_ids) == 1),
+                        trouble=unit.life.trouble,
+                    )
+                )
+        return sorted(found, key=lambda row: row.entity_id)
+
+    def statistics(self) -> RunnerStatistics:
+        """How it goes on the whole."""
+        states = dict.fromkeys(LifeState, 0)
+        for unit in self._units.values():
+            states[unit.life.state] += 1
+        return RunnerStatistics(
+            tick_id=self._sight.tick_id,
+            characters=sum(len(self._roster.here(unit.group).entity_ids) for unit in self._units.values()),
+            processes=states[LifeState.STARTING] + states[LifeState.RUNNING],
+            restarts=self._restarts + sum(unit.life.restarts for unit in self._units.values()),
+            states={state: count for state, count in states.items() if count},
+        )
+
+    def unit_of(self, entity_id: str) -> Unit | None:
+        """The process of a character, if it has one."""
+        for unit in self._units.values():
+            if entity_id in unit.group.entity_ids:
+                return unit
+        return None
+
+    def _world_token(self) -> Secret | None:
+        source = self.mapping.world_token
+        if source is None:
+            return None
+        return Secret(find_secret(SecretSources(self._environment.get, self._state_dir), source), lasting=True)
+
+    async def _follow(self, client: WorldClient) -> None:
+        """Learn of everybody who comes, goes, is taken or given up, as it happens."""
+        fresh: list[EntityInfo] = []
+        events = aiter(client.lifecycle(retry=_ENDLESS))
+        following = asyncio.ensure_future(anext(events))
+        try:
+            while True:
+                done, _ = await asyncio.wait({following}, timeout=_GATHER_S if fresh else None)
+                if not done:
+                    self._make(self._roster.add(fresh))
+                    fresh = []
+                    continue
+                event = following.result()
+                following = asyncio.ensure_future(anext(events))
+                self._sight.lifecycle(event)
+                if event.kind is LifecycleKind.SPAWNED:
+                    fresh.append(event.entity)
+                elif event.kind is LifecycleKind.DESPAWNED:
+                    fresh = [entity for entity in fresh if entity.entity_id != event.entity.entity_id]
+                    self._make(self._roster.remove(event.entity.entity_id))
+                else:
+                    self._wake.set()
+        finally:
+            following.cancel()
+
+    async def _poll(self, client: WorldClient) -> None:
+        """Ask for everybody now and then, in case that something was missed."""
+        while True:
+            await asyncio.sleep(self._poll_s)
+            try:
+                everybody = await client.entities()
+                free = {entity.entity_id for entity in await client.entities(uncontrolled_only=True)}
+            except WireError as error:
+                _log.debug("the world was not asked", error=str(error))
+                continue
+            self._make(self._roster.add(everybody))
+            for entity_id in self._roster.known - {entity.entity_id for entity in everybody}:
+                self._make(self._roster.remove(entity_id))
+            for entity in everybody:
+                if self._sight.of(entity.entity_id).controlled is (entity.entity_id in free):
+                    self._sight.control(entity.entity_id, controlled=entity.entity_id not in free)
+
+    async def _watch(self, client: WorldClient) -> None:
+        """See what is done in each tick."""
+        while True:
+            try:
+                world = await client.world()
+                self._sight.enter(world)
+                self._is_there = True
+                self._wake.set()
+                async for event in client.viewer_events(world, _VIEW, retry=None):
+                    self._sight.tick(event, self._clock.monotonic())
+                    self._judge_intents()
+            except WireError as error:
+                _log.debug("the world is not seen", error=str(error))
+            self._is_there = False
+            await asyncio.sleep(_LONGEST_LOOK_S)
+
+    def _judge_intents(self) -> None:
+        for unit in self._units.values():
+            if unit.life.state is LifeState.STARTING and not unit.group.spec.heartbeat_timeout_ms:
+                if any(self._sight.of(each).last_tick == self._sight.tick_id for each in unit.group.entity_ids):
+                    unit.life.seen(self._clock.monotonic())
+            elif unit.life.state is LifeState.RUNNING:
+                unit.life.missed(max(self._sight.of(each).missed for each in unit.group.entity_ids))
+        self._wake.set()
+
+    async def _supervise(self) -> None:
+        """Do what the lives of all processes ask for, when it is due."""
+        while not self._stopping:
+            now_s = self._clock.monotonic()
+            ticking, tick_s = self._sight.is_ticking(now_s), self._sight.tick_s
+            due_s = now_s + _LONGEST_LOOK_S
+            room = int(self._starting_at_once.maximum) - sum(
+                unit.life.state is LifeState.STARTING for unit in self._units.values()
+            )
+            for unit in list(self._units.values()):
+                life = unit.life
+                if not ticking and life.state is LifeState.RUNNING:
+                    life.excuse(now_s)
+                if (why := life.verdict(now_s, tick_s)) != "":
+                    unit.kill(why)
+                elif life.may_start(now_s):
+                    if room > 0 and self._is_free(unit):
+                        room -= 1
+                        unit.start(self._roster.here(unit.group), self.mapping)
+                elif (at_s := life.due_s(tick_s)) is not None:
+                    due_s = min(due_s, at_s)
+            self._wake.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, due_s - self._clock.monotonic())):
+                    await self._wake.wait()
+
+    def _is_free(self, unit: Unit) -> bool:
+        """Whether it can take its characters now: nobody has them, or it was its own process that had them."""
+        ids = unit.group.entity_ids
+        if not self._is_there or any(not leaving.gives_way_to(unit) for leaving in self._leaving):
+            return False
+        return (
+            unit.life.state is LifeState.BACKING_OFF
+            or any(not self._sight.of(each).controlled for each in ids)
+            or unit.was_here_before
+        )
+
+    def _make(self, moves: Moves) -> None:
+        for group in moves.stop:
+            unit = self._units.pop(group.key, None)
+            if unit is not None:
+                self._restarts += unit.life.restarts
+                unit.stop()
+                if not unit.is_over():
+                    self._leaving.append(unit)
+        for group in moves.start:
+            self._units[group.key] = self._unit(group)
+        if moves.stop or moves.start:
+            self._wake.set()
+
+    def _unit(self, group: Group) -> Unit:
+        return Unit(group, self._state_dir, self._warden, self._clock, self._environment, self._changed)
+
+    def _changed(self, unit: Unit) -> None:
+        """A process ended, or gave its first sign of life."""
+        if unit in self._leaving:
+            self._leaving.remove(unit)
+        elif unit.life.state is LifeState.FALLBACK and not self._stopping:
+            self._make(self._roster.fall_back(unit.group))
+        self._wake.set()
+
+    async def _end_all(self) -> None:
+        self._stopping = True
+        units = [*self._units.values(), *self._leaving]
+        for unit in units:
+            unit.stop()
+        while not all(unit.is_over() for unit in units):
+            self._wake.clear()
+            await self._wake.wait()
+        if self._own_warden:
+            await self._warden.close()

@@ -1,0 +1,74 @@
+"""What a runner sees of the world: who is there, who is controlled, who does something, who thinks. Pure."""
+
+from dataclasses import dataclass
+
+from tickmind.protocol import ACTION_TYPES, LifecycleEvent, LifecycleKind, WorldInfo
+from tickmind.wire import AgentState, ViewerEvent
+
+
+@dataclass(slots=True)
+class Seen:
+    """One character as it was seen last."""
+
+    controlled: bool = False
+    last_action: str = ""
+    last_tick: int = 0  # of that action
+    missed: int = 0  # ticks in a row under control without an action
+    thinking: bool = False
+
+
+class Sight:
+    """Keeps what the streams of a world tell; a gap in them is nobody's fault and counts for nothing."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, Seen] = {}  # entity id -> what was seen
+        self._names: tuple[str, ...] = ()  # actor row -> id
+        self.tick_id = 0
+        self.tick_s = 0.0  # how long a tick lasts
+        self.ticked_s: float | None = None  # when the last tick was seen; None before the first
+
+    def of(self, entity_id: str) -> Seen:
+        """What was seen of one."""
+        return self._seen.setdefault(entity_id, Seen())
+
+    def enter(self, world: WorldInfo) -> None:
+        """Learn the names behind the rows, and the pace."""
+        self._names = tuple(actor.entity_id for actor in world.actors)
+        self.tick_s = world.tick_duration_ms / 1000
+
+    def lifecycle(self, event: LifecycleEvent) -> None:
+        """Somebody came, went, was taken or given up."""
+        entity_id = event.entity.entity_id
+        if event.kind is LifecycleKind.DESPAWNED:
+            self._seen.pop(entity_id, None)
+        elif event.kind in (LifecycleKind.CONTROLLED, LifecycleKind.UNCONTROLLED):
+            self.control(entity_id, controlled=event.kind is LifecycleKind.CONTROLLED)
+
+    def control(self, entity_id: str, *, controlled: bool) -> None:
+        """Whether somebody holds the lease of one."""
+        seen = self.of(entity_id)
+        seen.controlled = controlled
+        seen.missed = 0
+        seen.thinking = seen.thinking and controlled
+
+    def tick(self, event: ViewerEvent, now_s: float) -> None:
+        """A tick is over."""
+        acted: set[str] = set()
+        for row, action in zip(event.results.actor.tolist(), event.results.action.tolist(), strict=True):
+            name = self._names[row]
+            seen = self.of(name)
+            seen.last_action, seen.last_tick, seen.missed = ACTION_TYPES[action], event.tick_id, 0
+            acted.add(name)
+        for status in event.statuses:
+            self.of(status.entity_id).thinking = status.state is AgentState.DELIBERATING
+        for report in event.thoughts:
+            self.of(report.entity_id).thinking = False
+        if event.tick_id == self.tick_id + 1:
+            for name, seen in self._seen.items():
+                if seen.controlled and name not in acted:
+                    seen.missed += 1
+        self.tick_id, self.ticked_s = event.tick_id, now_s
+
+    def is_ticking(self, now_s: float) -> bool:
+        """Whether the world goes on, as far as we can see."""
+        return self.ticked_s is not None and now_s - self.ticked_s < max(1.0, 3 * self.tick_s)

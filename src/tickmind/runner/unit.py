@@ -1,0 +1,210 @@
+"""One process of a runner, from its launch file to its log."""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tickmind.agent import Heartbeat, Launch, LaunchError, encode_secrets
+from tickmind.agent.contract import WORLD_TOKEN
+from tickmind.base import Clock, Secret, get_logger
+from tickmind.base.secret_sources import SecretSources, SourceError
+from tickmind.runner.errors import WardenError
+from tickmind.runner.life import ALIVE, Life, LifeState
+from tickmind.runner.logs import AgentLog, PacedReader
+from tickmind.runner.roster import Group
+from tickmind.runner.spec import RunnerMapping, SecretSource
+from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
+from tickmind.wire import AgentState
+
+_HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
+_PASSED_ON = (
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NUMBA_CACHE_DIR",
+)  # fmt: skip
+_LOG_BUFFER_BYTES = 65_536
+_log = get_logger(__name__)
+
+
+def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """What agents get of the runner's environment: what programs need to run, and no keys."""
+    return {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+
+
+class Unit:
+    """A group of characters and the process that runs them, with its life, its heartbeats and its log."""
+
+    def __init__(
+        self,
+        group: Group,
+        folder: Path,
+        warden: Warden,
+        clock: Clock,
+        environment: Mapping[str, str],
+        on_change: Callable[["Unit"], None],
+    ) -> None:
+        self.group = group
+        self.life = Life(group.spec)
+        self.thinking = False
+        self._folder = folder / group.folder_name
+        self._warden = warden
+        self._clock = clock
+        self._environment = environment
+        self._on_change = on_change
+        self._child: Child | None = None
+        self._log: AgentLog | None = None
+        self._readers: list[PacedReader] = []
+        self._beat_rest = b""
+        self._why_killed = ""
+
+    @property
+    def log_path(self) -> Path:
+        """Where the agent's output is."""
+        return self._folder / "agent.log"
+
+    @property
+    def pid(self) -> int:
+        """Of the process that keeps the agent, 0 if there is none."""
+        return self._child.keeper_pid if self._child is not None else 0
+
+    @property
+    def was_here_before(self) -> bool:
+        """Whether the agent left something behind that takes its characters back."""
+        state = self._folder / "state"
+        return state.is_dir() and any(state.iterdir())
+
+    def start(self, group: Group, mapping: RunnerMapping) -> None:
+        """Start the process; what goes wrong is the end of it, and its life decides what follows."""
+        now_s = self._clock.monotonic()
+        self.life.started(now_s)
+        self._why_killed = ""
+        try:
+            self._launch(group, mapping)
+        except (OSError, SourceError, LaunchError, WardenError) as error:
+            text = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+            self._end(Ending(trouble=f"it can't be started: {text}"))
+
+    def _launch(self, group: Group, mapping: RunnerMapping) -> None:
+        spec = group.spec
+        state = self._folder / "state"
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.chmod(0o700)
+        secrets = self._secrets(mapping)
+        launch = Launch(
+            entities=group.assignments(mapping.name),
+            world_addr=mapping.world_addr,
+            settings=spec.settings,
+            state_dir=state,
+            gateway_url=mapping.gateway_url,
+            session=mapping.session or mapping.name,
+            seed=group.seed,
+            config_path=self._folder / "launch.json",
+            secrets_fd=_SECRETS_FD if secrets else None,
+            heartbeat_fd=_HEARTBEAT_FD,
+        )
+        launch.write_file()
+        command = Command(
+            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in ("python", "python3") else spec.cmd,
+            env={**passed_on(self._environment), **dict(spec.env), **launch.to_environment()},
+            cwd=spec.cwd,
+            bounds=Bounds(
+                spec.limits.memory_mb, spec.limits.cpu_s, spec.limits.files, spec.limits.processes, spec.limits.nice
+            ),
+        )
+        if self._log is None:
+            self._log = AgentLog(self.log_path, self._clock)
+        self._log.note(f"start {self.life.restarts + 1} of {spec.name} for {len(group.entity_ids)} characters")
+        written, log = os.pipe2(os.O_CLOEXEC)
+        beaten, beat = os.pipe2(os.O_CLOEXEC)
+        given = [log, beat]
+        try:
+            if secrets:
+                given.append(_in_memory(encode_secrets(secrets)))
+            self._child = self._warden.launch(command, given, self._end)
+        finally:
+            for each in given:
+                os.close(each)
+            self._readers = [
+                PacedReader(written, self._log.take, piece_bytes=_LOG_BUFFER_BYTES),
+                PacedReader(beaten, self._take_beats, piece_bytes=4096, pause_s=0.1),
+            ]
+
+    def _secrets(self, mapping: RunnerMapping) -> dict[str, Secret]:
+        sources = SecretSources(self._environment.get, self._folder)
+        wanted = dict(self.group.spec.secrets)
+        if mapping.world_token is not None:
+            wanted.setdefault(WORLD_TOKEN, mapping.world_token)
+        return {name: Secret(find_secret(sources, source), lasting=True) for name, source in wanted.items()}
+
+    def stop(self) -> None:
+        """Ask the process to end, if there is one."""
+        if self.life.stop() and self._child is not None:
+            self._child.stop(self.group.spec.stop_grace_ms / 1000)
+        elif self.life.state is LifeState.STOPPED:
+            self._close_log()
+
+    def kill(self, why: str) -> None:
+        """End the process at once, because of something that its life said."""
+        if self._child is not None and not self._why_killed:
+            self._why_killed = why
+            self._child.kill()
+
+    def gives_way_to(self, other: "Unit") -> bool:
+        """Whether another one may start while this one is still there: they have nobody in common."""
+        return not set(self.group.entity_ids).intersection(other.group.entity_ids)
+
+    def is_over(self) -> bool:
+        """Whether nothing of it is left."""
+        return self.life.state not in ALIVE
+
+    def _take_beats(self, data: bytes) -> None:
+        *lines, rest = (self._beat_rest + data).split(b"\n")
+        self._beat_rest = rest[-1024:]
+        if not lines:
+            return
+        try:
+            beat = Heartbeat.decode(lines[-1])
+        except LaunchError:
+            return  # not a heartbeat, so not a sign of life; silence has its own consequence
+        was = self.life.state
+        self.life.seen(self._clock.monotonic())
+        self.thinking = beat.state is AgentState.DELIBERATING
+        if self.life.state is not was:
+            self._on_change(self)
+
+    def _end(self, ending: Ending) -> None:
+        for reader in self._readers:
+            reader.drain()
+        self._readers, self._child, self._beat_rest, self.thinking = [], None, b"", False
+        why = self._why_killed or str(ending)
+        state = self.life.ended(self._clock.monotonic(), why)
+        if self._log is not None:
+            self._log.note(f"ended: {why}; {state}")
+        if state is not LifeState.STOPPED:
+            _log.warning("an agent ended", agent=self.group.spec.name, of=self.group.entity_ids[0], why=why, now=state)
+        if state is not LifeState.BACKING_OFF:
+            self._close_log()
+        self._on_change(self)
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+
+def find_secret(sources: SecretSources, source: SecretSource) -> str:
+    """The value of a secret now; raises `SourceError` if it can't be had."""
+    if source.file is not None:
+        return sources.file(str(source.file))
+    value = sources.variable(source.variable)
+    if value is None:
+        raise SourceError(f"the environment variable {source.variable} is not set; set it where the runner is started")
+    return value
+
+
+def _in_memory(content: bytes) -> int:
+    """A descriptor that holds some bytes and has no name anywhere."""
+    descriptor = os.memfd_create("agent-secrets", os.MFD_CLOEXEC)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor

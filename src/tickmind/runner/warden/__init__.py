@@ -1,0 +1,7 @@
+"""Processes that leave nothing behind: one small process starts and keeps all others of a runner."""
+
+from tickmind.runner.warden.client import Child, Command, Warden
+from tickmind.runner.warden.isolation import Isolation
+from tickmind.runner.warden.order import Bounds, Ending
+
+__all__ = ["Bounds", "Child", "Command", "Ending", "Isolation", "Warden"]

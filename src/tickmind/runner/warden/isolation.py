@@ -1,0 +1,134 @@
+"""How a tree of processes is held together so that nothing of it is left: what Linux offers, and what is allowed here.
+
+Standard library only: the warden's process imports it.
+"""
+
+import ctypes
+import os
+import platform
+import re
+import resource
+import signal
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+
+_NEW_NS = 0x00020000
+_NEW_USER = 0x10000000
+_NEW_PID = 0x20000000
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_SLAVE = 2, 4, 8, 16384, 1 << 19
+
+_PID_MAX = Path("/proc/sys/kernel/pid_max")
+_LEAST_PID_MAX = 301  # the kernel takes no less
+
+_libc = ctypes.PyDLL(None, use_errno=True)  # PyDLL keeps the interpreter's lock, which a clone must not let go of
+
+
+class Isolation(StrEnum):
+    """What a process and all that it forks are kept in, the best first."""
+
+    NAMESPACE = "pid-namespace"  # the kernel ends all of it when its first process ends
+    USER_NAMESPACE = "user-namespace"  # the same, for users who are not root
+    SUBREAPER = "subreaper"  # a keeper becomes the parent of every orphan, and ends them one by one
+
+
+_FLAGS = {
+    Isolation.NAMESPACE: _NEW_PID | _NEW_NS,
+    Isolation.USER_NAMESPACE: _NEW_USER | _NEW_PID | _NEW_NS,
+    Isolation.SUBREAPER: 0,
+}
+
+
+def fork_isolated(isolation: Isolation) -> int:
+    """Fork as `os.fork` does; the child is the first process of its own namespaces. Raises `OSError`.
+
+    Only for a process with a single thread and nothing registered to run at a fork.
+    """
+    if isolation is Isolation.SUBREAPER:
+        return os.fork()
+    call = _SYS_CLONE.get(platform.machine())
+    if call is None:
+        raise OSError(f"no namespaces on {platform.machine()}")
+    user, group = os.getuid(), os.getgid()
+    arguments = [ctypes.c_long(value) for value in (call, _FLAGS[isolation] | signal.SIGCHLD, 0, 0, 0, 0)]
+    pid = int(_libc.syscall(*arguments))
+    if pid < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    if pid == 0 and isolation is Isolation.USER_NAMESPACE:
+        _keep_identity(user, group)
+    return pid
+
+
+def _keep_identity(user: int, group: int) -> None:
+    """Be the same user inside as outside; nobody else exists there."""
+    with suppress(OSError):  # older kernels have no such file and need none
+        Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
+
+
+def own_proc() -> bool:
+    """Mount a `/proc` that shows the own namespace only; whether that is allowed here."""
+    no_source = ctypes.c_char_p(None)
+    if _libc.mount(b"none", b"/", no_source, ctypes.c_ulong(_MS_REC | _MS_SLAVE), no_source) != 0:
+        return False
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    return bool(_libc.mount(b"proc", b"/proc", b"proc", flags, no_source) == 0)
+
+
+def cap_tasks(isolation: Isolation, most: int) -> None:
+    """Let no more than so many processes and threads be in this tree, where the kernel can be told so.
+
+    Root without a namespace, or with a kernel before 6.14, can't be held: then only the count is watched.
+    """
+    if isolation is not Isolation.SUBREAPER and _kernel() >= (6, 14):  # before, this number was one for all namespaces
+        with suppress(OSError):
+            _PID_MAX.write_text(str(max(_LEAST_PID_MAX, most)), encoding="ascii")
+            return
+    if os.getuid() != 0:
+        others = _tasks_of_user() if isolation is Isolation.SUBREAPER else 0
+        resource.setrlimit(resource.RLIMIT_NPROC, (others + most, others + most))
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"[0-9]+", os.uname().release)[:2])
+
+
+def _tasks_of_user() -> int:
+    """The processes and threads of this user, which the kernel counts together."""
+    count = 0
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdigit() and folder.stat().st_uid == os.getuid():
+                count += sum(1 for _ in (folder / "task").iterdir())
+    return count
+
+
+def die_with_parent(number: int) -> None:
+    """Ask for a signal when the thread that forked this process ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(number), 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent dies."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
+
+
+def is_allowed(isolation: Isolation) -> bool:
+    """Try whether processes can be kept so here; it forks one that ends at once."""
+    try:
+        pid = fork_isolated(isolation)
+    except OSError:
+        return False
+    if pid == 0:
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def best_isolation() -> Isolation:
+    """The best that is allowed here; only for a process with a single thread."""
+    return next(each for each in Isolation if is_allowed(each))

@@ -1,0 +1,69 @@
+"""What the warden is told and what it tells, as one JSON object per message. Standard library only."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MAX_MESSAGE_BYTES = 131_072  # of a message on the socket; the kernel's buffers take it in one piece
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What one tree of processes may use; 0 is no limit of ours. `nice` is how much it yields to others."""
+
+    memory_mb: int = 0
+    cpu_s: int = 0  # of each process
+    files: int = 0  # of each process
+    processes: int = 0
+    nice: int = 0
+
+
+UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A process to start. Its descriptors go along with the message: one for its log, the rest become 3, 4, ..."""
+
+    number: int
+    argv: tuple[str, ...]
+    env: dict[str, str] = field(repr=False)
+    cwd: str = "/"
+    bounds: Bounds = UNBOUNDED
+    own_session: bool = False  # not scheduled together with the others, and not with their politeness
+
+    def encode(self) -> bytes:
+        """The message."""
+        return json.dumps({"start": asdict(self)}).encode()
+
+    @classmethod
+    def read(cls, said: dict[str, Any]) -> "Order":
+        """What a message says; only our own process writes them."""
+        bounds = Bounds(**said.pop("bounds"))
+        return cls(argv=tuple(said.pop("argv")), bounds=bounds, **said)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a process ended: by itself with a code, by a signal, or because of what `trouble` says."""
+
+    code: int | None = None
+    signal: int | None = None
+    trouble: str = ""
+
+    def encode(self) -> bytes:
+        """As a line."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: bytes) -> "Ending":
+        """What a line says; no line is a keeper that was killed before it could say anything."""
+        try:
+            return cls(**json.loads(line))
+        except (ValueError, TypeError):
+            return cls(trouble="it was killed together with its keeper")
+
+    def __str__(self) -> str:
+        if self.trouble:
+            return self.trouble
+        return f"it was ended by signal {self.signal}" if self.signal is not None else f"it exited with {self.code}"
