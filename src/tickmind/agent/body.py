@@ -95,6 +95,11 @@ class Body:
         """What was decided on; `Wait` if nothing was."""
         return self._intent or _WAIT
 
+    @property
+    def decided(self) -> bool:
+        """Whether this tick's intent is given."""
+        return self._intent is not None
+
     # Legs
 
     def walk(self, goal: Tile, *, beside: bool = False) -> Status:
