@@ -20,7 +20,7 @@ from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.protocol import WorldInfo
 from tickmind.record import DiskFaultError, LogOptions, RunStore
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.record.world_files import WORLD_SCHEMAS
+from tickmind.record.world_files import WORLD_TABLES
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
 from tickmind.world import Scenario, TileWorld, parse_scenario
@@ -47,7 +47,7 @@ def quick_reading() -> Iterator[None]:
     read, known = RunStore._info, _worlds
 
     def info(store: RunStore, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
-        key = tuple(store._disk.read_bytes(folder / f"{name}.parquet") for name in WORLD_SCHEMAS)
+        key = tuple(store._disk.read_bytes(folder / one.file_name) for one in WORLD_TABLES.values())
         if key not in known:
             known[key] = read(store, folder, world)
         return known[key]

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from tests.sim import machine
 from tickmind.protocol import Reason, TickRecord
-from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, live_source, store
+from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
 
 Mutation: TypeAlias = Callable[[], AbstractContextManager[Any]]
@@ -69,7 +69,7 @@ def tail_of_a_killed_process_not_synced() -> AbstractContextManager[Any]:
         if foot:
             disk.append(path).write(foot)
 
-    return patch.object(live_source, "_make_safe", careless)
+    return patch.object(mending, "_make_safe", careless)
 
 
 def rename_without_folder_sync() -> AbstractContextManager[Any]:

@@ -217,8 +217,7 @@ class Simulation:
         self.machine.disk.restart()
         with self.machine.store().open(self.machine.run_id) as reader:
             records = list(reader.records())
-            reports = reader._source.reports(0, 2**62)
-            thoughts = [(one.entity_id, one.thought.user_message) for some in reports for one in some.thoughts]
+            thoughts = [(one.entity_id, one.thought.user_message) for one in reader.thoughts()]
         self.witness.check(records)
         self.witness.check_thoughts(thoughts)
         world = TileWorld.from_scenario(self.scenario)

@@ -1,4 +1,4 @@
-"""`tickmind world`: a world of tiles behind its API, with a live look at how it is doing."""
+"""`tickmind world`: a world of tiles behind its API, recorded as it goes, with a live look at how it is doing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,9 +8,7 @@ import typer
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tickmind.server import Pace, ServerConfig, ServerStatistics, WorldServer
+    from tickmind.cli.world_run import WorldRun
     from tickmind.world import Scenario
 
 Address = Annotated[str, typer.Option(help="The address to listen on; others than this machine's need TLS and tokens.")]
@@ -18,7 +16,9 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on
 
 
 def world(
-    scenario: Annotated[Path, typer.Argument(help="The scenario file, as in scenarios/clearing.yaml.")],
+    scenario: Annotated[
+        Path | None, typer.Argument(help="The scenario file, as in scenarios/clearing.yaml.", show_default=False)
+    ] = None,
     host: Address = "127.0.0.1",
     port: Port = 50051,
     socket: Annotated[Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")] = None,
@@ -27,9 +27,15 @@ def world(
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
     controllers: Annotated[int, typer.Option(min=1, help="In lockstep: for at least so many.")] = 1,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Keep the state in this file now and then, and continue from it.")
+    runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
+    run_id: Annotated[str | None, typer.Option(help="The name of the new run; made up if left out.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with this run after its last tick; it has its scenario.")
     ] = None,
+    sync: Annotated[
+        str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
+    ] = "every-tick",
+    no_record: Annotated[bool, typer.Option("--no-record", help="Keep nothing of what happens.")] = False,
     metrics_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
     ] = None,
@@ -40,9 +46,10 @@ def world(
     token_file: Annotated[Path | None, typer.Option(help="The tokens of those who may connect, one a line.")] = None,
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
+    _check_arguments(scenario, run_id, resume, no_record=no_record)
     try:
+        from tickmind.cli.world_serving import Serving
         from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
-        from tickmind.world import load_scenario
     except ModuleNotFoundError as error:
         raise ConfigError(f"a world needs {error.name}, which is not installed; install tickmind[world]") from error
     config = ServerConfig(
@@ -53,62 +60,47 @@ def world(
         metrics_port=metrics_port,
         keep_garbage=True,
     )
-    found = load_scenario(scenario)
-    rules = found.rules
-    pace = Pace.of(
-        rules.tick_duration_ms,
-        rules.intent_deadline_ms,
-        tps=tps,
-        speed=speed,
-        lockstep=lockstep,
-        controllers=controllers,
-    )
-    _serve(found, config, pace, ticks, checkpoint)
+    config.check()
 
-
-def _serve(
-    scenario: "Scenario", config: "ServerConfig", pace: "Pace", ticks: int | None, checkpoint: Path | None
-) -> None:
-    from tickmind.cli.world_status import WorldStatus
-    from tickmind.server import FileStore, WorldServer
-    from tickmind.server.event_loop import run_on_quick_loop
-    from tickmind.world import TileWorld
-
-    async def serve() -> None:
-        status = WorldStatus(scenario.name, ticks)
-        status.say("Getting ready; the first time this takes a minute.")
-        server = WorldServer(
-            TileWorld.from_scenario(scenario),
-            config,
-            pace=pace,
-            checkpoints=FileStore(checkpoint) if checkpoint is not None else None,
+    def pace_of(found: "Scenario") -> Pace:
+        rules = found.rules
+        return Pace.of(
+            rules.tick_duration_ms,
+            rules.intent_deadline_ms,
+            tps=tps,
+            speed=speed,
+            lockstep=lockstep,
+            controllers=controllers,
         )
-        async with server:
-            status.say(f"The world {scenario.name} is at {server.address}; Ctrl-C stops it.")
-            if server.metrics_url:
-                status.say(f"Its metrics are at {server.metrics_url}.")
-            await _run(server, ticks, status.show)
-        status.end(server.statistics())
 
-    run_on_quick_loop(serve())
+    if no_record:
+        from tickmind.world import load_scenario
 
-
-async def _run(server: "WorldServer", ticks: int | None, show: "Callable[[ServerStatistics], None]") -> None:
-    """Run the ticks; a signal lets the loop come back, and the world is closed in good order."""
-    import asyncio
-    import signal
-
-    from tickmind.cli.world_status import EVERY_S
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, server.stop)
-    running = asyncio.create_task(server.run(ticks))
+        assert scenario is not None, "the arguments were checked"
+        found = load_scenario(scenario)
+        Serving(found, config, pace_of(found), ticks).run()
+        return
+    run = _open_run(scenario, runs, run_id, resume, sync)
     try:
-        while not running.done():
-            await asyncio.wait({running}, timeout=EVERY_S)
-            show(server.statistics())
-        await running
+        Serving(run.scenario, config, pace_of(run.scenario), ticks, run, runs).run()
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        run.abandon()  # whatever is not finished yet
+
+
+def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | None, *, no_record: bool) -> None:
+    if (scenario is None) == (resume is None):
+        raise ConfigError("name a scenario to begin with, or a run to go on with (--resume RUN), and not both")
+    if resume is not None and (no_record or run_id is not None):
+        raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
+
+
+def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str) -> "WorldRun":
+    from tickmind.cli.world_run import WorldRuns
+    from tickmind.record import LogOptions, SyncPolicy
+    from tickmind.world.scenario_reader import scenario_text
+
+    found = WorldRuns(runs, options=LogOptions(sync=SyncPolicy.parse(sync), keep_log=True))
+    if resume is not None:
+        return found.resume(resume)
+    assert scenario is not None, "the arguments were checked"
+    return found.begin(scenario_text(scenario), str(scenario), run_id)

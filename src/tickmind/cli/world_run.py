@@ -32,8 +32,13 @@ class WorldRun:
         self.history.close()
         self.log.close()
 
+    def pause(self) -> None:
+        """The world stops for now: end the log, but take no time for the finished files."""
+        self.history.close()
+        self.log.close(seal=False)
+
     def abandon(self) -> None:
-        """The world could not go on; the run stays as it is, to be resumed or recovered."""
+        """Let go of whatever is not closed yet; the run stays as it is, to be resumed or recovered."""
         self.history.close()
         self.log.abandon()
 

@@ -21,6 +21,7 @@ class LogOptions:
     segment_bytes: int = 64_000_000
     segment_ticks: int = 4096
     codec: Codec = Codec.ZSTD
+    keep_log: bool = False  # beside the finished files, so that the run can still be resumed
 
 
 class LogWriter:
@@ -48,7 +49,7 @@ class LogWriter:
         if len(self._index.ticks) >= options.segment_ticks or self._index.end >= options.segment_bytes:
             self.end_segment()
         count = len(self._index.ticks)
-        before = self._before if count % options.keyframe_ticks else None
+        before = self._before if self._file is not None and count % options.keyframe_ticks else None
         content = pack_tick(record, before, reports)
         head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         frame = pack_frame(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
+from tickmind.record.segment import SegmentReader, foot_frame, segment_number
 
 
 def mend_tail(disk: Disk, folder: Path) -> int:
@@ -20,6 +20,7 @@ def mend_tail(disk: Disk, folder: Path) -> int:
     try:
         segment.load()
         if segment.closed and segment.is_complete():
+            _make_safe(disk, path)  # its end may have been written just before the crash
             return 0
         size, end = disk.size(path), segment.index.end
         if size > end and segment.safe_beyond(end):
@@ -34,7 +35,7 @@ def mend_tail(disk: Disk, folder: Path) -> int:
         disk.sync_folder(folder)
         return size
     disk.truncate(path, end)
-    _add_foot(disk, path, segment.index)
+    _make_safe(disk, path, foot_frame(segment.index, end, end))
     return size - end
 
 
@@ -77,10 +78,13 @@ def _whole_until(disk: Disk, path: Path, expected: int | None) -> tuple[int, int
         segment.close()
 
 
-def _add_foot(disk: Disk, path: Path, index: Index) -> None:
+def _make_safe(disk: Disk, path: Path, foot: bytes = b"") -> None:
+    """Let a file, its end and its name be on disk: whoever was killed may not have waited for that."""
     file = disk.append(path)
     try:
-        file.write(foot_frame(index, index.end, index.end))
+        if foot:
+            file.write(foot)
         file.sync()
     finally:
         file.close()
+    disk.sync_folder(path.parent)

@@ -57,6 +57,10 @@ class RunMeta:
         """The same run, with all files in place."""
         return replace(self, finished=True, **changes)
 
+    def as_begun(self) -> "RunMeta":
+        """The same run as if it had not been finished."""
+        return RunMeta(self.run_id, self.created_at, self.world_version)
+
 
 def encode_meta(meta: RunMeta, world: Mapping[str, Any]) -> bytes:
     """The file's content."""

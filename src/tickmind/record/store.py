@@ -118,10 +118,18 @@ class RunStore:
             lock,
             actors=len(info.actors),
             last_tick_id=None if source is None else source.last_tick_id,
-            seal=lambda progress: self._seal(run_id, progress),
+            seal=lambda progress: self._seal(run_id, progress, keep_log=options.keep_log),
         )
 
-    def _seal(self, run_id: str, progress: Progress, *, recovered: bool = False, cut_bytes: int = 0) -> None:
+    def _seal(
+        self,
+        run_id: str,
+        progress: Progress,
+        *,
+        keep_log: bool = False,
+        recovered: bool = False,
+        cut_bytes: int = 0,
+    ) -> None:
         """Write the finished files from a log that nobody writes to any more, and remove it when they are in place."""
         folder = self._root / run_id
         meta, world = self._meta(run_id)
@@ -154,7 +162,7 @@ class RunStore:
             stored_at="" if self._archive is None else self._archive.path(run_id),
         )
         target.commit([spec.file_name for spec in FINISHED.values()], finished, world)
-        self._clear(folder)
+        self._clear(folder, (SEALING,) if keep_log else (LIVE, SEALING))
 
     def _target(self, run_id: str) -> Target:
         folder = self._root / run_id
@@ -166,9 +174,9 @@ class RunStore:
                 file.write(self._disk.read_bytes(folder / spec.file_name))
         return target
 
-    def _clear(self, folder: Path) -> None:
+    def _clear(self, folder: Path, names: Sequence[str] = (LIVE, SEALING)) -> None:
         """Remove the log and what sealing has left; the finished files are in place."""
-        for name in (LIVE, SEALING):
+        for name in names:
             for one in self._disk.list(folder / name):
                 self._disk.remove(folder / name / one)
             if name in self._disk.list(folder):
@@ -178,12 +186,17 @@ class RunStore:
         return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
 
     def resume(self, run_id: str, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
-        """Go on with a run after its last whole tick; what a crash left half written is cut."""
+        """Go on with a run after its last whole tick; what a crash left half written is cut.
+
+        A finished run goes on only if its log was kept; its finished files are written anew when it ends again.
+        """
         meta, world = self._meta(run_id)
-        if meta.finished:
-            raise RunFinishedError(f"run {run_id} is finished, so nothing can be added to it; begin a new one")
         folder = self._root / run_id
+        if meta.finished and not self._disk.list(folder / LIVE):
+            raise RunFinishedError(f"run {run_id} is finished, so nothing can be added to it; begin a new one")
         with self._locked(run_id, f"resuming run {run_id}") as lock:
+            if meta.finished:
+                write_meta(self._disk, folder, meta.as_begun(), world)
             mend_tail(self._disk, folder / LIVE)
             info = self._info(folder, world)
             source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])

@@ -46,6 +46,11 @@ class ServerConfig:
     keep_garbage: bool = False  # whether to rule over this process's garbage collector, which steadies ticks
     limits: ServerLimits = MAX
 
+    def check(self) -> None:
+        """Raise if the world can't be served there: the address is taken, or open to others without protection."""
+        check_exposure(self.address, self.tls, self.tokens)
+        check_free(self.address)
+
 
 class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
@@ -70,8 +75,7 @@ class WorldServer:
         on_tick: Callable[[TickRecord], None] = lambda _record: None,
     ) -> None:
         self._config = config or ServerConfig()
-        check_exposure(self._config.address, self._config.tls, self._config.tokens)
-        check_free(self._config.address)
+        self._config.check()
         warm_up()
         data = checkpoints.load() if checkpoints is not None else None
         incarnation = resume(world, Checkpoint.decode(data) if data is not None else None, history)

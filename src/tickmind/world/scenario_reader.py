@@ -16,16 +16,20 @@ OTHER_SECTIONS = ("agents", "assignments", "defaults", "models")
 
 def load_scenario(path: Path | str) -> Scenario:
     """Read a scenario file. Raises `ScenarioError` with file, line and column of what is wrong."""
+    return parse_scenario(scenario_text(path), source=str(path))
+
+
+def scenario_text(path: Path | str) -> str:
+    """The text of a scenario file, for whoever keeps it beside a run. Raises `ScenarioError` if it can't be read."""
     file = Path(path)
     try:
         if not MAX_SCENARIO_BYTES.allows(file.stat().st_size):
             raise ScenarioError(str(file), 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except OSError as error:
         raise ScenarioError(str(file), 0, 0, f"can't be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ScenarioError(str(file), 0, 0, "is not UTF-8 text") from error
-    return parse_scenario(text, source=str(file))
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:

@@ -1,0 +1,109 @@
+"""A world while it is served: what the person who started it is told, and how it ends."""
+
+import asyncio
+import signal
+from pathlib import Path
+
+from tickmind.base import TickmindError
+from tickmind.cli.world_run import WorldRun
+from tickmind.cli.world_status import EVERY_S, WorldStatus
+from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server.event_loop import run_on_quick_loop
+from tickmind.world import Scenario, TileWorld
+
+DEFAULT_RUNS = Path("runs")
+
+
+class Serving:
+    """Serves one world until a signal, an error or the last of `ticks`; with a run it is recorded."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        config: ServerConfig,
+        pace: Pace,
+        ticks: int | None,
+        run: WorldRun | None = None,
+        runs: Path = DEFAULT_RUNS,
+    ) -> None:
+        self._scenario = scenario
+        self._config = config
+        self._pace = pace
+        self._ticks = ticks
+        self._run = run
+        self._where = "" if runs == DEFAULT_RUNS else f" --runs {runs}"
+        self._folder = runs
+        self._status = WorldStatus(scenario.name, ticks)
+        self._in_a_hurry = False  # whether whoever stopped it may not wait
+
+    def run(self) -> None:
+        """Serve, and finish the run in good order."""
+        self._status.say("Getting ready; the first time this takes a minute.")
+        try:
+            run_on_quick_loop(self._serve())
+        except TickmindError:
+            self._say_how_to_go_on()
+            raise
+        if self._run is None:
+            return
+        if self._in_a_hurry:
+            self._run.pause()
+            self._say_how_to_go_on()
+            return
+        self._status.say(f"Writing the finished files of run {self._run.run_id}.")
+        self._run.finish()
+        self._status.say(
+            f"Run {self._run.run_id} is in {self._folder / self._run.run_id}: "
+            f"`tickmind runs show {self._run.run_id}{self._where}` tells of it, "
+            f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it."
+        )
+
+    def _say_how_to_go_on(self) -> None:
+        if self._run is not None:
+            last = self._run.log.last_tick_id
+            self._status.say(
+                f"Run {self._run.run_id} has {f'all ticks up to {last:,}' if last else 'no tick yet'}: "
+                f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it, "
+                f"`tickmind recover {self._run.run_id}{self._where}` writes its finished files."
+            )
+
+    async def _serve(self) -> None:
+        run, status = self._run, self._status
+        server = WorldServer(
+            TileWorld.from_scenario(self._scenario),
+            self._config,
+            pace=self._pace,
+            sink=run.log if run is not None else None,
+            reports=run.log if run is not None else None,
+            checkpoints=run.checkpoints if run is not None else None,
+            history=run.history if run is not None else None,
+        )
+        async with server:
+            if run is not None:
+                last = run.log.last_tick_id
+                status.say(f"Run {run.run_id} {f'goes on after tick {last:,}' if last else 'begins'}.")
+            status.say(f"The world {self._scenario.name} is at {server.address}; Ctrl-C stops it.")
+            if server.metrics_url:
+                status.say(f"Its metrics are at {server.metrics_url}.")
+            await self._tick(server)
+        status.end(server.statistics())
+
+    async def _tick(self, server: WorldServer) -> None:
+        """Run the ticks; a signal lets the loop come back, and the world is closed in good order."""
+
+        def hurry() -> None:
+            self._in_a_hurry = True
+            server.stop()
+
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, server.stop)
+        loop.add_signal_handler(signal.SIGTERM, hurry)
+        running = asyncio.create_task(server.run(self._ticks))
+        try:
+            while not running.done():
+                await asyncio.wait({running}, timeout=EVERY_S)
+                self._status.show(server.statistics())
+            await running
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
