@@ -56,9 +56,9 @@ def command(*argv, mark="", **given):
 
 
 @asynccontextmanager
-async def serving(actors=4, *, pace=QUICK):
+async def serving(actors=4, *, pace=QUICK, address="127.0.0.1:0"):
     world = TileWorld.from_scenario(meadow(actors))
-    server = WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace)
+    server = WorldServer(world, ServerConfig(address), pace=pace)
     async with server:
         task = asyncio.create_task(server.run())
         try:
