@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickmind.agent import Assignment
 from tickmind.protocol import EntityInfo
@@ -14,16 +14,15 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The characters of one process, in the order of their ids; `instead_of` is who should have run them."""
+    """The characters of one process, in the order of their ids; `instead_of` is who should have run them.
 
+    The key tells it from all others of a runner; the same characters get the same one in the next run.
+    """
+
+    key: str
     spec: AgentSpec
     entity_ids: tuple[str, ...]
     instead_of: str = ""
-
-    @property
-    def key(self) -> str:
-        """What tells a group from all others of a runner; the same characters get the same one in the next run."""
-        return f"{self.spec.name}@{self.entity_ids[0]}"
 
     @property
     def folder_name(self) -> str:
@@ -38,7 +37,7 @@ class Group:
 
     def assignments(self, runner: str) -> tuple[Assignment, ...]:
         """Who controls whom under which name."""
-        controller = f"{runner}:{self.entity_ids[0]}:{self.spec.name}"
+        controller = f"{runner}:{self.key.partition('@')[2]}:{self.spec.name}"
         return tuple(Assignment(entity_id, controller) for entity_id in self.entity_ids)
 
 
@@ -88,7 +87,7 @@ class Roster:
     def here(self, group: Group) -> Group:
         """The group without those who left the world since; they are gone when its process starts the next time."""
         present = tuple(each for each in group.entity_ids if self._group_of.get(each) == group.key)
-        return Group(group.spec, present, group.instead_of) if present else group
+        return replace(group, entity_ids=present) if present else group
 
     def remap(self, mapping: RunnerMapping) -> Moves:
         """Another mapping holds now. Groups whose agent, settings and fallbacks are the same are not touched."""
@@ -124,11 +123,19 @@ class Roster:
     def _split(self, spec: AgentSpec, entity_ids: list[str], instead_of: str) -> tuple[Group, ...]:
         made = []
         for first in range(0, len(entity_ids), spec.per_process):
-            group = Group(spec, tuple(entity_ids[first : first + spec.per_process]), instead_of)
+            chosen = tuple(entity_ids[first : first + spec.per_process])
+            group = Group(self._free_key(f"{spec.name}@{chosen[0]}"), spec, chosen, instead_of)
             self._groups[group.key] = group
             self._group_of.update(dict.fromkeys(group.entity_ids, group.key))
             made.append(group)
         return tuple(made)
+
+    def _free_key(self, key: str) -> str:
+        """A key that no group has; one may still be called after a character that left and came back."""
+        free, number = key, 2
+        while free in self._groups:
+            free, number = f"{key}+{number}", number + 1
+        return free
 
     def _forget(self, group: Group) -> Group:
         self._groups.pop(group.key, None)

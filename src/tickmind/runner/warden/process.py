@@ -9,7 +9,6 @@ import resource
 import select
 import signal
 import socket
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,8 +51,7 @@ class _Warden:
                 if descriptor == woken:
                     with suppress(BlockingIOError):
                         os.read(woken, 4096)
-                    if self._isolation is Isolation.SUBREAPER:
-                        self._end_strays()
+                    self._bury_strays()
                 elif descriptor == self._talk.fileno():
                     if not self._obey():
                         return
@@ -109,29 +107,26 @@ class _Warden:
         del self._trees[tree.number], self._by_line[tree.line.fileno()]
         tree.line.close()
         os.waitpid(tree.keeper, 0)  # a namespace is empty when its first process can be buried
+        if not tree.report and self._isolation is Isolation.SUBREAPER:
+            self._end_strays()
         self._tell(tree.number, Ending.read(tree.report))
 
     def _end_strays(self) -> None:
-        """End what was adopted because somebody killed its keeper."""
+        """End what was adopted because somebody killed its keeper; what that leaves behind is adopted in turn."""
         me, keepers = os.getpid(), {tree.keeper for tree in self._trees.values()}
-        for pid, parent in processes():
-            if parent == me and pid not in keepers:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        for pid in self._adopted_and_dead(keepers):
-            os.waitpid(pid, 0)
+        while strays := [pid for pid, parent in processes() if parent == me and pid not in keepers]:
+            for pid in strays:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
-    @staticmethod
-    def _adopted_and_dead(keepers: set[int]) -> Iterator[int]:
-        """Zombies that no keeper buries; the keepers themselves are waited for by name."""
-        while True:
-            try:
-                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return
-            if found is None or found.si_pid in keepers:
-                return
-            yield found.si_pid
+    def _bury_strays(self) -> None:
+        """Bury what was adopted and has ended by itself; the keepers are waited for by name."""
+        keepers = {tree.keeper for tree in self._trees.values()}
+        with suppress(ChildProcessError):
+            while (found := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+                if found.si_pid in keepers:
+                    return
+                os.waitpid(found.si_pid, 0)
 
     def _tell(self, number: int, ending: Ending) -> None:
         self._say({"ended": number, **asdict(ending)})

@@ -67,6 +67,8 @@ def end_all_children() -> None:
 
     All are stopped first, and none is buried meanwhile: killed one by one, those that fork quickly would be quicker.
     """
+    if not reap():
+        return
     me, stopped = os.getpid(), set[int]()
     while fresh := [pid for pid in descendants(me) if pid not in stopped]:
         _send(fresh, signal.SIGSTOP)

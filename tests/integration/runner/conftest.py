@@ -1,0 +1,134 @@
+"""Small programs as agents, real worlds, and a way to find every process that came from a test."""
+
+import asyncio
+import os
+import sys
+import time
+import uuid
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from tickmind.runner import Isolation, Runner, RunnerMapping, Warden
+from tickmind.runner.warden import Command
+from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server.testing import meadow
+from tickmind.world import TileWorld
+
+QUICK = Pace(0.1, 0.05)
+MARK = "TICKMIND_TEST_MARK"
+
+
+def marked(mark):
+    """The ids of all living processes whose environment has the mark in it."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if mark.encode() in (folder / "environ").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+def seconds_until_gone(mark, most_s=30.0):
+    began = time.monotonic()
+    while marked(mark):
+        if time.monotonic() - began > most_s:
+            raise AssertionError(f"still there after {most_s} s: {marked(mark)}")
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+async def until(condition, most_s=60.0):
+    """Wait for something that must come; how long it takes is the machine's business."""
+    async with asyncio.timeout(most_s):
+        while not condition():  # noqa: ASYNC110 - what is waited for is in other processes
+            await asyncio.sleep(0.02)
+
+
+def command(*argv, mark="", **given):
+    return Command(argv, {"PATH": os.environ["PATH"], MARK: mark}, Path("/"), **given)
+
+
+@asynccontextmanager
+async def serving(actors=4, *, pace=QUICK, address="127.0.0.1:0"):
+    world = TileWorld.from_scenario(meadow(actors))
+    server = WorldServer(world, ServerConfig(address), pace=pace)
+    async with server:
+        task = asyncio.create_task(server.run())
+        try:
+            yield server
+        finally:
+            server.stop()
+            await task
+
+
+@asynccontextmanager
+async def running(mapping: RunnerMapping, folder, **given):
+    """A runner at work; in the end all of its agents are gone."""
+    runner = Runner(mapping, folder, **given)
+    task = asyncio.create_task(runner.run())
+    try:
+        yield runner
+    finally:
+        runner.stop()
+        await asyncio.wait_for(task, 60)
+
+
+class Tools:
+    """What the tests share."""
+
+    marked = staticmethod(marked)
+    seconds_until_gone = staticmethod(seconds_until_gone)
+    until = staticmethod(until)
+    command = staticmethod(command)
+    serving = staticmethod(serving)
+    running = staticmethod(running)
+    best = staticmethod(lambda: next(each for each in Isolation if is_allowed_here(each)))
+    python = (sys.executable, "-I", "-S", "-c")
+
+
+@pytest.fixture
+def tools():
+    return Tools
+
+
+@pytest.fixture
+def mark():
+    """A word that is in the environment of everything that the test starts; nothing of it may be left."""
+    word = uuid.uuid4().hex
+    yield word
+    seconds_until_gone(word)
+
+
+@pytest.fixture(params=list(Isolation), ids=str, scope="module")
+def isolation(request):
+    if not is_allowed_here(request.param):
+        pytest.skip(f"{request.param} is not allowed on this machine")
+    return request.param
+
+
+@cache
+def is_allowed_here(isolation):
+    """Ask a warden, because a process with threads must not fork by itself."""
+
+    async def ask():
+        async with Warden(isolation) as warden:
+            log = os.open(os.devnull, os.O_WRONLY)
+            child = warden.launch(command("true"), [log], lambda _: None)
+            os.close(log)
+            await child.ended.wait()
+            return child.ending is not None and child.ending.code == 0
+
+    return asyncio.run(ask())
+
+
+@pytest_asyncio.fixture
+async def warden(isolation):
+    async with Warden(isolation) as found:
+        yield found

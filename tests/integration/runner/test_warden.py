@@ -1,0 +1,258 @@
+"""The warden with real processes, in every isolation that this machine allows."""
+
+import asyncio
+import os
+import signal
+import sys
+
+import pytest
+
+from tickmind.runner import Bounds, Warden, WardenError
+
+pytestmark = pytest.mark.timeout(120)
+FORKS_TWICE = "setsid sh -c 'sleep 600 & sleep 600' & sh -c 'sleep 600' & "
+
+
+class Started:
+    """A process, what it wrote, and how it ended."""
+
+    def __init__(self, warden, command, descriptors=()):
+        self._read, write = os.pipe()
+        self.child = warden.launch(command, [write, *descriptors], lambda _: None)
+        os.close(write)
+
+    async def ending(self):
+        async with asyncio.timeout(60):
+            await self.child.ended.wait()
+        return self.child.ending
+
+    async def output(self):
+        await self.ending()
+        with os.fdopen(self._read, "rb") as file:
+            return file.read().decode()
+
+    async def line(self):
+        """The first thing that it writes."""
+        return await asyncio.to_thread(os.read, self._read, 1000)
+
+    def forget(self):
+        os.close(self._read)
+
+
+@pytest.fixture
+def start(warden, tools, mark):
+    started = []
+
+    def launch(*argv, descriptors=(), **given):
+        started.append(Started(warden, tools.command(*argv, mark=mark, **given), descriptors))
+        return started[-1]
+
+    return launch
+
+
+@pytest.mark.asyncio
+async def test_how_a_process_ended_is_told(start):
+    assert (await start("sh", "-c", "exit 7").ending()).code == 7
+    assert (await start("sh", "-c", "kill -USR1 $$").ending()).signal == signal.SIGUSR1
+    assert "No such file" in str(await start("no-such-program").ending())
+
+
+@pytest.mark.asyncio
+async def test_nothing_that_was_forked_outlives_its_agent(start, tools, mark):
+    agent = start("sh", "-c", FORKS_TWICE + "sleep 0.3; echo out; exit 3")
+    assert (await agent.ending()).code == 3
+    assert tools.marked(mark) == []
+    assert await agent.output() == "out\n"
+
+
+@pytest.mark.asyncio
+async def test_a_killed_agent_takes_its_children_along(start, tools, mark):
+    agent = start("sh", "-c", FORKS_TWICE + "echo ready; wait")
+    assert await agent.line() == b"ready\n"
+    agent.child.kill()
+    await agent.ending()
+    assert tools.marked(mark) == []
+    agent.forget()
+
+
+@pytest.mark.asyncio
+async def test_stopping_gives_time_to_end_in_good_order(start):
+    agent = start("sh", "-c", "trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
+    assert await agent.line() == b"ready\n"
+    agent.child.stop(30.0)
+    assert (await agent.ending()).code == 5
+    assert await agent.output() == "bye\n"
+
+
+@pytest.mark.asyncio
+async def test_who_does_not_stop_in_time_is_killed(start):
+    agent = start("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done")
+    assert await agent.line() == b"ready\n"
+    agent.child.stop(0.2)
+    assert "did not stop in time" in str(await agent.ending())
+    agent.forget()
+
+
+@pytest.mark.asyncio
+async def test_a_tree_that_takes_too_much_memory_is_ended(start, tools):
+    eat = "import os, time; os.fork(); kept = bytearray(60 << 20); time.sleep(600)"
+    ending = await start(*tools.python, eat, bounds=Bounds(memory_mb=90)).ending()
+    assert "MB of memory, more than its limit of 90" in str(ending)
+
+
+@pytest.mark.asyncio
+async def test_a_single_process_can_not_take_much_more_memory_than_its_limit_at_once(start, tools):
+    agent = start(*tools.python, "kept = bytearray(400 << 20)", bounds=Bounds(memory_mb=50))
+    assert "MemoryError" in await agent.output()
+
+
+@pytest.mark.asyncio
+async def test_a_tree_with_too_many_processes_is_ended(start, tools):
+    fork = "import os, time\nfor _ in range(40):\n  if os.fork() == 0: time.sleep(600)\ntime.sleep(600)"
+    ending = await start(*tools.python, fork, bounds=Bounds(processes=10)).ending()
+    assert "processes, more than its limit of 10" in str(ending)
+
+
+@pytest.mark.asyncio
+async def test_a_process_that_spins_is_ended_by_its_limit(start, isolation, tools):
+    if isolation is not tools.best():
+        pytest.skip("it is the same limit in all of them, and takes its second each time")
+    ending = await start("sh", "-c", "while :; do :; done", bounds=Bounds(cpu_s=1)).ending()
+    assert ending.signal in (signal.SIGXCPU, signal.SIGKILL)
+
+
+@pytest.mark.asyncio
+async def test_limits_of_files_and_politeness_hold(start, tools):
+    show = "import os, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE), os.nice(0))"
+    agent = start(*tools.python, show, bounds=Bounds(files=99, nice=7))
+    assert await agent.output() == "(99, 99) 7\n"
+
+
+@pytest.mark.asyncio
+async def test_an_agent_gets_its_descriptors_and_no_others(start, tools):
+    read, write = os.pipe()
+    other = os.memfd_create("other")
+    os.write(other, b"secret")
+    os.lseek(other, 0, os.SEEK_SET)
+    show = "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[:-1]); os.write(3, os.read(4, 99))"
+    agent = start(*tools.python, show, descriptors=[write, other])
+    assert await agent.output() == "[0, 1, 2, 3, 4]\n"
+    assert os.read(read, 99) == b"secret"
+    for each in (read, write, other):
+        os.close(each)
+
+
+@pytest.mark.asyncio
+async def test_an_agent_gets_exactly_the_environment_that_it_was_given(start, tools, mark):
+    agent = start(*tools.python, "import os; print(sorted(os.environ))")
+    assert set(eval(await agent.output())) - {"LC_CTYPE"} == {"PATH", "TICKMIND_TEST_MARK"}
+
+
+@pytest.mark.asyncio
+async def test_when_the_warden_is_killed_all_are_gone_and_the_next_one_starts_anew(start, warden, tools, mark):
+    agent = start("sh", "-c", FORKS_TWICE + "echo ready; wait")
+    assert await agent.line() == b"ready\n"
+    os.kill(warden.pid, signal.SIGKILL)
+    assert "the warden was killed" in str(await agent.ending())
+    tools.seconds_until_gone(mark)
+    assert (await start("sh", "-c", "exit 4").ending()).code == 4
+    agent.forget()
+
+
+@pytest.mark.asyncio
+async def test_a_killed_keeper_leaves_nothing_behind(start, tools, mark):
+    agent = start("sh", "-c", FORKS_TWICE + "echo ready; wait")
+    assert await agent.line() == b"ready\n"
+    await tools.until(lambda: agent.child.keeper_pid)
+    os.kill(agent.child.keeper_pid, signal.SIGKILL)
+    assert "killed together with its keeper" in str(await agent.ending())
+    tools.seconds_until_gone(mark)
+    agent.forget()
+
+
+@pytest.mark.asyncio
+async def test_closing_ends_everything(isolation, tools, mark):
+    async with Warden(isolation) as warden:
+        agent = Started(warden, tools.command("sh", "-c", FORKS_TWICE + "echo ready; wait", mark=mark))
+        assert await agent.line() == b"ready\n"
+    assert tools.marked(mark) == []
+    agent.forget()
+
+
+@pytest.mark.asyncio
+async def test_an_order_that_is_too_large_is_refused(warden, tools):
+    with pytest.raises(WardenError, match="put what is large into its settings"):
+        Started(warden, tools.command("true", "x" * 200_000))
+
+
+@pytest.mark.asyncio
+async def test_many_at_once_are_all_told(start):
+    agents = [start("sh", "-c", f"exit {number}") for number in range(40)]
+    assert [(await agent.ending()).code for agent in agents] == list(range(40))
+    for agent in agents:
+        agent.forget()
+
+
+# A runner that is killed. It is forked from one process that has imported everything, because that is quick.
+
+RUNNERS = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from tickmind.runner import Command, Isolation, Warden
+
+isolation, mark, count = Isolation(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+agent = "setsid sh -c 'sleep 600 & sleep 600' & (trap '' TERM HUP; sleep 600 & wait) & echo ready; wait"
+
+async def run(ready):
+    read, write = os.pipe()
+    async with Warden(isolation) as warden:
+        for _ in range(2):
+            warden.launch(Command(("sh", "-c", agent), {"PATH": os.environ["PATH"], "MARK": mark}, Path("/")), [write],
+                          lambda _: None)
+            await asyncio.to_thread(os.read, read, 6)
+        os.write(ready, b"x")
+        await asyncio.sleep(600)
+
+for line in sys.stdin:
+    came, ready = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        asyncio.run(run(ready))
+        os._exit(0)
+    os.close(ready)
+    assert os.read(came, 1) == b"x"
+    os.close(came)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    print(pid, flush=True)
+"""
+
+
+def kill_runners(isolation, mark, count, tools):
+    """Kill a runner with agents that fork twice, again and again; the seconds until each one's were gone."""
+    import subprocess
+
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUNNERS, str(isolation), mark, str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    gone_s = []
+    with process:
+        for _ in range(count):
+            process.stdin.write("next\n")
+            process.stdin.flush()
+            assert process.stdout.readline()
+            gone_s.append(tools.seconds_until_gone(mark))
+        process.stdin.close()
+    return gone_s
+
+
+@pytest.mark.slow
+def test_nobody_survives_a_killed_runner(isolation, mark, tools):
+    count = 200 if isolation is tools.best() else 5
+    gone_s = kill_runners(isolation, mark, count, tools)
+    assert len(gone_s) == count
+    assert sorted(gone_s)[count * 9 // 10] < 1.0  # a busy machine may be late with one or two
