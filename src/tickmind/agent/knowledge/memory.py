@@ -12,8 +12,8 @@ HALF_LIFE_TICKS = 300  # after so many ticks something counts half as new
 _WORD = re.compile(r"\w+")
 _SMALL = frozenset(
     _WORD.findall(
-        "a an and are at by for from has have he her his i in is it me my of on or our she so that the their them they "
-        "this to was we were with you your"
+        "a an and are at by do does for from has have he her his how i in is it me my of on or our she so that the "
+        "their them there they this to was we were what when where who why with you your"
     )
 )
 
