@@ -35,6 +35,7 @@ ROLE = (
 PLAN_TICKS = 90  # so long a plan is followed
 PATIENCE_TICKS = 6  # so long somebody who spoke waits for what a model makes of it
 GREET_AGAIN_TICKS = 300
+QUIET_TICKS = 20  # so long it greets nobody after it has spoken
 MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
 GREETINGS = ("hello", "good day", "good morning", "hi ")
@@ -149,7 +150,9 @@ class Villager(Character):
 
     @condition
     def stranger_near(self) -> bool:
-        """Somebody is near whom it has not spoken with for a long time."""
+        """Somebody is near whom it has not spoken with for a long time, and it has not just spoken."""
+        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
+            return False
         near = self.surroundings.near(self.at, 3)
         self._strangers = tuple(
             one.entity_id for one in near if not self.speech.talked_lately(one.entity_id, self.tick, GREET_AGAIN_TICKS)
