@@ -92,8 +92,10 @@ export class Furniture {
       const x = world.thingX[thing];
       const y = world.thingY[thing];
       const kind = world.kindOf(thing);
-      const south = joins(kind) && y + 1 < height && this.joined[(y + 1) * width + x] === 1;
-      const look = { kind, state: scene.thingState[thing], stocked: scene.thingStock[thing] > 0, south };
+      const joining = joins(kind);
+      const south = joining && y + 1 < height && this.joined[(y + 1) * width + x] === 1;
+      const north = joining && y > 0 && this.joined[(y - 1) * width + x] === 1;
+      const look = { kind, state: scene.thingState[thing], stocked: scene.thingStock[thing] > 0, south, north };
       places[at] = x;
       places[at + 1] = y;
       places[at + 2] = this.cellOf(look);
@@ -114,7 +116,7 @@ export class Furniture {
   }
 
   private cellOf(look: Look): number {
-    const key = `${look.kind.name} ${look.state} ${look.stocked} ${look.south}`;
+    const key = `${look.kind.name} ${look.state} ${look.stocked} ${look.south} ${look.north}`;
     return this.cells.get(key) ?? this.draw(key, () => drawThing(this.pen, look));
   }
 

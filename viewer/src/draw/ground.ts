@@ -2,6 +2,7 @@
 
 import { Container, Sprite, Texture } from "pixi.js";
 import type { World } from "../frames/world";
+import { sheetSource } from "./sheets";
 import { chanceAt, css, fromHsl, hashOf, type Rgb } from "./colours";
 
 type Pen = CanvasRenderingContext2D;
@@ -46,7 +47,7 @@ const shaded = ([red, green, blue]: Rgb, by: number): Rgb => [
 function tile(pen: Pen, look: FloorLook, x: number, y: number, left: number, top: number, size: number): void {
   const chance = (salt: number) => chanceAt(x, y, salt);
   const { style, colour } = look;
-  const tone = style === "planks" || style === "water" ? 0 : (chance(0) - 0.5) * (style === "rock" ? 14 : 7);
+  const tone = style === "planks" || style === "water" ? 0 : (chance(0) - 0.5) * (style === "rock" ? 14 : 3);
   pen.fillStyle = css(shaded(colour, tone));
   pen.fillRect(left, top, size, size);
   const dot = (salt: number, width: number, height: number, fill: string) => {
@@ -172,7 +173,8 @@ export class Ground {
   update(left: number, top: number, right: number, bottom: number, scale: number): boolean {
     const { width, height } = this.world.info;
     const near = scale > FAR;
-    for (const { sprite } of this.pieces.values()) sprite.visible = near;
+    for (const { sprite } of this.pieces.values()) sprite.visible = false;
+    this.whole.visible = true;
     if (!near) return false;
     this.clock += 1;
     const columns = Math.ceil(width / PIECE_TILES);
@@ -186,14 +188,17 @@ export class Ground {
       for (let column = firstX; column <= lastX; column += 1) {
         const place = row * columns + column;
         const known = this.pieces.get(place);
-        if (known) known.used = this.clock;
-        else if (drawn < 2) {
+        if (known) {
+          known.used = this.clock;
+          known.sprite.visible = true;
+        } else if (drawn < 2) {
           drawn += 1;
           this.pieces.set(place, { sprite: this.piece(column, row), used: this.clock });
         } else missing = true;
       }
     }
     this.letGo();
+    this.whole.visible = missing;
     return missing;
   }
 
@@ -219,8 +224,7 @@ export class Ground {
     for (let dy = 0; dy < tilesY; dy += 1) {
       for (let dx = 0; dx < tilesX; dx += 1) this.drawTile(pen, fromX + dx, fromY + dy, dx * PIXELS, dy * PIXELS);
     }
-    const sprite = new Sprite(Texture.from(canvas, true));
-    sprite.texture.source.autoGenerateMipmaps = true;
+    const sprite = new Sprite(new Texture({ source: sheetSource(canvas) }));
     sprite.position.set(fromX, fromY);
     sprite.width = tilesX;
     sprite.height = tilesY;

@@ -35,7 +35,7 @@ float depthOf(float y, float bias) {
 `;
 
 export function sheetSource(canvas: HTMLCanvasElement): TextureSource {
-  return new ImageSource({ resource: canvas, autoGenerateMipmaps: true, mipmapFilter: "linear", scaleMode: "linear" });
+  return new ImageSource({ resource: canvas, autoGenerateMipmaps: true, mipmapFilter: "nearest", scaleMode: "linear" });
 }
 
 export function program(name: string, vertex: string, fragment: string): GlProgram {

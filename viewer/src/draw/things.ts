@@ -17,6 +17,7 @@ export interface Look {
   state: number;
   stocked: boolean;
   south: boolean; // whether the same stands to the south of it
+  north: boolean;
 }
 
 function oval(pen: Pen, x: number, y: number, width: number, height: number, fill: string): void {
@@ -92,26 +93,27 @@ function bush(pen: Pen, look: Look): void {
 
 function wall(pen: Pen, look: Look): void {
   const rise = 30;
+  const [left, wide] = [LEFT - 1, SIDE + 2]; // a little over the edge, so that no gap shows between two
   if (!look.south) {
-    block(pen, LEFT, BOTTOM - rise - 2, SIDE, rise + 2, 0, "#b9a78f");
+    block(pen, left, BOTTOM - rise - 2, wide, rise + 2, 0, "#b9a78f");
     pen.strokeStyle = "rgb(110 94 76 / 0.55)";
     pen.lineWidth = 1.6;
     for (let row = 0; row < 3; row += 1) {
       const y = BOTTOM - rise + row * 10;
       pen.beginPath();
-      pen.moveTo(LEFT, y);
-      pen.lineTo(LEFT + SIDE, y);
-      for (let at = row % 2 ? 8 : 0; at <= SIDE; at += 16) {
+      pen.moveTo(left, y);
+      pen.lineTo(left + wide, y);
+      for (let at = row % 2 ? 8 : 0; at < SIDE; at += 16) {
         pen.moveTo(LEFT + at, y);
         pen.lineTo(LEFT + at, y + 10);
       }
       pen.stroke();
     }
-    block(pen, LEFT, BOTTOM - 4, SIDE, 4, 0, "rgb(40 34 30 / 0.28)");
+    block(pen, left, BOTTOM - 4, wide, 4, 0, "rgb(40 34 30 / 0.28)");
   }
-  block(pen, LEFT, TOP - rise, SIDE, SIDE, 0, "#7a6556");
-  block(pen, LEFT, TOP - rise, SIDE, 5, 0, "#8b7566");
-  if (!look.south) block(pen, LEFT, BOTTOM - rise - 5, SIDE, 5, 0, "#91796a");
+  block(pen, left, TOP - rise - 1, wide, SIDE + 2, 0, "#7d695b");
+  if (!look.north) block(pen, left, TOP - rise - 1, wide, 6, 0, "#8f7a6b");
+  if (!look.south) block(pen, left, BOTTOM - rise - 5, wide, 6, 0, "#958072");
 }
 
 function door(pen: Pen, look: Look): void {
