@@ -1,9 +1,9 @@
 /** The ground, drawn piece by piece where somebody looks, and once as a whole for when it is far away. */
 
-import { Container, Sprite, Texture } from "pixi.js";
+import { Container, Mesh, type TextureSource } from "pixi.js";
 import type { World } from "../frames/world";
-import { sheetSource } from "./sheets";
 import { chanceAt, css, fromHsl, hashOf, type Rgb } from "./colours";
+import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
 
 type Pen = CanvasRenderingContext2D;
 
@@ -129,20 +129,52 @@ function fringe(pen: Pen, colour: Rgb, x: number, y: number, left: number, top: 
   pen.fill();
 }
 
+const VERTEX = `${CAMERA_GLSL}
+in vec2 aCorner;
+in vec4 aPlace; // x, y, width, height in tiles
+out vec2 vAt;
+void main() {
+  vAt = aCorner;
+  gl_Position = onScreen(aPlace.xy + aCorner * aPlace.zw, 0.0);
+}`;
+
+const FRAGMENT = `
+in vec2 vAt;
+uniform sampler2D uSheet;
+uniform vec3 uLight;
+out vec4 finalColor;
+void main() { finalColor = vec4(texture(uSheet, vAt).rgb * uLight, 1.0); }`;
+
+/** A picture that lies on the map; drawn by a shader of its own, because one that serves all is slow without a GPU. */
+interface Piece {
+  view: Container;
+  source: TextureSource;
+  used: number;
+}
+
 export class Ground {
   readonly view = new Container();
   private readonly looks: FloorLook[];
-  private readonly pieces = new Map<number, { sprite: Sprite; used: number }>();
-  private readonly whole: Sprite;
-  private tint = 0xffffff;
+  private readonly pieces = new Map<number, Piece>();
+  private readonly whole: Piece;
+  private readonly program = program("ground", VERTEX, FRAGMENT);
   private clock = 0;
 
-  constructor(private readonly world: World) {
+  constructor(
+    private readonly world: World,
+    private readonly camera: Camera,
+  ) {
     this.looks = world.info.floors.map((floor) => floorLook(floor.name));
-    this.whole = new Sprite(Texture.from(this.drawWhole(), true));
-    this.whole.width = world.info.width;
-    this.whole.height = world.info.height;
-    this.view.addChild(this.whole);
+    this.whole = this.lay(this.drawWhole(), 0, 0, world.info.width, world.info.height);
+  }
+
+  private lay(canvas: HTMLCanvasElement, x: number, y: number, width: number, height: number): Piece {
+    const source = sheetSource(canvas);
+    const { geometry } = squares([{ name: "aPlace", data: new Int16Array([x, y, width, height]), format: "sint16x4" }], 1);
+    const shader = new Shader({ glProgram: this.program, resources: { camera: this.camera, uSheet: source } });
+    const view = new Mesh({ geometry: geometry as never, shader: shader as never, state: stateOf(false) }) as unknown as Container;
+    this.view.addChild(view);
+    return { view, source, used: this.clock };
   }
 
   /** The whole map, small; the minimap shows it too. */
@@ -163,18 +195,12 @@ export class Ground {
     return canvas;
   }
 
-  setLight([red, green, blue]: [number, number, number]): void {
-    this.tint = (Math.round(red * 255) << 16) | (Math.round(green * 255) << 8) | Math.round(blue * 255);
-    this.whole.tint = this.tint;
-    for (const { sprite } of this.pieces.values()) sprite.tint = this.tint;
-  }
-
   /** Draw what is on screen and not yet drawn, a few pieces at a time. Tells whether more is missing. */
   update(left: number, top: number, right: number, bottom: number, scale: number): boolean {
     const { width, height } = this.world.info;
     const near = scale > FAR;
-    for (const { sprite } of this.pieces.values()) sprite.visible = false;
-    this.whole.visible = true;
+    for (const { view } of this.pieces.values()) view.visible = false;
+    this.whole.view.visible = true;
     if (!near) return false;
     this.clock += 1;
     const columns = Math.ceil(width / PIECE_TILES);
@@ -190,28 +216,29 @@ export class Ground {
         const known = this.pieces.get(place);
         if (known) {
           known.used = this.clock;
-          known.sprite.visible = true;
+          known.view.visible = true;
         } else if (drawn < 2) {
           drawn += 1;
-          this.pieces.set(place, { sprite: this.piece(column, row), used: this.clock });
+          this.pieces.set(place, this.piece(column, row));
         } else missing = true;
       }
     }
     this.letGo();
-    this.whole.visible = missing;
+    this.whole.view.visible = missing;
     return missing;
   }
 
   private letGo(): void {
     if (this.pieces.size <= MOST_PIECES) return;
-    for (const [place, { sprite, used }] of this.pieces) {
+    for (const [place, { view, source, used }] of this.pieces) {
       if (used === this.clock) continue;
-      sprite.destroy({ texture: true, textureSource: true });
+      view.destroy();
+      source.destroy();
       this.pieces.delete(place);
     }
   }
 
-  private piece(column: number, row: number): Sprite {
+  private piece(column: number, row: number): Piece {
     const { width, height } = this.world.info;
     const fromX = column * PIECE_TILES;
     const fromY = row * PIECE_TILES;
@@ -224,13 +251,7 @@ export class Ground {
     for (let dy = 0; dy < tilesY; dy += 1) {
       for (let dx = 0; dx < tilesX; dx += 1) this.drawTile(pen, fromX + dx, fromY + dy, dx * PIXELS, dy * PIXELS);
     }
-    const sprite = new Sprite(new Texture({ source: sheetSource(canvas) }));
-    sprite.position.set(fromX, fromY);
-    sprite.width = tilesX;
-    sprite.height = tilesY;
-    sprite.tint = this.tint;
-    this.view.addChild(sprite);
-    return sprite;
+    return this.lay(canvas, fromX, fromY, tilesX, tilesY);
   }
 
   private drawTile(pen: Pen, x: number, y: number, left: number, top: number): void {

@@ -64,7 +64,7 @@ export class MapView {
   ) {
     const { scene, world } = host.film;
     this.camera = new Camera2d(world.info.width, world.info.height);
-    this.ground = new Ground(world);
+    this.ground = new Ground(world, this.uniforms);
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
     this.overlay = new Overlay(overlay, world.actorIds);
@@ -72,8 +72,9 @@ export class MapView {
       host.follow(false);
       this.camera.go(x, y);
     });
-    this.world.addChild(this.ground.view, this.sight, this.ring);
+    this.world.addChild(this.sight, this.ring);
     this.root.addChild(
+      this.ground.view,
       this.world,
       this.crowd.shadows,
       this.furniture.view,
@@ -190,7 +191,6 @@ export class MapView {
     values.uTime = (now / 1000) % 1000;
     values.uLight.set(light);
     uniforms.update();
-    this.ground.setLight(light);
     this.world.scale.set(camera.scale);
     this.world.position.set(camera.width / 2 - camera.x * camera.scale, camera.height / 2 - camera.y * camera.scale);
   }
