@@ -1,0 +1,67 @@
+"""The log of a run: written as it happens, finished as Parquet, read in every state, mended after a crash.
+
+store = RunStore(Path("runs"))
+log = store.create(world.info)          # a Sink and a ReportSink
+log.publish(record)                     # when it returns, the tick is on disk
+log.close()                             # writes the finished files
+
+with store.open(run_id) as run:         # running, crashed or finished alike
+    run.state_at(40)
+    for record in run.records(1, 100): ...
+
+store.resume(run_id)                    # go on after a crash
+store.recover(run_id)                   # or finish it
+"""
+
+from tickmind.record.archive import Archive
+from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
+from tickmind.record.errors import (
+    DamagedRunError,
+    DiskFaultError,
+    NoSuchRunError,
+    RecordError,
+    RecordOrderError,
+    RunBusyError,
+    RunExistsError,
+    RunFinishedError,
+    RunIdError,
+    SchemaVersionError,
+)
+from tickmind.record.events import EventKind, Region, RunEvent
+from tickmind.record.live_log import LiveLog
+from tickmind.record.log_writer import LogOptions
+from tickmind.record.meta import RunMeta, RunState
+from tickmind.record.reader import ActorHistory, LlmCall, RunReader
+from tickmind.record.store import RunStore, RunSummary
+from tickmind.record.sync_policy import SyncPolicy
+
+__all__ = [
+    "ActorHistory",
+    "Archive",
+    "DamagedRunError",
+    "Disk",
+    "DiskFaultError",
+    "DiskFile",
+    "DiskLock",
+    "EventKind",
+    "LiveLog",
+    "LlmCall",
+    "LogOptions",
+    "NoSuchRunError",
+    "OsDisk",
+    "RecordError",
+    "RecordOrderError",
+    "Region",
+    "RunBusyError",
+    "RunEvent",
+    "RunExistsError",
+    "RunFinishedError",
+    "RunIdError",
+    "RunMeta",
+    "RunReader",
+    "RunState",
+    "RunStore",
+    "RunSummary",
+    "SchemaVersionError",
+    "SyncPolicy",
+]

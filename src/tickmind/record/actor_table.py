@@ -1,0 +1,129 @@
+"""`actor_state` in blocks: some ticks of some actors in each row group, the ticks of one actor next to each other.
+
+Written so, a position differs from the one before it by at most one tile, which takes two bits; only where the next
+actor begins is there a jump. Jumps forward cost less than jumps back, so the actors of a row group are written along
+diagonals of the map, from the north-west to the south-east. The order is that of the dictionary of `actor_id`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tickmind.protocol import ActorColumns
+from tickmind.record.columns import Column
+from tickmind.record.tables import ACTOR_STATE
+
+_CELLS = 1 << 20  # of a block in a small world
+MOST_CELLS = 20_000_000  # of a block in a large one
+_LEAST_TICKS = 192
+_MOST_TICKS = 4096
+_GROUP_ROWS = 1 << 20
+_KINDS: dict[str, type[np.generic]] = {"x": np.int32, "y": np.int32, "status_bits": np.int32, "facing": np.int8}
+_STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most stray in a block
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """How the table is cut: `ticks` in a block, `actors` in a row group."""
+
+    ticks: int
+    actors: int
+
+    @classmethod
+    def of(cls, actors: int) -> "Blocks":
+        """The cut for a world with so many actors: one tick and one actor are both cheap to read."""
+        actors = max(actors, 1)
+        ticks = max(min(_CELLS // actors, _MOST_TICKS), min(_LEAST_TICKS, max(MOST_CELLS // actors, 1)))
+        return cls(ticks, min(max(_GROUP_ROWS // ticks, 1), actors))
+
+    def groups(self, actors: int) -> "list[tuple[int, int]]":
+        """The rows of actors in the row groups of one block."""
+        return [(first, min(first + self.actors, actors)) for first in range(0, actors, self.actors)]
+
+
+class ActorTable:
+    """Collects ticks, and writes a block when it is full."""
+
+    def __init__(
+        self,
+        writer: pq.ParquetWriter,
+        run_id: str,
+        actor_ids: Sequence[str],
+        area: int,
+        *,
+        run: Callable[[Callable[[], None]], None],
+    ) -> None:
+        self._writer = writer
+        self._run_id = pa.array([run_id])
+        self._actor_ids = pa.array(actor_ids, pa.string())
+        self.blocks = Blocks.of(len(actor_ids))
+        self._band = max(1, round(4 * area / (_STRIDE * self.blocks.actors)))
+        self._run = run  # writes a block, maybe while the next one is being collected
+        self._first_tick = 0
+        self._states: list[ActorColumns] = []
+        self.rows = 0
+
+    def add(self, tick_id: int, state: ActorColumns) -> None:
+        """Take one tick."""
+        if not self._states:
+            self._first_tick = tick_id
+        self._states.append(ActorColumns(*map(narrow, (state.x, state.y, state.status_bits, state.facing))))
+        if len(self._states) == self.blocks.ticks:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the block, full or not."""
+        states, first = self._states, self._first_tick
+        self._states = []
+        self.rows += len(states) * len(self._actor_ids)
+        if states and len(self._actor_ids):
+            self._run(lambda: self._write(first, states))
+
+    def _write(self, first_tick: int, states: "list[ActorColumns]") -> None:
+        ticks = len(states)
+        for start, stop in self.blocks.groups(len(self._actor_ids)):
+            count = stop - start
+            order = self._order(states[0].x[start:stop], states[0].y[start:stop])
+            columns = [
+                pa.array(_by_actor([getattr(state, name)[start:stop] for state in states], order, kind))
+                for name, kind in _KINDS.items()
+            ]
+            same_run = pa.array(np.zeros(count * ticks, dtype=np.int32))
+            whose = pa.array(np.repeat(np.arange(count, dtype=np.int32), ticks))
+            ids = self._actor_ids[start:stop].take(pa.array(order))
+            when = np.tile(np.arange(first_tick, first_tick + ticks, dtype=np.int64), count)
+            table = pa.Table.from_arrays(
+                [
+                    pa.DictionaryArray.from_arrays(same_run, self._run_id, safe=False),
+                    pa.array(when),
+                    pa.DictionaryArray.from_arrays(whose, ids, safe=False),
+                    *columns,
+                ],
+                schema=ACTOR_STATE.written_schema,
+            )
+            self._writer.write_table(table, row_group_size=count * ticks)
+
+    def _order(self, x: Column, y: Column) -> Column:
+        wide_x, wide_y = x.astype(np.int64), y.astype(np.int64)
+        return np.lexsort((wide_x + wide_y, (wide_x - wide_y) // self._band))
+
+
+def narrow(column: Column) -> Column:
+    """The column in as few bytes as it needs: a block of a large world is a lot of memory."""
+    if not len(column):
+        return column
+    low, high = int(column.min()), int(column.max())
+    for kind in (np.int8, np.int16):
+        limits = np.iinfo(kind)
+        if limits.min <= low and high <= limits.max:
+            return column.astype(kind)
+    return column
+
+
+def _by_actor(columns: Sequence[Column], order: Column, kind: type[np.generic]) -> "np.ndarray[Any, Any]":
+    """One column of all ticks of the first actor, then all of the second, and so on."""
+    return np.stack(columns)[:, order].T.astype(kind, order="C").reshape(-1)

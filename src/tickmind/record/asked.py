@@ -1,0 +1,157 @@
+"""What actors asked for and what became of it: a byte for each, where a byte is enough."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ACTION_CODES, ACTION_TYPES, UNUSED, ActionType, Effect, IntentColumns, ResultColumns
+from tickmind.protocol.reason import REASONS
+from tickmind.record.columns import Column, batch, numbers
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.log_schema import SCHEMAS, Table
+from tickmind.record.steps import check_rows
+
+_MOVE = ACTION_CODES[ActionType.MOVE]
+_WAYS = 64  # + direction: a move
+_DETAILED = 255  # see INTENT_DETAILS
+_FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
+_FEW_FAIL = 8
+
+Batches = list[tuple[int, pa.RecordBatch]]
+
+
+def pack_intents(intents: IntentColumns, actors: int) -> tuple[bytes | None, Batches]:
+    """The bits of those who ask, if that is the way to say it, and the tables."""
+    count = len(intents)
+    if not count:
+        return None, []
+    action, direction = intents.action, intents.direction
+    moves = (action == _MOVE) & (direction >= 0) & (direction < 8)
+    plain = (intents.kind == UNUSED) & (intents.amount == UNUSED) & (intents.target == UNUSED)
+    plain &= moves | ((direction == UNUSED) & (action < _WAYS))
+    code = np.where(moves, _WAYS + direction.astype(np.uint8), action)
+    found: Batches = []
+    if not plain.all():
+        code[~plain] = _DETAILED
+        places = np.flatnonzero(~plain).astype(np.int32)
+        columns = (action, direction, intents.kind, intents.amount, intents.target)
+        details = batch(SCHEMAS[Table.INTENT_DETAILS], places, *(column[places] for column in columns))
+        found.append((Table.INTENT_DETAILS, details))
+    if intents.texts:
+        said = sorted(intents.texts.items())
+        columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
+        found.append((Table.INTENT_TEXTS, batch(SCHEMAS[Table.INTENT_TEXTS], *columns_of_texts)))
+    if count * _FEW < actors:
+        found.append((Table.SOME_INTENTS, batch(SCHEMAS[Table.SOME_INTENTS], intents.actor, code)))
+        return None, found
+    found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
+    if count == actors:
+        return None, found
+    asks = np.zeros(actors, dtype=np.bool_)
+    asks[intents.actor] = True
+    return np.packbits(asks).tobytes(), found
+
+
+def read_intents(found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, actors: int) -> IntentColumns:
+    """The intents as they were."""
+    code: Column
+    if Table.SOME_INTENTS in found:
+        rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
+        code = numbers(found[Table.SOME_INTENTS], "code")
+    elif Table.INTENTS in found:
+        code = numbers(found[Table.INTENTS], "code")
+        rows = np.arange(actors, dtype=np.int32) if askers is None else rows_of_bits(askers, actors)
+    else:
+        code, rows = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
+    if len(code) != count or len(rows) != count:
+        raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
+    moves = (code >= _WAYS) & (code < _WAYS + 8)
+    action = np.where(moves, np.uint8(_MOVE), code)
+    direction = np.where(moves, code - np.uint8(_WAYS), np.uint8(255)).view(np.int8)
+    kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
+    if Table.INTENT_DETAILS in found:
+        some = found[Table.INTENT_DETAILS]
+        places = check_rows(numbers(some, "place"), count)
+        action[places], direction[places] = numbers(some, "action"), numbers(some, "direction")
+        for column, name in ((kind, "kind"), (amount, "amount"), (target, "target")):
+            column[places] = numbers(some, name)
+    texts: dict[int, tuple[str, str]] = {}
+    if Table.INTENT_TEXTS in found:
+        some = found[Table.INTENT_TEXTS]
+        places = check_rows(numbers(some, "place"), count)
+        pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
+        texts = dict(zip(places.tolist(), pairs, strict=True))
+    return IntentColumns(rows, action, direction, kind, amount, target, texts)
+
+
+def rows_of_bits(bits: bytes, count: int) -> Column:
+    """The rows whose bit is set."""
+    return np.flatnonzero(read_bits(bits, count)).astype(np.int32)
+
+
+def read_bits(bits: bytes, count: int) -> Column:
+    """A bool for each row."""
+    if len(bits) != (count + 7) // 8:
+        raise DamagedRunError(f"the log has bits for {len(bits) * 8} actors in a world with {count}")
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).view(np.bool_)
+
+
+def pack_results(results: ResultColumns, intents: IntentColumns) -> Batches:
+    """The tables of what became of the intents."""
+    found: Batches = []
+    if not _are_of(results, intents):
+        found.append((Table.RESULTS, batch(SCHEMAS[Table.RESULTS], results.actor, results.action)))
+    failed = np.count_nonzero(results.reason)
+    if failed * _FEW_FAIL > len(results):
+        found.append((Table.REASONS, batch(SCHEMAS[Table.REASONS], results.reason)))
+    elif failed:
+        places = np.flatnonzero(results.reason).astype(np.int32)
+        found.append((Table.SOME_REASONS, batch(SCHEMAS[Table.SOME_REASONS], places, results.reason[places])))
+    targets = [(place, name) for place, name in sorted(results.target_ids.items()) if name]
+    if targets:
+        found.append((Table.TARGETS, batch(SCHEMAS[Table.TARGETS], *_transposed(targets))))
+    effects = [(place, one.name, one.value) for place in sorted(results.effects) for one in results.effects[place]]
+    if effects:
+        found.append((Table.EFFECTS, batch(SCHEMAS[Table.EFFECTS], *_transposed(effects))))
+    return found
+
+
+def _transposed(rows: Iterable[tuple[Any, ...]]) -> Sequence[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _are_of(results: ResultColumns, intents: IntentColumns) -> bool:
+    same = results.actor is intents.actor or np.array_equal(results.actor, intents.actor)
+    return same and (results.action is intents.action or np.array_equal(results.action, intents.action))
+
+
+def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: IntentColumns, actors: int) -> ResultColumns:
+    """What became of the intents, as it was."""
+    rows, action = intents.actor, intents.action
+    if Table.RESULTS in found:
+        rows = check_rows(numbers(found[Table.RESULTS], "row"), actors)
+        action = numbers(found[Table.RESULTS], "action")
+    reason: Column = np.zeros(count, dtype=np.uint8)
+    if Table.REASONS in found:
+        reason = numbers(found[Table.REASONS], "reason")
+    elif Table.SOME_REASONS in found:
+        some = found[Table.SOME_REASONS]
+        reason[check_rows(numbers(some, "place"), count)] = numbers(some, "reason")
+    if len(rows) != count or len(reason) != count:
+        raise DamagedRunError(f"the log has {len(rows)} results and {len(reason)} reasons in a tick with {count}")
+    if count and (action.max() >= len(ACTION_TYPES) or reason.max() >= len(REASONS)):
+        raise DamagedRunError("the log has an action or a reason that this version does not know")
+    targets: dict[int, str] = {}
+    if Table.TARGETS in found:
+        some = found[Table.TARGETS]
+        places = check_rows(numbers(some, "place"), count).tolist()
+        targets = dict(zip(places, some.column("target_id").to_pylist(), strict=True))
+    effects: dict[int, tuple[Effect, ...]] = {}
+    if Table.EFFECTS in found:
+        some = found[Table.EFFECTS]
+        triples = zip(*(some.column(name).to_pylist() for name in ("place", "name", "value")), strict=True)
+        for place, name, value in triples:
+            effects[place] = (*effects.get(place, ()), Effect(name, value))
+    return ResultColumns(rows, action, reason, targets, effects)

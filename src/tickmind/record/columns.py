@@ -1,0 +1,88 @@
+"""Arrow batches as the log holds them: one for each table that has rows, one after another."""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.flat import is_compressed
+
+_ENTRY = struct.Struct("<II")  # number of the table, size of its batch
+
+Column = np.ndarray[Any, Any]
+
+
+def texts(values: Sequence[str]) -> pa.Array:
+    """A column of texts; what is no Unicode, as half a surrogate pair, becomes a question mark."""
+    try:
+        return pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        return pa.array([value.encode("utf-8", "replace").decode() for value in values], pa.string())
+
+
+def pack_batches(batches: Iterable[tuple[int, pa.RecordBatch]]) -> bytes:
+    """The batches as bytes; those without rows are left out."""
+    parts: list[bytes | pa.Buffer] = []
+    for number, batch in batches:
+        if batch.num_rows:
+            message = batch.serialize()
+            parts += (_ENTRY.pack(number, message.size), message)
+    return b"".join(parts)
+
+
+def unpack_batches(content: pa.Buffer, schemas: Mapping[int, pa.Schema]) -> dict[int, pa.RecordBatch]:
+    """The batches by the number of their table; their columns lie in `content`."""
+    found: dict[int, pa.RecordBatch] = {}
+    place = 0
+    try:
+        while place < content.size:
+            number, size = _ENTRY.unpack(content[place : place + _ENTRY.size])
+            place += _ENTRY.size
+            if place + size > content.size:
+                raise DamagedRunError("the log holds a batch that is cut short; recover the run")
+            message = pa.ipc.read_message(content[place : place + size])
+            if message.type != "record batch" or is_compressed(message.metadata.to_pybytes()):
+                raise DamagedRunError("the log holds a batch in a form that we never write")
+            batch = pa.ipc.read_record_batch(message, schemas[number])
+            batch.validate(full=True)
+            found[number] = batch
+            place += size
+    except (pa.ArrowException, struct.error, KeyError, OSError, ValueError) as error:
+        raise DamagedRunError(f"the log holds what is no batch of ours ({type(error).__name__})") from error
+    return found
+
+
+def batch(schema: pa.Schema, *columns: Column | pa.Array | Sequence[Any]) -> pa.RecordBatch:
+    """A batch of one table from columns in the schema's order."""
+    arrays = [
+        column
+        if isinstance(column, pa.Array)
+        else pa.array(column, field.type)
+        if isinstance(column, np.ndarray) or not pa.types.is_string(field.type)
+        else texts(column)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def numbers(batch: pa.RecordBatch, name: str) -> Column:
+    """A column of numbers without nulls, not copied."""
+    column = batch.column(name)
+    if column.null_count:
+        raise DamagedRunError(f"the log has no value where there must be one, in {name}")
+    return column.to_numpy(zero_copy_only=True)
+
+
+def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    """The values of a column; texts that are the same are one object, so that they take no more room than they did."""
+    found: list[Any] = []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else (column,):
+        if not pa.types.is_dictionary(chunk.type):
+            found += chunk.to_pylist()
+            continue
+        words = [*chunk.dictionary.to_pylist(), None]  # the last one for those that have none
+        found += [words[code] for code in chunk.indices.fill_null(len(words) - 1).to_numpy().tolist()]
+    return found

@@ -1,0 +1,238 @@
+"""The disk as an argument: the real one, or one that loses what was not synced (`tickmind.record.testing`)."""
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from tickmind.record.errors import DiskFaultError, RunBusyError
+
+
+class DiskFile(Protocol):
+    """A file that is being written, at its end."""
+
+    def write(self, data: bytes) -> None:
+        """Add all of it. When it returns, other processes see it; a crash of the machine may still lose it."""
+        ...
+
+    def sync(self) -> None:
+        """Wait until all that was written is on disk, length included."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file; that alone makes nothing safe."""
+        ...
+
+
+class DiskLock(Protocol):
+    """The right to write in a folder, until it is released or the process ends in whichever way."""
+
+    def release(self) -> None:
+        """Let others have it."""
+        ...
+
+
+class Disk(Protocol):
+    """Every operation that the record makes, so that a simulation can count them, fail them and crash between them.
+
+    Whatever is refused raises `OSError`. A name that was created, replaced or removed is sure to stay so only after
+    `sync_folder`.
+    """
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder and those above it; one that is there already is fine."""
+        ...
+
+    def create(self, path: Path) -> DiskFile:
+        """Make a file that must not be there yet, or empty one that is."""
+        ...
+
+    def append(self, path: Path) -> DiskFile:
+        """Go on at the end of a file."""
+        ...
+
+    def open(self, path: Path) -> BinaryIO:
+        """Read a file from wherever one likes."""
+        ...
+
+    def read_bytes(self, path: Path) -> bytes:
+        """All of a small file."""
+        ...
+
+    def size(self, path: Path) -> int:
+        """How many bytes a file has."""
+        ...
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file, and wait until that is on disk."""
+        ...
+
+    def replace(self, old: Path, new: Path) -> None:
+        """Give a file another name, in the place of whatever has it."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, or a folder that is empty."""
+        ...
+
+    def list(self, path: Path) -> "list[str]":
+        """The names in a folder, sorted; none if there is no such folder."""
+        ...
+
+    def sync_folder(self, path: Path) -> None:
+        """Wait until the names in a folder are on disk."""
+        ...
+
+    def lock(self, path: Path) -> DiskLock:
+        """Take the lock of this name, or raise `BlockingIOError` if somebody has it."""
+        ...
+
+
+class OsFile:
+    """A file of the operating system, written without a buffer in between."""
+
+    def __init__(self, path: Path, flags: int) -> None:
+        self._number = os.open(path, flags | os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def write(self, data: bytes) -> None:
+        """Add all of it, however often the system has to be asked."""
+        written = os.write(self._number, data)
+        if written < len(data):
+            rest = memoryview(data)
+            while written < len(rest):
+                written += os.write(self._number, rest[written:])
+
+    def sync(self) -> None:
+        """`fdatasync`: the data, and of the rest what is needed to read it again."""
+        os.fdatasync(self._number)
+
+    def close(self) -> None:
+        """Give the number back; closing twice does no harm."""
+        if self._number >= 0:
+            os.close(self._number)
+            self._number = -1
+
+
+class OsLock:
+    """A lock of the operating system, which ends with the process."""
+
+    def __init__(self, path: Path) -> None:
+        self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException:
+            os.close(self._number)
+            raise
+
+    def release(self) -> None:
+        """Let others have it; doing so twice does no harm."""
+        if self._number >= 0:
+            os.close(self._number)
+            self._number = -1
+
+
+class OsDisk:
+    """The disk of this machine."""
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder and those above it."""
+        path.mkdir(parents=True, exist_ok=True)
+
+    def create(self, path: Path) -> OsFile:
+        """Make a file, or empty the one that is there."""
+        return OsFile(path, os.O_TRUNC)
+
+    def append(self, path: Path) -> OsFile:
+        """Go on at the end of a file."""
+        return OsFile(path, os.O_APPEND)
+
+    def open(self, path: Path) -> BinaryIO:
+        """Read a file, without a buffer: somebody may be writing to it."""
+        return path.open("rb", buffering=0)
+
+    def read_bytes(self, path: Path) -> bytes:
+        """All of a small file."""
+        return path.read_bytes()
+
+    def size(self, path: Path) -> int:
+        """How many bytes a file has."""
+        return path.stat().st_size
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file, and wait until that is on disk."""
+        number = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.ftruncate(number, size)
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+    def replace(self, old: Path, new: Path) -> None:
+        """Give a file another name."""
+        old.replace(new)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file or an empty folder."""
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink()
+
+    def list(self, path: Path) -> "list[str]":
+        """The names in a folder."""
+        try:
+            return sorted(os.listdir(path))  # noqa: PTH208  # names, not paths
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def sync_folder(self, path: Path) -> None:
+        """Wait until the names in a folder are on disk."""
+        number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+    def lock(self, path: Path) -> OsLock:
+        """Take a lock, or raise `BlockingIOError`."""
+        return OsLock(path)
+
+
+_ADVICE = {
+    errno.ENOSPC: "the disk is full; make room, then resume the run or recover it",
+    errno.EDQUOT: "the disk quota is used up; make room, then resume the run or recover it",
+    errno.EROFS: "the disk is read-only; mount it for writing, or choose another folder",
+    errno.EACCES: "this user may not write there; choose another folder or change its rights",
+    errno.EIO: "the disk reports an error; check it, then resume the run or recover it",
+    errno.EMFILE: "too many files are open; raise the limit (ulimit -n), then resume the run",
+}
+
+
+def disk_fault(what: str, error: OSError) -> DiskFaultError:
+    """An error that says what could not be done, why, and what to do."""
+    why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk, then resume the run or recover it")
+    return DiskFaultError(f"{what} failed: {why}")
+
+
+def write_whole(disk: Disk, path: Path, data: bytes) -> None:
+    """Put a small file in place so that at every moment the old one or the new one is there, whole."""
+    beside = path.with_name(f"{path.name}.new")
+    file = disk.create(beside)
+    try:
+        file.write(data)
+        file.sync()
+    finally:
+        file.close()
+    disk.replace(beside, path)
+    disk.sync_folder(path.parent)
+
+
+def take_lock(disk: Disk, path: Path, run_id: str) -> DiskLock:
+    """The lock of a run, or `RunBusyError` if another process has it."""
+    try:
+        return disk.lock(path)
+    except BlockingIOError:
+        raise RunBusyError(
+            f"the run {run_id} is being written by another process; stop that one first, or read the run"
+        ) from None

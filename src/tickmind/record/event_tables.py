@@ -1,0 +1,182 @@
+"""What happened in each tick as rows of the finished tables, many ticks at a time."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
+from tickmind.record.columns import Column, texts
+from tickmind.record.tables import ACTION_RESULTS, INTENTS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+
+_ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
+_REASONS = pa.array([str(one) for one in REASONS], pa.string())
+
+
+def effects_json(effects: Iterable[Effect]) -> str:
+    """Effects as JSON: a list of names and values, in their order."""
+    return json.dumps([{"name": one.name, "value": one.value} for one in effects], ensure_ascii=False)
+
+
+def _coded(codes: Column, names: pa.Array, missing: Column | None = None) -> pa.DictionaryArray:
+    """Texts from their codes; `missing` says which are null."""
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, names, safe=False)
+
+
+def _repeated(text: str, count: int) -> pa.DictionaryArray:
+    return _coded(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
+
+
+def _words(values: Sequence[str]) -> pa.DictionaryArray:
+    """Texts with a dictionary."""
+    column = texts(values).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
+
+
+def _sparse(values: Mapping[int, str], count: int) -> pa.DictionaryArray:
+    """Texts at some places, null elsewhere."""
+    missing = np.ones(count, dtype=np.bool_)
+    codes = np.zeros(count, dtype=np.int32)
+    if values:
+        places = np.fromiter(values, dtype=np.int64, count=len(values))
+        found = _words(list(values.values()))
+        missing[places] = False
+        codes[places] = found.indices.to_numpy()
+        return _coded(codes, found.dictionary, missing)
+    return _coded(codes, pa.array([""], pa.string()), missing)
+
+
+def _of_ticks(records: Sequence[TickRecord], counts: Sequence[int]) -> Column:
+    return np.repeat(np.array([record.tick_id for record in records], dtype=np.int64), counts)
+
+
+def _joined(columns: Sequence[Column], kind: Any) -> Column:
+    return np.concatenate(columns) if columns else np.zeros(0, dtype=kind)
+
+
+def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `ticks`."""
+    return _table(
+        TICKS,
+        _repeated(run_id, len(records)),
+        pa.array([record.tick_id for record in records], pa.int64()),
+        pa.array([record.sim_time_ms for record in records], pa.int64()),
+        _words([record.world_version for record in records]),
+    )
+
+
+def results_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
+    """The rows of `action_results`."""
+    counts = [len(record.results) for record in records]
+    targets: dict[int, str] = {}
+    effects: dict[int, str] = {}
+    start = 0
+    for record, count in zip(records, counts, strict=True):
+        results = record.results
+        targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
+        effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
+        start += count
+    reason = _joined([record.results.reason for record in records], np.uint8)
+    return _table(
+        ACTION_RESULTS,
+        _repeated(run_id, start),
+        pa.array(_of_ticks(records, counts)),
+        _coded(_joined([record.results.actor for record in records], np.int32), actor_ids),
+        _coded(_joined([record.results.action for record in records], np.uint8), _ACTIONS),
+        _sparse(targets, start),
+        pa.array(reason == 0),
+        _coded(reason, _REASONS, reason == 0),
+        _sparse(effects, start),
+    )
+
+
+def intents_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
+    """The rows of `intents`."""
+    counts = [len(record.intents) for record in records]
+    columns = [
+        pa.array(_joined([getattr(record.intents, name) for record in records], kind))
+        for name, kind in (
+            ("action", np.uint8),
+            ("direction", np.int8),
+            ("kind", np.int32),
+            ("amount", np.int32),
+            ("target", np.int32),
+        )
+    ]
+    said: dict[int, tuple[str, str]] = {}
+    start = 0
+    for record, count in zip(records, counts, strict=True):
+        said.update((start + place, words) for place, words in sorted(record.intents.texts.items()))
+        start += count
+    spoken = pa.nulls(start, pa.string())
+    if said:
+        missing = np.ones(start, dtype=np.bool_)
+        missing[np.fromiter(said, dtype=np.int64, count=len(said))] = False
+        spoken = pa.nulls(start, pa.string())
+        words = texts([text for _, text in said.values()])
+        spoken = pc.replace_with_mask(spoken, pa.array(~missing), words)
+    return _table(
+        INTENTS,
+        _repeated(run_id, start),
+        pa.array(_of_ticks(records, counts)),
+        _coded(_joined([record.intents.actor for record in records], np.int32), actor_ids),
+        *columns,
+        _sparse({place: channel for place, (channel, _) in said.items()}, start),
+        spoken,
+    )
+
+
+def utterances_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `utterances`."""
+    said = [one for record in records for one in record.utterances]
+    return _table(
+        UTTERANCES,
+        _repeated(run_id, len(said)),
+        pa.array(_of_ticks(records, [len(record.utterances) for record in records])),
+        _words([one.actor_id for one in said]),
+        _words([one.channel for one in said]),
+        texts([one.text for one in said]),
+        pa.array([one.x for one in said], pa.int32()),
+        pa.array([one.y for one in said], pa.int32()),
+    )
+
+
+def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `object_deltas`."""
+    deltas = [one for record in records for one in record.object_deltas]
+    return _table(
+        OBJECT_DELTAS,
+        _repeated(run_id, len(deltas)),
+        pa.array(_of_ticks(records, [len(record.object_deltas) for record in records])),
+        _words([one.object_id for one in deltas]),
+        _words([one.field for one in deltas]),
+        _words([json.dumps(one.new_value, ensure_ascii=False) for one in deltas]),
+    )
+
+
+def replay_table(records: Sequence[TickRecord], run_id: str, begin: Sequence[int]) -> pa.Table:
+    """The rows of `replay`; `begin` is how many rows the four tables of events had before."""
+    counts = [[len(one.intents), len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
+    columns: list[pa.Array] = []
+    for place, before in enumerate(begin):
+        found = np.array([count[place] for count in counts], dtype=np.int64)
+        columns += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
+    return _table(
+        REPLAY,
+        _repeated(run_id, len(records)),
+        pa.array([record.tick_id for record in records], pa.int64()),
+        pa.array([record.state_hash for record in records], pa.binary()),
+        pa.array(
+            [None if record.controlled is None else np.packbits(record.controlled).tobytes() for record in records],
+            pa.binary(),
+        ),
+        *columns,
+    )
+
+
+def _table(spec: TableSpec, *columns: pa.Array) -> pa.Table:
+    return pa.Table.from_arrays(columns, schema=spec.written_schema)

@@ -1,0 +1,98 @@
+"""What happened in a run, one thing after another, for those who look for something in it."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from tickmind.protocol import ActionResult, ObjectDelta, ObjectInfo, TickRecord, Utterance
+
+_GROUND = "ground:"
+
+
+class EventKind(StrEnum):
+    """What an event is of."""
+
+    ACTION = "action"
+    UTTERANCE = "utterance"
+    OBJECT = "object"
+
+
+Happening: TypeAlias = ActionResult | Utterance | ObjectDelta
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A rectangle of tiles, its corners included."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    def holds(self, x: int, y: int) -> bool:
+        """Whether a tile is in it."""
+        return self.left <= x <= self.right and self.top <= y <= self.bottom
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvent:
+    """Something that happened; the place is that of the actor after the tick, or of the object."""
+
+    tick_id: int
+    kind: EventKind
+    subject_id: str  # of the actor or object
+    x: int
+    y: int
+    what: Happening
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """Which events are wanted; None means all."""
+
+    kinds: Collection[EventKind] | None = None
+    actors: Collection[str] | None = None  # events of objects are left out if this is given
+    region: Region | None = None
+
+
+class EventFinder:
+    """Finds the events in ticks."""
+
+    def __init__(self, objects: Collection[ObjectInfo], wanted: EventFilter) -> None:
+        self._places = {one.object_id: (one.x, one.y) for one in objects}
+        self._kinds = frozenset(EventKind) if wanted.kinds is None else frozenset(wanted.kinds)
+        self._actors = None if wanted.actors is None else frozenset(wanted.actors)
+        self._region = wanted.region
+
+    def find(self, record: TickRecord) -> Iterator[RunEvent]:
+        """The wanted events of a tick: results of actions, then what was said, then objects."""
+        for event in self._all(record):
+            if self._region is None or self._region.holds(event.x, event.y):
+                yield event
+
+    def _all(self, record: TickRecord) -> Iterator[RunEvent]:
+        tick_id = record.tick_id
+        if EventKind.ACTION in self._kinds:
+            state, rows = record.actor_state, record.results.actor.tolist()
+            for place, row in enumerate(rows):
+                if self._actors is None or record.actor_ids[row] in self._actors:
+                    result = record.result_at(place)
+                    x, y = int(state.x[row]), int(state.y[row])
+                    yield RunEvent(tick_id, EventKind.ACTION, result.actor_id, x, y, result)
+        if EventKind.UTTERANCE in self._kinds:
+            for said in record.utterances:
+                if self._actors is None or said.actor_id in self._actors:
+                    yield RunEvent(tick_id, EventKind.UTTERANCE, said.actor_id, said.x, said.y, said)
+        if EventKind.OBJECT in self._kinds and self._actors is None:
+            for delta in record.object_deltas:
+                x, y = self._place_of(delta.object_id)
+                yield RunEvent(tick_id, EventKind.OBJECT, delta.object_id, x, y, delta)
+
+    def _place_of(self, object_id: str) -> tuple[int, int]:
+        """Where an object is; what lies on the ground has its tile in its name."""
+        found = self._places.get(object_id)
+        if found is not None:
+            return found
+        x, _, y = object_id.removeprefix(_GROUND).partition(",")
+        return (int(x), int(y)) if x.isdecimal() and y.isdecimal() else (-1, -1)

@@ -1,0 +1,16 @@
+"""How much the reader believes. What we write stays far below; a file that claims more is damaged or hostile."""
+
+from tickmind.base import Limit
+
+MAX_FRAME_BYTES = Limit("size of one tick in the log", 96_000_000, "bytes")
+MAX_META_BYTES = Limit("size of meta.json", 16_000_000, "bytes")
+MAX_PENDING_REPORTS = Limit("number of thoughts and statuses that wait for the next tick", 20_000)
+MAX_PENDING_CHARS = Limit("length of the thoughts that wait for the next tick", 16_000_000, "characters")
+MAX_SEGMENT_BYTES = Limit("size of one segment of the log", 4_000_000_000, "bytes")
+MAX_PAGE_BYTES = Limit("size of one page of a table", 64_000_000, "bytes")
+MAX_CHUNK_BYTES = Limit("size of one column of one row group", 128_000_000, "bytes")
+MAX_GROUP_ROWS = Limit("number of rows in one row group", 2_500_000)
+MAX_FOOTER_BYTES = Limit("size of the end of a table, which says what is where", 64_000_000, "bytes")
+MAX_RUN_ID_CHARS = Limit("length of a run id", 100, "characters")
+MAX_ACTORS = Limit("number of actors of a run", 1_000_000)
+MAX_TILES = Limit("number of tiles of a map", 4096 * 4096)

@@ -1,0 +1,155 @@
+"""The log of a run while it is being written: the only place where ticks are kept before others see them."""
+
+import threading
+from collections.abc import Callable
+from typing import Self
+
+from tickmind.base import get_logger
+from tickmind.protocol import TickRecord
+from tickmind.record.disk import DiskLock, disk_fault
+from tickmind.record.errors import DiskFaultError, RecordOrderError
+from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
+from tickmind.record.log_writer import LogWriter
+from tickmind.record.sealing import Progress, no_progress
+from tickmind.record.tick_codec import NO_REPORTS, Reports
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+_log = get_logger(__name__)
+
+
+class LiveLog:
+    """Takes the ticks of a run (a `protocol.Sink`) and what agents tell of themselves.
+
+    When `publish` returns, the tick is kept as safely as the `SyncPolicy` says. When it raises `DiskFaultError`, the
+    tick is not kept, and neither is any later one. `thought` and `status` never wait for the disk: what they take is
+    written together with the next tick. `publish` may run in another thread than these.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        writer: LogWriter,
+        lock: DiskLock,
+        *,
+        actors: int,
+        last_tick_id: int | None,
+        seal: Callable[[Progress], None],
+    ) -> None:
+        self._run_id = run_id
+        self._writer = writer
+        self._lock = lock
+        self._actors = actors
+        self._last_tick_id = last_tick_id
+        self._seal = seal
+        self._fault: DiskFaultError | None = None
+        self._closed = False
+        self._guard = threading.Lock()  # for what waits for the next tick
+        self._thoughts: list[ThoughtReport] = []
+        self._statuses: list[AgentStatus] = []
+        self._chars = 0
+        self._left_out = 0
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self._run_id
+
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick that is kept, or None before the first."""
+        return self._last_tick_id
+
+    @property
+    def fault(self) -> DiskFaultError | None:
+        """Why nothing more can be kept, if so."""
+        return self._fault
+
+    def publish(self, record: TickRecord) -> None:
+        """Keep a tick, and with it all that agents have told since the last one."""
+        self._check(record)
+        reports = self._take()
+        try:
+            self._writer.write(record, reports)
+        except OSError as error:
+            self._fault = disk_fault(f"keeping tick {record.tick_id} of run {self._run_id}", error)
+            self._writer.abandon()
+            raise self._fault from error
+        self._last_tick_id = record.tick_id
+
+    def _check(self, record: TickRecord) -> None:
+        if self._fault is not None:
+            raise DiskFaultError(str(self._fault))
+        if self._closed:
+            raise RecordOrderError(f"the log of run {self._run_id} is closed; resume the run to add to it")
+        if self._last_tick_id is not None and record.tick_id != self._last_tick_id + 1:
+            raise RecordOrderError(f"after tick {self._last_tick_id} comes the next one, not {record.tick_id}")
+        if len(record.actor_ids) != self._actors or len(record.actor_state.x) != self._actors:
+            raise RecordOrderError(f"run {self._run_id} has {self._actors} actors, the tick {len(record.actor_ids)}")
+
+    def thought(self, report: ThoughtReport) -> None:
+        """Take a deliberation, to be written with the next tick."""
+        thought = report.thought
+        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
+        chars = sum(map(len, texts))
+        with self._guard:
+            if self._has_room(chars):
+                self._thoughts.append(report)
+                self._chars += chars
+
+    def status(self, status: AgentStatus) -> None:
+        """Take how an agent is doing, to be written with the next tick."""
+        with self._guard:
+            if self._has_room(len(status.detail)):
+                self._statuses.append(status)
+                self._chars += len(status.detail)
+
+    def _has_room(self, chars: int) -> bool:
+        count = len(self._thoughts) + len(self._statuses) + 1
+        if MAX_PENDING_REPORTS.allows(count) and MAX_PENDING_CHARS.allows(self._chars + chars):
+            return True
+        self._left_out += 1
+        return False
+
+    def _take(self) -> Reports:
+        if not self._thoughts and not self._statuses:
+            return NO_REPORTS
+        with self._guard:
+            found = Reports(tuple(self._thoughts), tuple(self._statuses))
+            self._thoughts, self._statuses, self._chars = [], [], 0
+            left_out, self._left_out = self._left_out, 0
+        if left_out:
+            _log.warning("reports of agents were left out of the record: too many in one tick", count=left_out)
+        return found
+
+    def close(self, *, seal: bool = True, progress: Progress = no_progress) -> None:
+        """End the log and write the finished files, unless it is to be resumed or recovered later.
+
+        After a disk fault it only lets go, and the log stays as it is.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._fault is None:
+                self._finish(progress if seal else None)
+        finally:
+            self._writer.abandon()
+            self._lock.release()
+
+    def _finish(self, progress: Progress | None) -> None:
+        reports = self._take()
+        try:
+            if reports:
+                self._writer.write_reports(reports)
+            self._writer.end_segment()
+            if progress is not None:
+                self._seal(progress)
+        except OSError as error:
+            self._fault = disk_fault(f"finishing run {self._run_id}", error)
+            raise self._fault from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc_info: object) -> None:
+        self.close()

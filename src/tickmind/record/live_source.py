@@ -1,0 +1,160 @@
+"""The log of a run as a source of ticks, while it is being written and after a crash."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ActorColumns, TickRecord
+from tickmind.record.disk import Disk
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.frame import FrameKind
+from tickmind.record.segment import SegmentReader, segment_name, segment_number
+from tickmind.record.tick_codec import Reports, read_only_state, read_reports, read_tick
+
+
+class LiveSource:
+    """Gives ticks out of the segments in a folder. `refresh` takes in what was added since."""
+
+    def __init__(self, disk: Disk, folder: Path, actor_ids: Sequence[str]) -> None:
+        self._disk = disk
+        self._folder = folder
+        self._actor_ids = actor_ids
+        self._segments: list[SegmentReader] = []
+        self._numbers: list[int] = []
+        self.refresh()
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for segment in self._segments:
+            segment.close()
+
+    def refresh(self) -> None:
+        """Look for new ticks; cheap where there are none."""
+        if self._segments:
+            self._segments[-1].load()
+        names = self._disk.list(self._folder)
+        known = self._numbers[-1] if self._numbers else 0
+        for number in sorted(filter(None, map(segment_number, names))):
+            if number <= known:
+                continue
+            if self._segments:
+                self._segments[-1].load()  # it may have been closed since
+            segment = SegmentReader(self._disk, self._folder / segment_name(number))
+            segment.load()
+            self._segments.append(segment)
+            self._numbers.append(number)
+
+    @property
+    def size_bytes(self) -> int:
+        """How much there is on disk."""
+        return sum(self._disk.size(self._folder / name) for name in self._disk.list(self._folder))
+
+    @property
+    def next_number(self) -> int:
+        """The number of the segment that comes next."""
+        return self._numbers[-1] + 1 if self._numbers else 1
+
+    @property
+    def first_tick_id(self) -> int | None:
+        """The first tick there is, or None if there is none."""
+        return next((segment.index.ticks[0] for segment in self._segments if segment.index.ticks), None)
+
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick there is, or None if there is none."""
+        return next((segment.index.ticks[-1] for segment in reversed(self._segments) if segment.index.ticks), None)
+
+    def records(self, first: int, last: int) -> Iterator[TickRecord]:
+        """The ticks from `first` to `last`, as many as there are."""
+        return (record for record, _ in self.all_of(first, last))
+
+    def all_of(self, first: int, last: int) -> Iterator[tuple[TickRecord, Reports]]:
+        """The ticks from `first` to `last`, each with what agents told until it was over."""
+        before: ActorColumns | None = None
+        for segment, start, stop in self._spans(first, last):
+            begin = self._keyframe_before(segment, start)
+            for place in range(begin, stop):
+                content = self._content(segment, place)
+                if place < start:
+                    before = read_only_state(content, before, len(self._actor_ids))
+                    continue
+                record, reports = read_tick(content, before, self._actor_ids)
+                before = record.actor_state
+                yield record, reports
+
+    def state_at(self, tick_id: int) -> ActorColumns:
+        """All actors after a tick that there is."""
+        state: ActorColumns | None = None
+        for segment, start, _ in self._spans(tick_id, tick_id):
+            for place in range(self._keyframe_before(segment, start), start + 1):
+                state = read_only_state(self._content(segment, place), state, len(self._actor_ids))
+        assert state is not None
+        return state
+
+    def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
+        """One actor after each of the ticks between these."""
+        found: list[list[int]] = []
+        for record in self.records(first, last):
+            state = record.actor_state
+            found.append([int(column[row]) for column in (state.x, state.y, state.status_bits, state.facing)])
+        columns = np.array(found, dtype=np.int32).reshape(-1, 4)
+        return ActorColumns(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3].astype(np.int8))
+
+    def reports(self, first: int, last: int) -> Iterator[Reports]:
+        """What agents told of themselves, in the ticks from `first` to `last` and, if that is the last, after it."""
+        for segment, start, stop in self._spans(first, last):
+            for place in range(start, stop):
+                yield read_reports(self._content(segment, place))
+        final = self.last_tick_id
+        if final is None or last >= final:
+            yield from self.loose_reports()
+
+    def loose_reports(self) -> Iterator[Reports]:
+        """What agents told after the last tick."""
+        for segment in self._segments:
+            yield from map(read_reports, segment.loose_reports())
+
+    def check(self) -> None:
+        """Raise `DamagedRunError` unless the ticks follow one another up to the end of the last whole frame."""
+        list(self._spans(-(2**62), 2**62))
+
+    def _spans(self, first: int, last: int) -> Iterator[tuple[SegmentReader, int, int]]:
+        """The segments with ticks between these, and the places of these ticks in them."""
+        expected: int | None = None
+        for number, segment in enumerate(self._segments):
+            ticks = segment.index.ticks
+            if ticks and ticks[0] > last:
+                return
+            if ticks and expected is not None and ticks[0] != expected:
+                raise DamagedRunError(f"ticks {expected} to {ticks[0] - 1} are missing before {segment.name}")
+            if ticks:
+                expected = ticks[-1] + 1
+                start, stop = bisect_left(ticks, first), bisect_right(ticks, last)
+                if start < stop:
+                    yield segment, start, stop
+            if number + 1 < len(self._segments) and not segment.is_complete():
+                raise DamagedRunError(
+                    f"{segment.name} is damaged after tick {expected - 1 if expected else 0}; "
+                    "recover the run to keep what comes before that"
+                )
+
+    @staticmethod
+    def _keyframe_before(segment: SegmentReader, place: int) -> int:
+        index = segment.index
+        at = bisect_right(index.keyframes, index.ticks[place])
+        if not at:
+            raise DamagedRunError(f"{segment.name} begins without a keyframe")
+        return bisect_left(index.ticks, index.keyframes[at - 1])
+
+    @staticmethod
+    def _content(segment: SegmentReader, place: int) -> pa.Buffer:
+        tick_id, offset = segment.index.ticks[place], segment.index.offsets[place]
+        frame = segment.frame_at(offset)
+        if frame is None or frame.kind is not FrameKind.TICK or frame.tick_id != tick_id:
+            raise DamagedRunError(
+                f"tick {tick_id} in {segment.name} is damaged; recover the run to keep what is before"
+            )
+        return segment.content(frame)

@@ -1,0 +1,112 @@
+"""The tables of the live log. A number and its columns never change; what is new gets a new number.
+
+What most actors do in most ticks takes one byte each: where they stepped and face, what they asked for, what became of
+it. Whatever does not fit into that byte is a row in a table of its own.
+"""
+
+from enum import IntEnum
+
+import pyarrow as pa
+
+_I8, _I32, _I64, _U8, _TEXT = pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.string()
+
+
+def _schema(**columns: pa.DataType) -> pa.Schema:
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
+
+
+class Table(IntEnum):
+    """The numbers of the tables."""
+
+    TICK = 1  # one row
+    KEYFRAME = 2  # all actors as they are
+    STEPS = 3  # all actors: step * 8 + facing
+    SOME_STEPS = 4  # the same, of those that changed
+    PLACED = 5  # those whose change is no step
+    INTENTS = 6  # a code for each intent; whose they are is in TICK.askers
+    SOME_INTENTS = 7  # the same, with the rows of the actors
+    INTENT_DETAILS = 8  # intents that no code says
+    INTENT_TEXTS = 9
+    RESULTS = 10  # actor and action, where they are not those of the intents
+    REASONS = 11  # a reason for each result
+    SOME_REASONS = 12  # the same, of those that failed
+    TARGETS = 13
+    EFFECTS = 14
+    UTTERANCES = 15
+    OBJECT_DELTAS = 16
+    THOUGHTS = 17
+    STATUSES = 18
+
+
+SCHEMAS: dict[int, pa.Schema] = {
+    Table.TICK: pa.schema(
+        [
+            pa.field("tick_id", _I64, nullable=False),
+            pa.field("sim_time_ms", _I64, nullable=False),
+            pa.field("world_version", _TEXT, nullable=False),
+            pa.field("state_hash", pa.binary(), nullable=False),
+            pa.field("intents", _I32, nullable=False),
+            pa.field("results", _I32, nullable=False),
+            pa.field("askers", pa.binary()),  # actor row -> bit: whether it has an intent; null: all, or SOME_INTENTS
+            pa.field("controlled", pa.binary()),  # actor row -> bit; null: all
+        ]
+    ),
+    Table.KEYFRAME: _schema(x=_I32, y=_I32, status_bits=_I32, facing=_I8),
+    Table.STEPS: _schema(code=_U8),
+    Table.SOME_STEPS: _schema(row=_I32, code=_U8),
+    Table.PLACED: _schema(row=_I32, x=_I32, y=_I32, status_bits=_I32, facing=_I8),
+    Table.INTENTS: _schema(code=_U8),
+    Table.SOME_INTENTS: _schema(row=_I32, code=_U8),
+    Table.INTENT_DETAILS: _schema(place=_I32, action=_U8, direction=_I8, kind=_I32, amount=_I32, target=_I32),
+    Table.INTENT_TEXTS: _schema(place=_I32, channel=_TEXT, text=_TEXT),
+    Table.RESULTS: _schema(row=_I32, action=_U8),
+    Table.REASONS: _schema(reason=_U8),
+    Table.SOME_REASONS: _schema(place=_I32, reason=_U8),
+    Table.TARGETS: _schema(place=_I32, target_id=_TEXT),
+    Table.EFFECTS: _schema(place=_I32, name=_TEXT, value=_I64),
+    Table.UTTERANCES: _schema(actor_id=_TEXT, channel=_TEXT, text=_TEXT, x=_I32, y=_I32),
+    Table.OBJECT_DELTAS: pa.schema(
+        [
+            pa.field("object_id", _TEXT, nullable=False),
+            pa.field("field", _TEXT, nullable=False),
+            pa.field("number", _I64),  # either this
+            pa.field("text", _TEXT),  # or this
+        ]
+    ),
+    Table.THOUGHTS: pa.schema(
+        [
+            pa.field("entity_id", _TEXT, nullable=False),
+            pa.field("tick_id", _I64, nullable=False),
+            pa.field("own_entity_id", _I64, nullable=False),  # the agent's number for it
+            pa.field("asked_tick", _I64, nullable=False),
+            pa.field("answered_tick", _I64, nullable=False),
+            pa.field("system_prompt", _TEXT, nullable=False),
+            pa.field("user_message", _TEXT, nullable=False),
+            pa.field("reply", _TEXT, nullable=False),
+            pa.field("thinking", _TEXT, nullable=False),
+            pa.field("directives_json", _TEXT, nullable=False),
+            pa.field("client", _TEXT, nullable=False),
+            pa.field("model", _TEXT, nullable=False),
+            pa.field("prompt_tokens", _I64),
+            pa.field("completion_tokens", _I64),
+            pa.field("latency_s", pa.float64(), nullable=False),
+            pa.field("cost_usd", pa.float64()),
+            pa.field("error_type", _TEXT, nullable=False),
+            pa.field("error", _TEXT, nullable=False),
+            pa.field("provider", _TEXT, nullable=False),
+            pa.field("attempts", _I64, nullable=False),
+            pa.field("queued_s", pa.float64()),
+        ]
+    ),
+    Table.STATUSES: _schema(
+        entity_id=_TEXT,
+        tick_id=_I64,
+        state=_TEXT,
+        detail=_TEXT,
+        observations=_I64,
+        intents=_I64,
+        refused=_I64,
+        thoughts=_I64,
+        failed_thoughts=_I64,
+    ),
+}

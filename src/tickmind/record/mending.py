@@ -1,0 +1,86 @@
+"""What is done to a log after a crash, before somebody goes on with it or finishes it."""
+
+from pathlib import Path
+
+from tickmind.record.disk import Disk
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
+
+
+def mend_tail(disk: Disk, folder: Path) -> int:
+    """Cut what a crash left half written at the end of a log, and close the last segment; gives the bytes cut.
+
+    Damage to what was safe on disk already is not cut: it is a `DamagedRunError`.
+    """
+    names = [name for name in disk.list(folder) if segment_number(name) is not None]
+    if not names:
+        return 0
+    path = folder / names[-1]
+    segment = SegmentReader(disk, path)
+    try:
+        segment.load()
+        if segment.closed and segment.is_complete():
+            return 0
+        size, end = disk.size(path), segment.index.end
+        if size > end and segment.safe_beyond(end):
+            raise DamagedRunError(
+                f"{segment.name} is damaged at byte {end:,}, and there are whole ticks after that; "
+                "recover the run to keep what comes before"
+            )
+    finally:
+        segment.close()
+    if not segment.index.ticks:
+        disk.remove(path)
+        disk.sync_folder(folder)
+        return size
+    disk.truncate(path, end)
+    _add_foot(disk, path, segment.index)
+    return size - end
+
+
+def cut_damage(disk: Disk, folder: Path) -> int:
+    """Leave nothing in a log but the ticks before the first damage; gives the bytes cut.
+
+    Only for finishing a run: what comes after the damage is lost.
+    """
+    cut = 0
+    names = [name for name in disk.list(folder) if segment_number(name) is not None]
+    expected: int | None = None
+    whole = True
+    for name in names:
+        path = folder / name
+        size = disk.size(path)
+        end, last = _whole_until(disk, path, expected) if whole else (0, None)
+        whole = whole and end == size
+        if last is None:
+            cut += size
+            disk.remove(path)
+            continue
+        expected = last + 1
+        if end < size:
+            cut += size - end
+            disk.truncate(path, end)
+    disk.sync_folder(folder)
+    return cut
+
+
+def _whole_until(disk: Disk, path: Path, expected: int | None) -> tuple[int, int | None]:
+    """Up to where a segment is whole, and its last tick there; `expected` is the tick that it must begin with."""
+    segment = SegmentReader(disk, path)
+    try:
+        segment.scan()
+        ticks = segment.index.ticks
+        if not ticks or (expected is not None and ticks[0] != expected):
+            return 0, None
+        return (disk.size(path) if segment.closed else segment.index.end), ticks[-1]
+    finally:
+        segment.close()
+
+
+def _add_foot(disk: Disk, path: Path, index: Index) -> None:
+    file = disk.append(path)
+    try:
+        file.write(foot_frame(index, index.end, index.end))
+        file.sync()
+    finally:
+        file.close()

@@ -1,0 +1,112 @@
+"""`meta.json`: what a run is, how its files are written, and whether they are all there."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tickmind.record.disk import Disk, write_whole
+from tickmind.record.errors import DamagedRunError, SchemaVersionError
+from tickmind.record.limits import MAX_META_BYTES
+
+META = "meta.json"
+LOG_SCHEMA_VERSION = "1.0.0"
+API_VERSION = "v1"
+_FORMAT = "tickmind run"
+
+
+class RunState(StrEnum):
+    """How a run is doing."""
+
+    RUNNING = "running"  # somebody writes to it
+    CLEAN = "clean"  # finished; all files are in place
+    CRASHED = "crashed"  # nobody writes to it, and it was not finished
+
+
+@dataclass(frozen=True, slots=True)
+class TableMeta:
+    """A finished table."""
+
+    rows: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeta:
+    """The content of `meta.json`, apart from the world's description."""
+
+    run_id: str
+    created_at: str
+    world_version: str
+    finished: bool = False
+    finished_at: str = ""
+    recovered: bool = False  # finished after a crash
+    cut_bytes: int = 0  # what a crash had left half written, or what was damaged
+    first_tick_id: int | None = None
+    last_tick_id: int | None = None
+    block_ticks: int = 0  # ticks in one block of actor_state
+    block_actors: int = 0  # actors in one row group of actor_state
+    tables: Mapping[str, TableMeta] = field(default_factory=dict)
+    stored_at: str = ""  # where the finished files are, if not beside this one
+    log_schema_version: str = LOG_SCHEMA_VERSION
+    api_version: str = API_VERSION
+
+    def as_finished(self, **changes: Any) -> "RunMeta":
+        """The same run, with all files in place."""
+        return replace(self, finished=True, **changes)
+
+
+def encode_meta(meta: RunMeta, world: Mapping[str, Any]) -> bytes:
+    """The file's content."""
+    document = {"format": _FORMAT, **asdict(meta), "world": world}
+    return json.dumps(document, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
+    """Read it; gives the description of the world too, as it is."""
+    MAX_META_BYTES.check(len(data))
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DamagedRunError(f"{META} is no JSON; the run can't be read without it") from error
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise DamagedRunError(f"{META} is not that of a run")
+    version = str(document.get("log_schema_version", ""))
+    if version.split(".")[0] != LOG_SCHEMA_VERSION.split(".", maxsplit=1)[0]:
+        raise SchemaVersionError(
+            f"the run has log schema version {version[:20]}, this tickmind reads {LOG_SCHEMA_VERSION}; use a later one"
+        )
+    try:
+        known = {one.name: _typed(one.name, one.type, document[one.name]) for one in fields(RunMeta)}
+        world = document["world"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedRunError(f"{META} lacks what every run has, or has it in another form") from error
+    if not isinstance(world, dict):
+        raise DamagedRunError(f"{META} does not describe a world")
+    return RunMeta(**known), world
+
+
+def _typed(name: str, kind: Any, value: Any) -> Any:
+    if name == "tables":
+        return {
+            str(table): TableMeta(_typed("", int, one["rows"]), _typed("", int, one["size_bytes"]))
+            for table, one in value.items()
+        }
+    if kind == int | None:
+        kind = type(None) if value is None else int
+    if type(value) is not kind:
+        raise TypeError(f"{name} is not of the type that it has")
+    return value
+
+
+def read_meta(disk: Disk, folder: Path) -> tuple[RunMeta, Mapping[str, Any]]:
+    """The `meta.json` of a run."""
+    MAX_META_BYTES.check(disk.size(folder / META))
+    return decode_meta(disk.read_bytes(folder / META))
+
+
+def write_meta(disk: Disk, folder: Path, meta: RunMeta, world: Mapping[str, Any]) -> None:
+    """Put it in place, whole, and wait until it is on disk."""
+    write_whole(disk, folder / META, encode_meta(meta, world))

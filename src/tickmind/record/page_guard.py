@@ -1,0 +1,140 @@
+"""Looks at the pages of a column before they are unpacked: what the end of a Parquet file says of them may be a lie.
+
+A page that would unpack to more than we ever write, or in an encoding that repeats what it holds, is not read.
+"""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import MAX_CHUNK_BYTES, MAX_GROUP_ROWS, MAX_PAGE_BYTES
+
+_HEADER_BYTES = 1 << 13
+_MOST_DEPTH = 8
+_MOST_PAGES = 100_000
+_ALLOWED = frozenset({0, 2, 3, 4, 5, 8})  # plain, dictionary, run lengths, bits, differences of numbers, dictionary
+
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+
+
+@dataclass(frozen=True, slots=True)
+class PageHeader:
+    """What a page says of itself."""
+
+    raw_bytes: int
+    stored_bytes: int
+    values: int
+    encoding: int
+    size: int  # of the header itself
+
+
+class _Thrift:
+    """Reads the compact form in which page headers are written; `IndexError` where it ends too soon."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.place = 0
+
+    def byte(self) -> int:
+        value = self._data[self.place]
+        self.place += 1
+        return value
+
+    def varint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+            if shift > 63:
+                raise DamagedRunError("a page of a table has a number that no page has")
+
+    def number(self) -> int:
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def struct(self, depth: int = 0) -> dict[int, object]:
+        """The numbers and structs in a struct, by their field numbers; all else is passed over."""
+        if depth > _MOST_DEPTH:
+            raise DamagedRunError("a page of a table has a header that no page has")
+        found: dict[int, object] = {}
+        field = 0
+        while head := self.byte():
+            kind = head & 15
+            field = field + (head >> 4) if head >> 4 else self.number()
+            found[field] = self._value(kind, depth)
+        return found
+
+    def _value(self, kind: int, depth: int) -> object:
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
+        if kind == _BYTE:
+            return self.byte()
+        if kind in (_I16, _I32, _I64):
+            return self.number()
+        if kind == _DOUBLE:
+            self.place += 8
+        elif kind == _BINARY:
+            size = self.varint()
+            self.place += size
+        elif kind == _STRUCT:
+            return self.struct(depth + 1)
+        elif kind in (_LIST, _SET):
+            self._list(depth)
+        else:
+            raise DamagedRunError("a page of a table has a header that no page has")
+        return None
+
+    def _list(self, depth: int) -> None:
+        head = self.byte()
+        count = self.varint() if head >> 4 == 15 else head >> 4
+        if count > _HEADER_BYTES:
+            raise DamagedRunError("a page of a table has a header that no page has")
+        for _ in range(count):
+            self._value(head & 15, depth + 1)
+
+
+def read_page_header(data: bytes) -> PageHeader:
+    """The header at the beginning of these bytes."""
+    reader = _Thrift(data)
+    try:
+        fields = reader.struct()
+    except IndexError:
+        raise DamagedRunError("a page of a table has a header that is cut short") from None
+    inner = next((fields[place] for place in (5, 7, 8) if isinstance(fields.get(place), dict)), {})
+    assert isinstance(inner, dict)
+    encoding = inner.get(4 if 8 in fields else 2, -1)
+    numbers = [fields.get(2), fields.get(3), inner.get(1, 0), encoding]
+    if not all(isinstance(one, int) and one >= 0 for one in numbers):
+        raise DamagedRunError("a page of a table does not say how large it is")
+    raw, stored, values, encoding = (int(str(one)) for one in numbers)
+    return PageHeader(raw, stored, values, encoding, reader.place)
+
+
+def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str) -> None:
+    """Raise unless all pages of a column of a row group are such as we write them."""
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
+        start = min(start, chunk.dictionary_page_offset)
+    end, size = start + chunk.total_compressed_size, source.size()
+    if not 0 < start <= end <= size:
+        raise DamagedRunError(f"{name} has a column that lies outside the file")
+    raw = values = pages = 0
+    place = start
+    while place < end:
+        header = read_page_header(source.read_at(min(_HEADER_BYTES, size - place), place))
+        if header.encoding not in _ALLOWED:
+            raise DamagedRunError(f"{name} has a page in an encoding that we never write")
+        MAX_PAGE_BYTES.check(header.raw_bytes)
+        raw, values, pages = raw + header.raw_bytes, values + header.values, pages + 1
+        place += header.size + header.stored_bytes
+        MAX_CHUNK_BYTES.check(raw)
+        MAX_GROUP_ROWS.check(values // 2)  # a dictionary has values too
+        if pages > _MOST_PAGES:
+            raise DamagedRunError(f"{name} has a column of more pages than we ever write")
+    if place != end:
+        raise DamagedRunError(f"{name} has a column whose pages do not add up")

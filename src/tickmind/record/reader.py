@@ -1,0 +1,265 @@
+"""A run to read: while it is being written, after a crash, and finished, all alike."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+
+from tickmind.base import Clock, SystemClock
+from tickmind.protocol import ActorColumns, TickRecord, WorldInfo
+from tickmind.record.errors import RecordError
+from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
+from tickmind.record.meta import RunMeta
+from tickmind.record.tick_codec import Reports
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64, UInt8
+
+FIRST = -(2**62)
+LAST = 2**62
+POLL_S = 0.1
+
+
+class TickSource(Protocol):
+    """Where the ticks of a run come from: its log, or its finished files."""
+
+    @property
+    def first_tick_id(self) -> int | None:
+        """The first tick there is."""
+        ...
+
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick there is."""
+        ...
+
+    def refresh(self) -> None:
+        """Look for new ticks."""
+        ...
+
+    def records(self, first: int, last: int) -> Iterator[TickRecord]:
+        """The ticks between these."""
+        ...
+
+    def state_at(self, tick_id: int) -> ActorColumns:
+        """All actors after a tick."""
+        ...
+
+    def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
+        """One actor after each of the ticks between these."""
+        ...
+
+    def reports(self, first: int, last: int) -> Iterator[Reports]:
+        """What agents told of themselves."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ActorHistory:
+    """One actor over time: `state.x[i]` is where it was after `tick_ids[i]`."""
+
+    actor_id: str
+    tick_ids: "Int64"
+    state: ActorColumns
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """What one call to a model took; the texts are in the thought."""
+
+    actor_id: str
+    tick_id: int
+    asked_tick: int
+    answered_tick: int
+    client: str
+    model: str
+    provider: str
+    attempts: int
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    latency_s: float
+    queued_s: float | None
+    cost_usd: float | None
+    error_type: str
+
+    @classmethod
+    def of(cls, report: ThoughtReport) -> "LlmCall":
+        """The call behind a thought."""
+        thought = report.thought
+        return cls(
+            actor_id=report.entity_id,
+            tick_id=report.tick_id,
+            asked_tick=thought.asked_tick,
+            answered_tick=thought.answered_tick,
+            client=thought.client,
+            model=thought.model,
+            provider=thought.provider,
+            attempts=thought.attempts,
+            prompt_tokens=thought.prompt_tokens,
+            completion_tokens=thought.completion_tokens,
+            latency_s=thought.latency_s,
+            queued_s=thought.queued_s,
+            cost_usd=thought.cost_usd,
+            error_type=thought.error_type,
+        )
+
+
+class RunReader:
+    """Reads one run. Use it in a `with` block, or close it; threads must not share it.
+
+    Where a first and a last tick can be given, both are included, and left out they are those of the run.
+    """
+
+    def __init__(
+        self,
+        meta: RunMeta,
+        info: WorldInfo,
+        source: TickSource,
+        finished: Callable[[], tuple[RunMeta, TickSource] | None] = lambda: None,
+    ) -> None:
+        self._meta = meta
+        self._info = info
+        self._source = source
+        self._finished = finished  # gives the finished files, if there are any by now
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self._meta.run_id
+
+    @property
+    def meta(self) -> RunMeta:
+        """What `meta.json` says."""
+        return self._meta
+
+    @property
+    def info(self) -> WorldInfo:
+        """The map, and the names behind the numbers in columns."""
+        return self._info
+
+    @property
+    def map(self) -> "UInt8":
+        """The codes of the floors, north first: `map[y, x]`."""
+        return np.frombuffer(self._info.floor_codes, dtype=np.uint8).reshape(self._info.height, self._info.width)
+
+    @property
+    def first_tick_id(self) -> int | None:
+        """The first tick of the run, or None if it has none."""
+        return self._source.first_tick_id
+
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick of the run, or None if it has none."""
+        return self._source.last_tick_id
+
+    def refresh(self) -> None:
+        """Look for ticks that were added since; cheap if there are none."""
+        if self._meta.finished:
+            return
+        found = self._finished()
+        if found is None:
+            self._source.refresh()
+        else:
+            self._source.close()
+            self._meta, self._source = found
+
+    def records(self, first: int | None = None, last: int | None = None) -> Iterator[TickRecord]:
+        """The ticks from `first` to `last`; those that there are."""
+        return self._source.records(*_bounds(first, last))
+
+    def follow(
+        self,
+        first: int | None = None,
+        *,
+        clock: Clock | None = None,
+        poll_s: float = POLL_S,
+        until: Callable[[], bool] = lambda: False,
+    ) -> Iterator[TickRecord]:
+        """The ticks from `first` on and then each new one, until the run is finished or `until` says so."""
+        clock = clock or SystemClock()
+        place = FIRST if first is None else first
+        while not until():
+            finished = self._meta.finished
+            for record in self._source.records(place, LAST):
+                place = record.tick_id + 1
+                yield record
+            if finished:
+                return
+            clock.sleep(poll_s)
+            self.refresh()
+
+    def tick(self, tick_id: int) -> TickRecord:
+        """One tick."""
+        self._check(tick_id)
+        return next(self._source.records(tick_id, tick_id))
+
+    def state_at(self, tick_id: int) -> ActorColumns:
+        """Where all actors are after a tick."""
+        self._check(tick_id)
+        return self._source.state_at(tick_id)
+
+    def actor_history(self, actor_id: str, first: int | None = None, last: int | None = None) -> ActorHistory:
+        """Where one actor was after each tick."""
+        row = next((row for row, one in enumerate(self._info.actors) if one.entity_id == actor_id), None)
+        if row is None:
+            raise RecordError(f"run {self.run_id} has no actor {actor_id[:100]!r}")
+        state = self._source.actor_states(row, *_bounds(first, last))
+        start = max(self.first_tick_id or 0, FIRST if first is None else first)
+        return ActorHistory(actor_id, np.arange(start, start + len(state.x), dtype=np.int64), state)
+
+    def events(
+        self,
+        first: int | None = None,
+        last: int | None = None,
+        *,
+        kinds: Collection[EventKind] | None = None,
+        actors: Collection[str] | None = None,
+        region: Region | None = None,
+    ) -> Iterator[RunEvent]:
+        """What happened, tick by tick; None means all kinds, all actors, everywhere."""
+        finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region))
+        for record in self.records(first, last):
+            yield from finder.find(record)
+
+    def thoughts(
+        self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None
+    ) -> Iterator[ThoughtReport]:
+        """The deliberations that agents reported in these ticks."""
+        for reports in self._source.reports(*_bounds(first, last)):
+            yield from (one for one in reports.thoughts if actors is None or one.entity_id in actors)
+
+    def llm_calls(self, first: int | None = None, last: int | None = None) -> Iterator[LlmCall]:
+        """What the calls to models behind these deliberations took."""
+        return map(LlmCall.of, self.thoughts(first, last))
+
+    def statuses(self, first: int | None = None, last: int | None = None) -> Iterator[AgentStatus]:
+        """What agents said of how they are doing."""
+        for reports in self._source.reports(*_bounds(first, last)):
+            yield from reports.statuses
+
+    def _check(self, tick_id: int) -> None:
+        first, last = self.first_tick_id, self.last_tick_id
+        if first is None or last is None:
+            raise RecordError(f"run {self.run_id} has no ticks yet")
+        if not first <= tick_id <= last:
+            raise RecordError(f"run {self.run_id} has ticks {first} to {last}, not {tick_id}")
+
+    def close(self) -> None:
+        """Let go of all files."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc_info: object) -> None:
+        self.close()
+
+
+def _bounds(first: int | None, last: int | None) -> tuple[int, int]:
+    return FIRST if first is None else first, LAST if last is None else last

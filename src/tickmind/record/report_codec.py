@@ -1,0 +1,81 @@
+"""What agents tell of themselves as tables, and back."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import pyarrow as pa
+
+from tickmind.protocol import Thought
+from tickmind.record.columns import batch
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.log_schema import SCHEMAS, Table
+from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+
+_THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
+_STATUS = tuple(one.name for one in fields(AgentStatus))
+
+
+def thought_row(report: ThoughtReport) -> dict[str, Any]:
+    """A thought as a row of the log's table."""
+    thought = report.thought
+    return {
+        "entity_id": report.entity_id,
+        "tick_id": report.tick_id,
+        "own_entity_id": thought.entity_id,
+        "directives_json": json.dumps(dict(thought.directives), default=str, ensure_ascii=False),
+        **{name: getattr(thought, name) for name in _THOUGHT},
+    }
+
+
+def read_thought(row: Mapping[str, Any]) -> ThoughtReport:
+    """The thought in such a row."""
+    try:
+        directives = json.loads(row["directives_json"])
+    except (ValueError, RecursionError) as error:
+        raise DamagedRunError("a thought has directives that are no JSON") from error
+    thought = Thought(
+        entity_id=row["own_entity_id"],
+        directives=directives if isinstance(directives, dict) else {},
+        **{name: row[name] for name in _THOUGHT},
+    )
+    return ThoughtReport(row["entity_id"], row["tick_id"], thought)
+
+
+def status_row(status: AgentStatus) -> dict[str, Any]:
+    """A status as a row of the log's table."""
+    return {name: getattr(status, name) for name in _STATUS}
+
+
+def read_status(row: Mapping[str, Any]) -> AgentStatus:
+    """The status in such a row."""
+    try:
+        return AgentStatus(**{**{name: row[name] for name in _STATUS}, "state": AgentState(row["state"])})
+    except ValueError as error:
+        raise DamagedRunError("a status names a state that this version does not know") from error
+
+
+def pack_reports(
+    thoughts: Sequence[ThoughtReport], statuses: Sequence[AgentStatus]
+) -> list[tuple[int, pa.RecordBatch]]:
+    """The tables of some reports."""
+    found = []
+    for table, rows in (
+        (Table.THOUGHTS, [thought_row(report) for report in thoughts]),
+        (Table.STATUSES, [status_row(status) for status in statuses]),
+    ):
+        if rows:
+            schema = SCHEMAS[table]
+            found.append((int(table), batch(schema, *([row[name] for row in rows] for name in schema.names))))
+    return found
+
+
+def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
+    """The thoughts in the tables of a frame."""
+    return tuple(map(read_thought, found[Table.THOUGHTS].to_pylist())) if Table.THOUGHTS in found else ()
+
+
+def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
+    """The statuses in the tables of a frame."""
+    return tuple(map(read_status, found[Table.STATUSES].to_pylist())) if Table.STATUSES in found else ()

@@ -1,0 +1,19 @@
+"""Names of runs, which are names of folders too."""
+
+import re
+
+from tickmind.record.errors import RunIdError
+from tickmind.record.limits import MAX_RUN_ID_CHARS
+
+_ALLOWED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+def check_run_id(run_id: str) -> str:
+    """Give the id back if it can be the name of a folder and of nothing else; else raise `RunIdError`."""
+    if not MAX_RUN_ID_CHARS.allows(len(run_id)):
+        raise RunIdError(f"a run id has at most {MAX_RUN_ID_CHARS.maximum} characters, this one {len(run_id):,}")
+    if not _ALLOWED.fullmatch(run_id) or run_id.endswith("."):
+        raise RunIdError(
+            f"{run_id[:40]!r} can't be a run id: use letters, digits, '-', '_' and '.', and begin with a letter or digit"
+        )
+    return run_id

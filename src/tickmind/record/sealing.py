@@ -1,0 +1,213 @@
+"""Makes the finished files of a run out of its log."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import BinaryIO, TypeAlias
+
+import pyarrow as pa
+
+from tickmind.protocol import TickRecord, WorldInfo
+from tickmind.record.actor_table import ActorTable, Blocks
+from tickmind.record.event_tables import (
+    deltas_table,
+    intents_table,
+    replay_table,
+    results_table,
+    ticks_table,
+    utterances_table,
+)
+from tickmind.record.meta import TableMeta
+from tickmind.record.parquet_file import open_writer
+from tickmind.record.report_tables import status_table, thought_tables
+from tickmind.record.tables import (
+    ACTION_RESULTS,
+    ACTOR_STATE,
+    AGENT_STATUSES,
+    FINISHED,
+    INTENTS,
+    LLM_CALLS,
+    OBJECT_DELTAS,
+    REPLAY,
+    THOUGHTS,
+    TICKS,
+    UTTERANCES,
+    TableSpec,
+)
+from tickmind.record.targets import Target, python_file
+from tickmind.record.tick_codec import Reports
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+_FLUSH_ROWS = 1 << 19  # of the table that grows fastest
+_FLUSH_TICKS = 1 << 14
+_FLUSH_CHARS = 8_000_000
+_EVERY_TICKS = 64
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called now and then with the ticks done and the ticks in all."""
+
+
+def no_progress(_done: int, _all: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What was written."""
+
+    tables: dict[str, TableMeta]
+    blocks: Blocks
+
+
+class Lane:
+    """One thread that does one thing after another, at most one ahead of whoever gives it work."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="sealing")
+        self._last: Future[None] | None = None
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Do it when the work before is done; errors of that come out here."""
+        self.wait()
+        self._last = self._pool.submit(work)
+
+    def wait(self) -> None:
+        """Wait for the work at hand."""
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Tables:
+    """The open writers of all tables, and how many rows each has got."""
+
+    def __init__(self, target: Target, stack: ExitStack) -> None:
+        self.rows = dict.fromkeys(FINISHED, 0)
+        self.writers = {}
+        for name, spec in FINISHED.items():
+            stream: BinaryIO = stack.enter_context(target.open(spec.file_name))
+            self.writers[name] = stack.enter_context(open_writer(python_file(stream), spec))
+
+    def write(self, spec: TableSpec, table: pa.Table) -> None:
+        """Add a row group."""
+        if table.num_rows:
+            self.writers[spec.name].write_table(table, row_group_size=table.num_rows)
+            self.rows[spec.name] += table.num_rows
+
+
+class Sealer:
+    """Collects ticks and reports, and writes them in row groups; actors and events at the same time."""
+
+    def __init__(self, target: Target, run_id: str, info: WorldInfo, stack: ExitStack) -> None:
+        self._run_id = run_id
+        self._ids = pa.array([actor.entity_id for actor in info.actors], pa.string())
+        self._tables = _Tables(target, stack)
+        self._actor_lane, self._event_lane = Lane(), Lane()
+        for lane in (self._actor_lane, self._event_lane):
+            stack.callback(lane.close)
+        self._actors = ActorTable(
+            self._tables.writers[ACTOR_STATE.name],
+            run_id,
+            [actor.entity_id for actor in info.actors],
+            info.width * info.height,
+            run=self._actor_lane.run,
+        )
+        self._records: list[TickRecord] = []
+        self._pending_rows = 0
+        self._begin = [0, 0, 0, 0]  # rows of intents, results, utterances and deltas so far
+        self._thoughts: list[ThoughtReport] = []
+        self._statuses: list[AgentStatus] = []
+        self._chars = 0
+
+    @property
+    def blocks(self) -> Blocks:
+        """How `actor_state` is cut."""
+        return self._actors.blocks
+
+    def add(self, record: TickRecord) -> None:
+        """Take a tick."""
+        self._actors.add(record.tick_id, record.actor_state)
+        self._records.append(record)
+        self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
+        if self._pending_rows >= _FLUSH_ROWS or len(self._records) >= _FLUSH_TICKS:
+            self._flush_events()
+
+    def add_reports(self, reports: Reports) -> None:
+        """Take what agents told."""
+        self._thoughts += reports.thoughts
+        self._statuses += reports.statuses
+        for report in reports.thoughts:
+            thought = report.thought
+            self._chars += len(thought.system_prompt) + len(thought.user_message) + len(thought.reply)
+            self._chars += len(thought.thinking)
+        if self._chars >= _FLUSH_CHARS or len(self._statuses) >= _FLUSH_ROWS:
+            self._flush_reports()
+
+    def finish(self) -> dict[str, int]:
+        """Write the rest; gives the number of rows of each table."""
+        self._actors.flush()
+        self._flush_events()
+        self._flush_reports()
+        self._actor_lane.wait()
+        self._event_lane.wait()
+        return {**self._tables.rows, ACTOR_STATE.name: self._actors.rows}
+
+    def _flush_events(self) -> None:
+        records, self._records, self._pending_rows = self._records, [], 0
+        if records:
+            self._event_lane.run(lambda: self._write_events(records))
+
+    def _write_events(self, records: Sequence[TickRecord]) -> None:
+        tables, run_id = self._tables, self._run_id
+        tables.write(REPLAY, replay_table(records, run_id, self._begin))
+        tables.write(TICKS, ticks_table(records, run_id))
+        for place, (spec, table) in enumerate(
+            (
+                (INTENTS, intents_table(records, run_id, self._ids)),
+                (ACTION_RESULTS, results_table(records, run_id, self._ids)),
+                (UTTERANCES, utterances_table(records, run_id)),
+                (OBJECT_DELTAS, deltas_table(records, run_id)),
+            )
+        ):
+            tables.write(spec, table)
+            self._begin[place] += table.num_rows
+
+    def _flush_reports(self) -> None:
+        thoughts, statuses = self._thoughts, self._statuses
+        self._thoughts, self._statuses, self._chars = [], [], 0
+        first = self._tables.rows[THOUGHTS.name]
+        texts, calls = thought_tables(thoughts, self._run_id, first)
+        self._tables.write(THOUGHTS, texts)
+        self._tables.write(LLM_CALLS, calls)
+        self._tables.write(AGENT_STATUSES, status_table(statuses, self._run_id))
+
+
+def seal(
+    target: Target,
+    run_id: str,
+    info: WorldInfo,
+    records: Iterable[tuple[TickRecord, Reports]],
+    loose: Iterable[Reports],
+    *,
+    ticks: int,
+    progress: Progress = no_progress,
+) -> Sealed:
+    """Write all tables to the target; they count when it commits them."""
+    with ExitStack() as stack:
+        sealer = Sealer(target, run_id, info, stack)
+        for done, (record, reports) in enumerate(records):
+            if done % _EVERY_TICKS == 0:
+                progress(done, ticks)
+            sealer.add(record)
+            if reports:
+                sealer.add_reports(reports)
+        for reports in loose:
+            sealer.add_reports(reports)
+        rows, blocks = sealer.finish(), sealer.blocks
+    progress(ticks, ticks)
+    return Sealed({name: TableMeta(rows[name], target.size(spec.file_name)) for name, spec in FINISHED.items()}, blocks)

@@ -1,0 +1,308 @@
+"""The folder of all runs: begin one, go on with one, read one, mend one."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tickmind.base import Clock, IdMaker, SystemClock
+from tickmind.protocol import WorldInfo
+from tickmind.record.archive import Archive
+from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, take_lock
+from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunExistsError, RunFinishedError
+from tickmind.record.live_log import LiveLog
+from tickmind.record.live_source import LiveSource
+from tickmind.record.log_writer import LogOptions, LogWriter
+from tickmind.record.mending import cut_damage, mend_tail
+from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
+from tickmind.record.parquet_file import TableFile
+from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
+from tickmind.record.run_id import check_run_id
+from tickmind.record.sealed_source import SealedSource
+from tickmind.record.sealing import Progress, no_progress, seal
+from tickmind.record.tables import FINISHED, TableSpec
+from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.world_files import WORLD_TABLES, read_world, world_document, write_world
+
+LIVE = "live"
+LOCK = "lock"
+DEFAULT_OPTIONS = LogOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """A run in one line."""
+
+    run_id: str
+    state: RunState
+    first_tick_id: int | None
+    last_tick_id: int | None
+    actors: int
+    size_bytes: int
+    world: str
+    created_at: str
+
+    @property
+    def ticks(self) -> int:
+        """How many ticks there are."""
+        if self.first_tick_id is None or self.last_tick_id is None:
+            return 0
+        return self.last_tick_id - self.first_tick_id + 1
+
+
+class RunStore:
+    """Runs as folders in one folder. Processes may share it; each run has one writer at a time."""
+
+    def __init__(
+        self,
+        root: Path,
+        disk: Disk | None = None,
+        *,
+        clock: Clock | None = None,
+        make_id: IdMaker | None = None,
+        archive: Archive | None = None,
+    ) -> None:
+        self._root = root
+        self._disk: Disk = disk or OsDisk()
+        self._clock = clock or SystemClock()
+        self._make_id = make_id or IdMaker(clock=self._clock)
+        self._archive = archive
+
+    def folder(self, run_id: str) -> Path:
+        """Where a run is kept; others may put files of their own there."""
+        return self._root / check_run_id(run_id)
+
+    def create(self, info: WorldInfo, run_id: str | None = None, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
+        """Begin a run."""
+        run_id = check_run_id(run_id or self._make_id("run"))
+        folder = self._root / run_id
+        if META in self._disk.list(folder):
+            raise RunExistsError(f"there is a run {run_id} in {self._root} already; resume it, or choose another id")
+        try:
+            self._disk.make_folder(folder / LIVE)
+        except OSError as error:
+            raise disk_fault(f"beginning run {run_id} in {self._root}", error) from error
+        with self._locked(run_id, f"beginning run {run_id} in {self._root}") as lock:
+            self._write_world(folder, info, run_id)
+            write_meta(self._disk, folder, RunMeta(run_id, self._now(), info.world_version), world_document(info))
+            self._disk.sync_folder(self._root)
+            return self._log(run_id, info, None, lock, options)
+
+    def _write_world(self, folder: Path, info: WorldInfo, run_id: str) -> None:
+        for name, data in write_world(info, run_id):
+            file = self._disk.create(folder / name)
+            try:
+                file.write(data)
+                file.sync()
+            finally:
+                file.close()
+
+    def _log(
+        self, run_id: str, info: WorldInfo, source: LiveSource | None, lock: DiskLock, options: LogOptions
+    ) -> LiveLog:
+        writer = LogWriter(
+            self._disk,
+            self._root / run_id / LIVE,
+            run_id,
+            clock=self._clock,
+            options=options,
+            next_number=1 if source is None else source.next_number,
+        )
+        return LiveLog(
+            run_id,
+            writer,
+            lock,
+            actors=len(info.actors),
+            last_tick_id=None if source is None else source.last_tick_id,
+            seal=lambda progress: self._seal(run_id, progress),
+        )
+
+    def _seal(self, run_id: str, progress: Progress, *, recovered: bool = False, cut_bytes: int = 0) -> None:
+        """Write the finished files from a log that nobody writes to any more, and remove it when they are in place."""
+        folder = self._root / run_id
+        meta, world = self._meta(run_id)
+        info = self._info(folder, world)
+        target = self._target(run_id)
+        source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+        try:
+            first, last = source.first_tick_id, source.last_tick_id
+            count = 0 if first is None or last is None else last - first + 1
+            sealed = seal(
+                target,
+                run_id,
+                info,
+                source.all_of(FIRST, LAST),
+                source.loose_reports(),
+                ticks=count,
+                progress=progress,
+            )
+        finally:
+            source.close()
+        finished = meta.as_finished(
+            finished_at=self._now(),
+            recovered=recovered,
+            cut_bytes=cut_bytes,
+            first_tick_id=first,
+            last_tick_id=last,
+            block_ticks=sealed.blocks.ticks,
+            block_actors=sealed.blocks.actors,
+            tables=sealed.tables,
+            stored_at="" if self._archive is None else self._archive.path(run_id),
+        )
+        target.commit([spec.file_name for spec in FINISHED.values()], finished, world)
+        self._clear(folder)
+
+    def _target(self, run_id: str) -> Target:
+        folder = self._root / run_id
+        if self._archive is None:
+            return FolderTarget(self._disk, folder)
+        target = ArchiveTarget(self._archive.filesystem, self._archive.path(run_id), self._disk, folder)
+        for spec in WORLD_TABLES.values():
+            with target.open(spec.file_name) as file:
+                file.write(self._disk.read_bytes(folder / spec.file_name))
+        return target
+
+    def _clear(self, folder: Path) -> None:
+        """Remove the log and what sealing has left; the finished files are in place."""
+        for name in (LIVE, SEALING):
+            for one in self._disk.list(folder / name):
+                self._disk.remove(folder / name / one)
+            if name in self._disk.list(folder):
+                self._disk.remove(folder / name)
+
+    def _now(self) -> str:
+        return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
+
+    def resume(self, run_id: str, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
+        """Go on with a run after its last whole tick; what a crash left half written is cut."""
+        meta, world = self._meta(run_id)
+        if meta.finished:
+            raise RunFinishedError(f"run {run_id} is finished, so nothing can be added to it; begin a new one")
+        folder = self._root / run_id
+        with self._locked(run_id, f"resuming run {run_id}") as lock:
+            mend_tail(self._disk, folder / LIVE)
+            info = self._info(folder, world)
+            source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+            source.close()
+            source.check()
+            return self._log(run_id, info, source, lock, options)
+
+    @contextmanager
+    def _locked(self, run_id: str, what: str) -> Iterator[DiskLock]:
+        """The lock of a run, which is let go if something goes wrong."""
+        lock: DiskLock | None = None
+        try:
+            lock = take_lock(self._disk, self._root / run_id / LOCK, run_id)
+            yield lock
+        except BaseException as error:
+            if lock is not None:
+                lock.release()
+            if isinstance(error, OSError):
+                raise disk_fault(what, error) from error
+            raise
+
+    def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
+        """Finish a run that a crash has left, with all whole ticks before the first damage. One that is finished stays."""
+        meta, _ = self._meta(run_id)
+        with self._locked(run_id, f"recovering run {run_id}") as lock:
+            if meta.finished:
+                self._clear(self._root / run_id)
+            else:
+                cut_bytes = cut_damage(self._disk, self._root / run_id / LIVE)
+                self._seal(run_id, progress, recovered=True, cut_bytes=cut_bytes)
+            lock.release()
+        return self.summary(run_id)
+
+    def open(self, run_id: str) -> RunReader:
+        """Read a run, in whichever state it is."""
+        meta, world = self._meta(run_id)
+        info = self._info(self._root / run_id, world)
+        actor_ids = tuple(one.entity_id for one in info.actors)
+
+        def reload() -> tuple[RunMeta, TickSource] | None:
+            meta, _ = self._meta(run_id)
+            return (meta, self._source(run_id, meta, actor_ids)) if meta.finished else None
+
+        return RunReader(meta, info, self._source(run_id, meta, actor_ids), reload)
+
+    def _source(self, run_id: str, meta: RunMeta, actor_ids: Sequence[str]) -> TickSource:
+        folder = self._root / run_id
+        if not meta.finished:
+            return LiveSource(self._disk, folder / LIVE, actor_ids)
+        if meta.stored_at:
+            if self._archive is None or self._archive.path(run_id) != meta.stored_at:
+                raise NoSuchRunError(f"the finished files of run {run_id} are at {meta.stored_at}; open them there")
+            return SealedSource(meta, actor_ids, self._archive.tables(run_id))
+        return SealedSource(meta, actor_ids, self._tables(folder))
+
+    def runs(self) -> list[RunSummary]:
+        """All runs, in the order of their ids, which is that of their beginnings."""
+        found = []
+        for name in self._disk.list(self._root):
+            if META in self._disk.list(self._root / name):
+                found.append(self.summary(name))
+        return found
+
+    def summary(self, run_id: str) -> RunSummary:
+        """A run in one line."""
+        meta, world = self._meta(run_id)
+        folder = self._root / run_id
+        with self.open(run_id) as reader:
+            return RunSummary(
+                run_id=run_id,
+                state=self._state(meta, folder),
+                first_tick_id=reader.first_tick_id,
+                last_tick_id=reader.last_tick_id,
+                actors=int(world.get("actors", 0)),
+                size_bytes=self._size(folder),
+                world=str(world.get("name", "")),
+                created_at=meta.created_at,
+            )
+
+    def _state(self, meta: RunMeta, folder: Path) -> RunState:
+        if meta.finished:
+            return RunState.CLEAN
+        try:
+            self._disk.lock(folder / LOCK).release()
+        except BlockingIOError:
+            return RunState.RUNNING
+        return RunState.CRASHED
+
+    def _size(self, folder: Path) -> int:
+        total = 0
+        for name in self._disk.list(folder):
+            inner = self._disk.list(folder / name)
+            total += sum(self._disk.size(folder / name / one) for one in inner)
+            if not inner and name != LIVE:
+                total += self._disk.size(folder / name)
+        return total
+
+    def _meta(self, run_id: str) -> tuple[RunMeta, Mapping[str, Any]]:
+        folder = self.folder(run_id)
+        try:
+            return read_meta(self._disk, folder)
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoSuchRunError(
+                f"there is no run {run_id} in {self._root}; `tickmind runs` lists what there is"
+            ) from None
+        except OSError as error:
+            raise disk_fault(f"reading run {run_id}", error) from error
+
+    def _info(self, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
+        return read_world(world, self._tables(folder))
+
+    def _tables(self, folder: Path) -> Callable[[TableSpec], TableFile]:
+        def open_table(spec: TableSpec) -> TableFile:
+            try:
+                file = self._disk.open(folder / spec.file_name)
+            except OSError as error:
+                raise DamagedRunError(
+                    f"{spec.file_name} of run {folder.name} can't be opened: it is missing"
+                ) from error
+            return TableFile(pa.PythonFile(file, mode="r"), spec)
+
+        return open_table

@@ -1,0 +1,240 @@
+"""The finished tables: their columns, and how each column is encoded.
+
+The first five are the public ones, whose columns never change within a schema version. `intents` and `replay` hold
+what a world needs to be stepped again; `thoughts`, `llm_calls` and `agent_statuses` what its agents told.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import pyarrow as pa
+
+_DELTA = "DELTA_BINARY_PACKED"
+_I8, _I32, _I64, _U8, _F64, _TEXT = pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.float64(), pa.string()
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """A table: its columns as readers see them, and which of them are written how."""
+
+    name: str
+    schema: pa.Schema
+    delta: tuple[str, ...] = ()  # columns written as differences
+    plain: tuple[str, ...] = ()  # columns written as they are; all others have a dictionary
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file."""
+        return f"{self.name}.parquet"
+
+    @property
+    def dictionary(self) -> tuple[str, ...]:
+        """The columns that have a dictionary."""
+        return tuple(name for name in self.schema.names if name not in self.delta and name not in self.plain)
+
+    @property
+    def written_schema(self) -> pa.Schema:
+        """The columns as they are handed to the writer: texts as dictionaries where they are written so."""
+        kind = pa.dictionary(_I32, _TEXT)
+        return pa.schema(
+            [one.with_type(kind) if one.type == _TEXT and one.name in self.dictionary else one for one in self.schema]
+        )
+
+
+def _columns(needed: str, /, **kinds: pa.DataType) -> pa.Schema:
+    """Columns in order; those that are named in `needed` are never null."""
+    names = needed.split()
+    return pa.schema([pa.field(name, kind, nullable=name not in names) for name, kind in kinds.items()])
+
+
+TICKS = TableSpec(
+    "ticks",
+    _columns(
+        "run_id tick_id sim_time_ms world_version", run_id=_TEXT, tick_id=_I64, sim_time_ms=_I64, world_version=_TEXT
+    ),
+    delta=("tick_id", "sim_time_ms"),
+)
+ACTOR_STATE = TableSpec(
+    "actor_state",
+    _columns(
+        "run_id tick_id actor_id x y status_bits",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        x=_I32,
+        y=_I32,
+        status_bits=_I32,
+        facing=_I8,
+    ),
+    delta=("tick_id", "x", "y"),
+)
+ACTION_RESULTS = TableSpec(
+    "action_results",
+    _columns(
+        "run_id tick_id actor_id action_type ok",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        action_type=_TEXT,
+        target_id=_TEXT,
+        ok=pa.bool_(),
+        reason=_TEXT,
+        effects_json=_TEXT,
+    ),
+    delta=("tick_id",),
+    plain=("ok",),
+)
+UTTERANCES = TableSpec(
+    "utterances",
+    _columns(
+        "run_id tick_id actor_id channel text x y",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        channel=_TEXT,
+        text=_TEXT,
+        x=_I32,
+        y=_I32,
+    ),
+    delta=("tick_id", "x", "y"),
+    plain=("text",),
+)
+OBJECT_DELTAS = TableSpec(
+    "object_deltas",
+    _columns(
+        "run_id tick_id object_id field new_value_json",
+        run_id=_TEXT,
+        tick_id=_I64,
+        object_id=_TEXT,
+        field=_TEXT,
+        new_value_json=_TEXT,
+    ),
+    delta=("tick_id",),
+)
+INTENTS = TableSpec(
+    "intents",
+    _columns(
+        "run_id tick_id actor_id action direction kind amount target",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        action=_U8,
+        direction=_I8,
+        kind=_I32,
+        amount=_I32,
+        target=_I32,
+        channel=_TEXT,
+        text=_TEXT,
+    ),
+    delta=("tick_id",),
+    plain=("text",),
+)
+REPLAY = TableSpec(
+    "replay",
+    _columns(
+        "run_id tick_id state_hash intents_from intents results_from results said_from said deltas_from deltas",
+        run_id=_TEXT,
+        tick_id=_I64,
+        state_hash=pa.binary(),
+        controlled=pa.binary(),
+        intents_from=_I64,
+        intents=_I32,
+        results_from=_I64,
+        results=_I32,
+        said_from=_I64,
+        said=_I32,
+        deltas_from=_I64,
+        deltas=_I32,
+    ),
+    delta=(
+        "tick_id",
+        "intents_from",
+        "intents",
+        "results_from",
+        "results",
+        "said_from",
+        "said",
+        "deltas_from",
+        "deltas",
+    ),
+    plain=("state_hash", "controlled"),
+)
+THOUGHTS = TableSpec(
+    "thoughts",
+    _columns(
+        "run_id tick_id actor_id thought",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        thought=_I64,
+        own_entity_id=_I64,
+        asked_tick=_I64,
+        answered_tick=_I64,
+        system_prompt=_TEXT,
+        user_message=_TEXT,
+        thinking=_TEXT,
+        reply=_TEXT,
+        directives_json=_TEXT,
+        error=_TEXT,
+    ),
+    delta=("tick_id", "thought", "asked_tick", "answered_tick", "own_entity_id"),
+    plain=("user_message", "thinking", "reply", "directives_json", "error"),
+)
+LLM_CALLS = TableSpec(
+    "llm_calls",
+    _columns(
+        "run_id tick_id actor_id thought",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        thought=_I64,
+        client=_TEXT,
+        model=_TEXT,
+        provider=_TEXT,
+        attempts=_I64,
+        prompt_tokens=_I64,
+        completion_tokens=_I64,
+        latency_s=_F64,
+        queued_s=_F64,
+        cost_usd=_F64,
+        error_type=_TEXT,
+    ),
+    delta=("tick_id", "thought", "attempts", "prompt_tokens", "completion_tokens"),
+    plain=("latency_s", "queued_s", "cost_usd"),
+)
+AGENT_STATUSES = TableSpec(
+    "agent_statuses",
+    _columns(
+        "run_id tick_id actor_id state",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        state=_TEXT,
+        detail=_TEXT,
+        observations=_I64,
+        intents=_I64,
+        refused=_I64,
+        thoughts=_I64,
+        failed_thoughts=_I64,
+    ),
+    delta=("tick_id", "observations", "intents", "refused", "thoughts", "failed_thoughts"),
+    plain=("detail",),
+)
+FINISHED = MappingProxyType(
+    {
+        spec.name: spec
+        for spec in (
+            TICKS,
+            ACTOR_STATE,
+            ACTION_RESULTS,
+            UTTERANCES,
+            OBJECT_DELTAS,
+            INTENTS,
+            REPLAY,
+            THOUGHTS,
+            LLM_CALLS,
+            AGENT_STATUSES,
+        )
+    }
+)
+ENCODING = _DELTA

@@ -1,0 +1,302 @@
+"""A disk in memory that forgets at a crash whatever was not synced, as a real one may."""
+
+import errno
+import io
+import os
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+SECTOR_BYTES = 512
+
+
+class CrashedError(BaseException):
+    """The machine stopped here. Not an `Exception`: a process that is gone handles nothing."""
+
+
+@dataclass(eq=False)
+class _Inode:
+    """A file apart from its name: what is on disk, and what programs see."""
+
+    safe: bytes = b""
+    seen: bytearray = field(default_factory=bytearray)
+
+
+@dataclass(eq=False)
+class _Folder:
+    """The names in a folder: on disk, as programs see them, and the changes in between in their order."""
+
+    safe: dict[str, _Inode] = field(default_factory=dict)
+    seen: dict[str, _Inode] = field(default_factory=dict)
+    changes: list[dict[str, _Inode | None]] = field(default_factory=list)  # each at once: name -> file, None: gone
+
+    def change(self, names: dict[str, _Inode | None]) -> None:
+        self.changes.append(names)
+        _apply(self.seen, names)
+
+
+def _apply(names: dict[str, _Inode], change: dict[str, _Inode | None]) -> None:
+    for name, inode in change.items():
+        if inode is None:
+            names.pop(name, None)
+        else:
+            names[name] = inode
+
+
+class MemoryDisk:
+    """Implements `tickmind.record.Disk`. The same seed and operations give the same disk after a crash.
+
+    `crash_at(n)` stops the machine at the n-th operation from now: it raises `CrashedError`, as does every later one,
+    until `restart`. `fail_at(n)` makes the n-th operation from now fail with an error of the system; a write that
+    fails has written a part. Reading and listing are no operations, because nothing is lost between them.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)
+        self._folders: dict[Path, _Folder] = {}
+        self._locks: set[Path] = set()
+        self._crash_at: int | None = None
+        self._faults: dict[int, int] = {}  # operation -> errno
+        self._life = 0  # grows with each restart: files and locks of an earlier life are dead
+        self.operations = 0  # so far, in all lives
+        self.crashed = False
+
+    # Faults
+
+    def crash_at(self, operations: int) -> None:
+        """Stop at the n-th operation from now; 1 is the next one, which may happen in part."""
+        self._crash_at = self.operations + operations
+
+    def fail_at(self, operations: int, code: int = errno.ENOSPC) -> None:
+        """Let the n-th operation from now fail with this error of the system."""
+        self._faults[self.operations + operations] = code
+
+    def restart(self) -> None:
+        """Begin again with what is on disk: all that was synced, and by chance some of what was not."""
+        self._life += 1
+        self._locks.clear()
+        self._crash_at = None
+        self.crashed = False
+        torn: dict[int, _Inode] = {}
+        for folder in self._folders.values():
+            kept = self._random.randint(0, len(folder.changes))  # a journal keeps the order
+            for change in folder.changes[:kept]:
+                _apply(folder.safe, change)
+            folder.changes = []
+            folder.seen = dict(folder.safe)
+            torn.update((id(inode), inode) for inode in folder.safe.values())
+        for inode in torn.values():
+            inode.safe = self._tear(inode)
+            inode.seen = bytearray(inode.safe)
+
+    def _tear(self, inode: _Inode) -> bytes:
+        """What was synced, and of the rest a part that ends anywhere, with sectors that never arrived."""
+        safe, seen = inode.safe, bytes(inode.seen)
+        if seen == safe:
+            return safe
+        common = len(os.path.commonprefix((safe, seen)))
+        if len(seen) < len(safe):  # it was cut, and the cut was not synced
+            return safe if self._random.random() < 0.5 else seen
+        end = self._random.randint(common, len(seen))
+        tail = bytearray(seen[common:end])
+        if self._random.random() < 0.3:
+            for start in range(0, len(tail), SECTOR_BYTES):
+                if self._random.random() < 0.3:
+                    tail[start : start + SECTOR_BYTES] = bytes(len(tail[start : start + SECTOR_BYTES]))
+        return seen[:common] + bytes(tail)
+
+    def _operate(self, *, part: "tuple[_Inode, bytes] | None" = None) -> None:
+        """Count an operation, and let it fail if it is its turn."""
+        self._alive()
+        self.operations += 1
+        code = self._faults.pop(self.operations, None)
+        crash = self._crash_at is not None and self.operations >= self._crash_at
+        if part is not None and (code is not None or crash):
+            inode, data = part
+            inode.seen += data[: self._random.randint(0, len(data))]
+        if crash:
+            self.crashed = True
+            raise CrashedError(f"the machine stopped at operation {self.operations}")
+        if code is not None:
+            raise OSError(code, os.strerror(code))
+
+    def _alive(self) -> None:
+        if self.crashed:
+            raise CrashedError("the machine has stopped; restart() begins again")
+
+    # The operations of a disk
+
+    def make_folder(self, path: Path) -> None:
+        """Make a folder and those above it; folders themselves survive a crash."""
+        self._operate()
+        for one in (path, *path.parents):
+            self._folders.setdefault(one, _Folder())
+
+    def create(self, path: Path) -> "MemoryFile":
+        """Make a file, or empty the one that is there."""
+        self._operate()
+        inode = self._folder(path.parent).seen.get(path.name)
+        if inode is None:
+            inode = _Inode()
+            self._folder(path.parent).change({path.name: inode})
+        inode.seen = bytearray()
+        return MemoryFile(self, inode)
+
+    def append(self, path: Path) -> "MemoryFile":
+        """Go on at the end of a file."""
+        self._operate()
+        inode = self._folder(path.parent).seen.get(path.name)
+        if inode is None:
+            inode = _Inode()
+            self._folder(path.parent).change({path.name: inode})
+        return MemoryFile(self, inode)
+
+    def open(self, path: Path) -> BinaryIO:
+        """Read a file, however it grows."""
+        return cast("BinaryIO", MemoryReader(self._inode(path)))
+
+    def read_bytes(self, path: Path) -> bytes:
+        """All of a file."""
+        return bytes(self._inode(path).seen)
+
+    def size(self, path: Path) -> int:
+        """How many bytes a file has."""
+        return len(self._inode(path).seen)
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file; when it returns, that is on disk."""
+        inode = self._inode(path)
+        self._operate()
+        del inode.seen[size:]
+        inode.safe = bytes(inode.seen)
+
+    def replace(self, old: Path, new: Path) -> None:
+        """Give a file another name."""
+        inode = self._inode(old)
+        self._operate()
+        if old.parent == new.parent:
+            self._folder(old.parent).change({old.name: None, new.name: inode})
+        else:
+            self._folder(new.parent).change({new.name: inode})
+            self._folder(old.parent).change({old.name: None})
+
+    def remove(self, path: Path) -> None:
+        """Remove a file, or a folder that is empty."""
+        self._operate()
+        if path in self._folders:
+            if self._folders[path].seen:
+                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY))
+            del self._folders[path]
+            return
+        self._inode(path)
+        self._folder(path.parent).change({path.name: None})
+
+    def list(self, path: Path) -> "list[str]":
+        """The names in a folder, of files and folders."""
+        self._alive()
+        files = self._folders[path].seen if path in self._folders else {}
+        return sorted({*files, *(one.name for one in self._folders if one.parent == path and one != path)})
+
+    def sync_folder(self, path: Path) -> None:
+        """Make the names in a folder safe."""
+        self._operate()
+        folder = self._folder(path)
+        folder.safe = dict(folder.seen)
+        folder.changes = []
+
+    def lock(self, path: Path) -> "MemoryLock":
+        """Take a lock, or raise `BlockingIOError`."""
+        self._alive()
+        if path in self._locks:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        self._locks.add(path)
+        return MemoryLock(self, path)
+
+    def _folder(self, path: Path) -> _Folder:
+        if path not in self._folders:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return self._folders[path]
+
+    def _inode(self, path: Path) -> _Inode:
+        self._alive()
+        inode = self._folder(path.parent).seen.get(path.name)
+        if inode is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return inode
+
+
+class MemoryFile:
+    """A file of a `MemoryDisk` that is being written."""
+
+    def __init__(self, disk: MemoryDisk, inode: _Inode) -> None:
+        self._disk = disk
+        self._inode = inode
+        self._life = disk._life  # noqa: SLF001  # one thing in three classes
+
+    def write(self, data: bytes) -> None:
+        """Add it; a crash may lose it."""
+        self._check()
+        self._disk._operate(part=(self._inode, bytes(data)))  # noqa: SLF001  # one thing in three classes
+        self._inode.seen += data
+
+    def sync(self) -> None:
+        """Make it safe."""
+        self._check()
+        self._disk._operate()  # noqa: SLF001  # one thing in three classes
+        self._inode.safe = bytes(self._inode.seen)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _check(self) -> None:
+        if self._life != self._disk._life:  # noqa: SLF001  # one thing in three classes
+            raise CrashedError("this file was opened before the machine stopped")
+
+
+class MemoryReader(io.RawIOBase):
+    """A file of a `MemoryDisk` that is being read."""
+
+    def __init__(self, inode: _Inode) -> None:
+        super().__init__()
+        self._inode = inode
+        self._place = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go somewhere."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: len(self._inode.seen)}[whence]
+        self._place = start + offset
+        return self._place
+
+    def tell(self) -> int:
+        """Where the next byte comes from."""
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        """Take what is there."""
+        data = self._inode.seen[self._place : self._place + len(buffer)]
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+
+class MemoryLock:
+    """A lock of a `MemoryDisk`; a restart frees it."""
+
+    def __init__(self, disk: MemoryDisk, path: Path) -> None:
+        self._disk = disk
+        self._path = path
+        self._life = disk._life  # noqa: SLF001  # one thing in three classes
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self._life == self._disk._life:  # noqa: SLF001  # one thing in three classes
+            self._disk._locks.discard(self._path)  # noqa: SLF001  # one thing in three classes

@@ -1,0 +1,139 @@
+"""A tick as the content of a frame, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, Utterance
+from tickmind.record.asked import pack_intents, pack_results, read_bits, read_intents, read_results
+from tickmind.record.columns import batch, pack_batches, unpack_batches
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.log_schema import SCHEMAS, Table
+from tickmind.record.report_codec import pack_reports, read_statuses, read_thoughts
+from tickmind.record.steps import keyframe, read_state, steps
+from tickmind.wire.reports import AgentStatus, ThoughtReport
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What agents told of themselves until a tick was over."""
+
+    thoughts: tuple[ThoughtReport, ...] = ()
+    statuses: tuple[AgentStatus, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.thoughts or self.statuses)
+
+
+NO_REPORTS = Reports()
+
+
+def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports = NO_REPORTS) -> bytes:
+    """The content of a frame: the changes since `before`, or all actors if that is None."""
+    actors = len(record.actor_ids)
+    askers, asked = pack_intents(record.intents, actors)
+    controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
+    tick = batch(
+        SCHEMAS[Table.TICK],
+        [record.tick_id],
+        [record.sim_time_ms],
+        [record.world_version],
+        [record.state_hash],
+        [len(record.intents)],
+        [len(record.results)],
+        [askers],
+        [controlled],
+    )
+    return pack_batches(
+        [
+            (Table.TICK, tick),
+            *(keyframe(record.actor_state) if before is None else steps(before, record.actor_state)),
+            *asked,
+            *pack_results(record.results, record.intents),
+            *_pack_utterances(record.utterances),
+            *_pack_deltas(record.object_deltas),
+            *pack_reports(reports.thoughts, reports.statuses),
+        ]
+    )
+
+
+def pack_only_reports(reports: Reports) -> bytes:
+    """The content of a frame after the last tick."""
+    return pack_batches(pack_reports(reports.thoughts, reports.statuses))
+
+
+def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> tuple[TickRecord, Reports]:
+    """What the content of a frame says. `before` is the state after the tick before it, unless it is a keyframe."""
+    found = unpack_batches(content, SCHEMAS)
+    return _read_record(found, before, actor_ids), Reports(read_thoughts(found), read_statuses(found))
+
+
+def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
+    tick, actors = found.get(Table.TICK), len(actor_ids)
+    if tick is None or tick.num_rows != 1:
+        raise DamagedRunError("the log has a tick that does not say which one it is")
+    row = tick.to_pylist()[0]
+    intents = read_intents(found, row["intents"], row["askers"], actors)
+    controlled = None if row["controlled"] is None else read_bits(row["controlled"], actors)
+    return TickRecord(
+        tick_id=row["tick_id"],
+        sim_time_ms=row["sim_time_ms"],
+        world_version=row["world_version"],
+        state_hash=row["state_hash"],
+        actor_ids=actor_ids,
+        actor_state=read_state(found, before, actors),
+        results=read_results(found, row["results"], intents, actors),
+        utterances=_read_utterances(found),
+        object_deltas=_read_deltas(found),
+        intents=intents,
+        controlled=controlled,
+    )
+
+
+def read_only_state(content: pa.Buffer, before: ActorColumns | None, actors: int) -> ActorColumns:
+    """The actors after a tick, and nothing else of it."""
+    return read_state(unpack_batches(content, SCHEMAS), before, actors)
+
+
+def read_reports(content: pa.Buffer) -> Reports:
+    """The reports in the content of a frame, of whichever kind."""
+    found = unpack_batches(content, SCHEMAS)
+    return Reports(read_thoughts(found), read_statuses(found))
+
+
+def _pack_utterances(said: Sequence[Utterance]) -> list[tuple[int, pa.RecordBatch]]:
+    if not said:
+        return []
+    columns = [[getattr(one, name) for one in said] for name in ("actor_id", "channel", "text", "x", "y")]
+    return [(Table.UTTERANCES, batch(SCHEMAS[Table.UTTERANCES], *columns))]
+
+
+def _read_utterances(found: dict[int, pa.RecordBatch]) -> tuple[Utterance, ...]:
+    if Table.UTTERANCES not in found:
+        return ()
+    return tuple(Utterance(**row) for row in found[Table.UTTERANCES].to_pylist())
+
+
+def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatch]]:
+    if not deltas:
+        return []
+    values = [delta.new_value for delta in deltas]
+    columns = (
+        [delta.object_id for delta in deltas],
+        [delta.field for delta in deltas],
+        [value if isinstance(value, int) else None for value in values],
+        [value if isinstance(value, str) else None for value in values],
+    )
+    return [(Table.OBJECT_DELTAS, batch(SCHEMAS[Table.OBJECT_DELTAS], *columns))]
+
+
+def _read_deltas(found: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
+    if Table.OBJECT_DELTAS not in found:
+        return ()
+    columns = [found[Table.OBJECT_DELTAS].column(name).to_pylist() for name in ("object_id", "field", "number", "text")]
+    return tuple(
+        ObjectDelta(object_id, field, text if number is None else number)
+        for object_id, field, number, text in zip(*columns, strict=True)
+    )
