@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, WorldInfo
-from tickmind.viewer.frames import Happened, Scene, keyframe, names_of, tick
+from tickmind.viewer.frames import Happened, Names, Scene, keyframe, names_of, tick
 from tickmind.viewer.frames.tick import ground_place
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class Stage:
     """Follows one world and makes its frames. It takes ticks in order; `scene` is replaced, never changed."""
 
-    def __init__(self, world: WorldInfo, scene: Scene) -> None:
+    def __init__(self, world: WorldInfo, scene: Scene, names: Names | None = None) -> None:
         self.world = world
-        self.names = names_of(world)
+        self.names = names or names_of(world)
         self.scene = scene
 
     def keyframe(self) -> bytes:
@@ -68,9 +68,11 @@ class Stage:
         return tick(before, self.scene, happened, self.names)
 
 
-def scene_at_start(world: WorldInfo, tick_id: int, sim_time_ms: int, actors: ActorColumns) -> Scene:
+def scene_at_start(
+    world: WorldInfo, tick_id: int, sim_time_ms: int, actors: ActorColumns, names: Names | None = None
+) -> Scene:
     """A scene whose objects are as they were in the beginning."""
-    names = names_of(world)
+    names = names or names_of(world)
     states = [names.object_states[row][thing.state] for row, thing in enumerate(world.objects)]
     return Scene(
         tick_id=tick_id,
