@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, TickRecord
+from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
@@ -102,6 +102,10 @@ class LiveSource:
             found.append([int(column[row]) for column in (state.x, state.y, state.status_bits, state.facing)])
         columns = np.array(found, dtype=np.int32).reshape(-1, 4)
         return ActorColumns(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3].astype(np.int8))
+
+    def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
+        """What changed about objects in the ticks from `first` to `last`."""
+        return ((one.tick_id, one.object_deltas) for one in self.records(first, last) if one.object_deltas)
 
     def reports(self, first: int, last: int) -> Iterator[Reports]:
         """What agents told of themselves, in the ticks from `first` to `last` and, if that is the last, after it."""

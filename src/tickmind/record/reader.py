@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from tickmind.base import Clock, SystemClock
-from tickmind.protocol import ActorColumns, TickRecord, WorldInfo
+from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, WorldInfo
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
@@ -49,6 +49,10 @@ class TickSource(Protocol):
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
         """One actor after each of the ticks between these."""
+        ...
+
+    def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
+        """What changed about objects."""
         ...
 
     def reports(self, first: int, last: int) -> Iterator[Reports]:
@@ -203,6 +207,12 @@ class RunReader:
         """Where all actors are after a tick."""
         self._check(tick_id)
         return self._source.state_at(tick_id)
+
+    def object_deltas(
+        self, first: int | None = None, last: int | None = None
+    ) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
+        """What changed about objects: ticks in which something did, each with its changes. Nothing else is read."""
+        return self._source.object_deltas(*_bounds(first, last))
 
     def actor_history(self, actor_id: str, first: int | None = None, last: int | None = None) -> ActorHistory:
         """Where one actor was after each tick."""

@@ -181,6 +181,19 @@ class SealedSource:
         ids, fields, values = (values_of(table.column(name)) for name in ("object_id", "field", "new_value_json"))
         return tuple(map(ObjectDelta, ids, fields, map(_scalar, values)))
 
+    def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
+        """What changed about objects in these ticks, from their own table alone."""
+        file = self._file(OBJECT_DELTAS)
+        if file.rows == 0:
+            return
+        for group in range(file.groups):
+            ticks = np.asarray(file.group(group, ["tick_id"]).column("tick_id").to_numpy())
+            start, stop = (int(place) for place in np.searchsorted(ticks, [first, last + 1]))
+            while start < stop:
+                end = int(np.searchsorted(ticks, ticks[start], side="right"))
+                yield int(ticks[start]), self._deltas(file.span(group)[0] + start, end - start)
+                start = end
+
     def _actor_rows(self, column: pa.ChunkedArray) -> Column:
         parts = []
         for chunk in column.chunks:

@@ -1,0 +1,172 @@
+"""`tickmind viewer` and `tickmind replay`: a world in the browser, live or as it was recorded."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tickmind.base import ConfigError
+
+if TYPE_CHECKING:
+    from tickmind.record import RunReader
+    from tickmind.viewer.server import ViewerConfig
+
+WAIT_S = 5.0  # for the world's first answer
+Host = Annotated[str, typer.Option(help="The address to listen on; others than this machine's need TLS and tokens.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")]
+Tls = Annotated[
+    Path | None, typer.Option(help="A folder with the viewer's certificate chain and key: cert.pem, key.pem.")
+]
+Tokens = Annotated[Path | None, typer.Option(help="The tokens of those who may look, one a line.")]
+Hosts = Annotated[list[str] | None, typer.Option("--allow-host", help="Another name under which browsers know it.")]
+
+
+def viewer(
+    world: Annotated[
+        str, typer.Option(envvar="WORLD_ADDR", help="The address of the world to show.")
+    ] = "127.0.0.1:50051",
+    host: Host = "127.0.0.1",
+    port: Port = 8700,
+    tls: Tls = None,
+    token_file: Tokens = None,
+    allow_host: Hosts = None,
+    world_token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token that the world wants, if it wants one.")
+    ] = None,
+    world_ca: Annotated[
+        Path | None, typer.Option(help="The certificate of who signed the world's, for worlds behind TLS.")
+    ] = None,
+) -> None:
+    """Show a running world in the browser. Ctrl-C stops it."""
+    try:
+        from tickmind.server import load_tokens
+        from tickmind.viewer.live import LiveSource
+        from tickmind.wire import Connection, WorldClient
+        from tickmind.wire import Tls as WorldTls
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    config = _config(host, port, tls, token_file, allow_host)
+    token = load_tokens(world_token_file)[0] if world_token_file is not None else None
+    roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
+    connection = Connection(world, tls=roots, token=token)
+
+    async def show() -> None:
+        async with WorldClient(connection) as client, LiveSource(client) as source:
+
+            async def begin() -> None:
+                if not await source.ready(WAIT_S):
+                    typer.echo(f"No world answers at {world} yet; the page shows it as soon as it does.", err=True)
+
+            await _serve(source, config, begin)
+
+    asyncio.run(show())
+
+
+def replay(
+    run: Annotated[str, typer.Argument(help="The run: its id, or its folder.")],
+    runs: Annotated[Path, typer.Option(help="The folder with the runs.")] = Path("runs"),
+    export: Annotated[
+        Path | None, typer.Option(help="Write one page with the ticks inside to this file instead, to share it.")
+    ] = None,
+    first: Annotated[int | None, typer.Option(help="With --export: the first tick.")] = None,
+    last: Annotated[int | None, typer.Option(help="With --export: the last tick.")] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8700,
+    tls: Tls = None,
+    token_file: Tokens = None,
+    allow_host: Hosts = None,
+) -> None:
+    """Show a recorded run in the browser, finished or still going on. Ctrl-C stops it."""
+    try:
+        from tickmind.viewer.replay import ReplaySource
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    open_run = _opener(run, runs)
+    if export is not None:
+        from tickmind.viewer.clip import clip_of
+
+        with open_run() as reader:
+            page = clip_of(reader, first, last)
+        try:
+            export.write_bytes(page)
+        except OSError as error:
+            raise ConfigError(f"{export} can't be written: {error.strerror}") from error
+        typer.echo(f"{export}: {len(page):,} bytes; it opens in any browser, without a server.")
+        return
+    config = _config(host, port, tls, token_file, allow_host)
+
+    async def show() -> None:
+        async with ReplaySource(open_run) as source:
+            await _serve(source, config)
+
+    asyncio.run(show())
+
+
+def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":
+    try:
+        from tickmind.record import RunStore
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    folder = Path(run)
+    if folder.is_dir() and (folder / "meta.json").exists():
+        runs, run = folder.resolve().parent, folder.resolve().name
+    store = RunStore(runs)
+    return lambda: store.open(run)
+
+
+def _config(
+    host: str, port: int, tls: Path | None, token_file: Path | None, allow_host: list[str] | None
+) -> "ViewerConfig":
+    try:
+        from tickmind.viewer.server import ViewerConfig
+    except ModuleNotFoundError as error:
+        raise _missing(error) from error
+    tokens: tuple[Any, ...] = ()
+    if token_file is not None:
+        from tickmind.server import load_tokens
+
+        tokens = load_tokens(token_file)
+    context = None
+    if tls is not None:
+        import ssl
+
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        try:
+            context.load_cert_chain(tls / "cert.pem", tls / "key.pem")
+        except (OSError, ssl.SSLError) as error:
+            raise ConfigError(f"cert.pem and key.pem in {tls} can't be used: {error}") from error
+    return ViewerConfig(host=host, port=port, tokens=tokens, tls=context, more_hosts=tuple(allow_host or ()))
+
+
+async def _nothing() -> None:
+    """There is nothing to wait for."""
+
+
+async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaitable[None]] = _nothing) -> None:
+    import signal
+
+    from tickmind.viewer.server import ViewerServer
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    server: AbstractAsyncContextManager[ViewerServer] = ViewerServer(source, config)
+    async with server as serving:
+        typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
+        await begin()
+        await stop.wait()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} can't be read: {error.strerror}") from error
+
+
+def _missing(error: ModuleNotFoundError) -> ConfigError:
+    return ConfigError(f"the viewer needs {error.name}, which is not installed; install tickmind[viewer,world]")

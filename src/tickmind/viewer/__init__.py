@@ -1,0 +1,21 @@
+"""Shows a world to people: serves the page, and turns live events or a recorded run into the same frames.
+
+    async with LiveSource(WorldClient("127.0.0.1:50051")) as source, ViewerServer(source) as server:
+        print(server.url)
+
+Import `LiveSource` from `tickmind.viewer.live`, `ReplaySource` from `tickmind.viewer.replay` and `ViewerServer` from
+`tickmind.viewer.server`: each needs packages that the others don't.
+"""
+
+from tickmind.viewer.errors import FrameError, NoSuchWindowError, PageMissingError, ViewerAddressError, ViewerError
+from tickmind.viewer.source import FrameSource, Span
+
+__all__ = [
+    "FrameError",
+    "FrameSource",
+    "NoSuchWindowError",
+    "PageMissingError",
+    "Span",
+    "ViewerAddressError",
+    "ViewerError",
+]

@@ -1,0 +1,71 @@
+"""The first frame: the map, and the names behind the numbers of all others."""
+
+from typing import Any
+
+import numpy as np
+
+from tickmind.protocol import ACTION_TYPES, REASONS, WorldInfo
+from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
+from tickmind.viewer.frames.tick import Names
+
+
+def hello(world: WorldInfo, **more: Any) -> bytes:
+    """Everything that never changes; `more` goes into INFO and tells how these frames are served."""
+    types = sorted({actor.type for actor in world.actors})
+    type_codes = {name: code for code, name in enumerate(types)}
+    kinds = {kind.name: code for code, kind in enumerate(world.kinds)}
+    info = {
+        "name": world.name,
+        "world_version": world.world_version,
+        "width": world.width,
+        "height": world.height,
+        "sight_radius": world.sight_radius,
+        "hearing_radius": world.hearing_radius,
+        "tick_ms": world.tick_duration_ms,
+        "actions": list(ACTION_TYPES),
+        "reasons": list(REASONS),
+        "floors": [
+            {"name": floor.name, "walkable": floor.walkable, "opaque": floor.opaque, "hazards": floor.hazards}
+            for floor in world.floors
+        ],
+        "kinds": [
+            {
+                "name": kind.name,
+                "states": kind.states,
+                "walkable": kind.walkable,
+                "opaque": kind.opaque,
+                "tags": kind.tags,
+                "stock_item": kind.stock_item,
+            }
+            for kind in world.kinds
+        ],
+        "items": world.item_kinds,
+        "actor_types": types,
+        **more,
+    }
+    places = np.array([(thing.x, thing.y) for thing in world.objects], dtype="<i2").reshape(-1, 2)
+    return pack(
+        FrameKind.HELLO,
+        0,
+        0,
+        {
+            Tag.INFO: json_section(info),
+            Tag.FLOOR: world.floor_codes,
+            Tag.OBJECT_PLACE: np.ascontiguousarray(places.T).tobytes(),
+            Tag.OBJECT_KIND: bytes(kinds[thing.kind] for thing in world.objects),
+            Tag.OBJECT_IDS: json_section([thing.object_id for thing in world.objects]),
+            Tag.ACTOR_IDS: json_section([actor.entity_id for actor in world.actors]),
+            Tag.ACTOR_TYPE: np.array([type_codes[actor.type] for actor in world.actors], dtype="<u2").tobytes(),
+        },
+    )
+
+
+def names_of(world: WorldInfo) -> Names:
+    """The numbers of all names in a world."""
+    states = {kind.name: {name: code for code, name in enumerate(kind.states)} for kind in world.kinds}
+    return Names(
+        actor_rows={actor.entity_id: row for row, actor in enumerate(world.actors)},
+        object_rows={thing.object_id: row for row, thing in enumerate(world.objects)},
+        object_states=[states[thing.kind] for thing in world.objects],
+        item_kinds={name: code for code, name in enumerate(world.item_kinds)},
+    )

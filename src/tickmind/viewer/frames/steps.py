@@ -1,0 +1,74 @@
+"""Step codes: what one actor did in one tick, in one byte.
+
+Most of a crowd walks, waits, or runs into somebody. Each of these is one code, which tells the new place, the way that
+the actor faces and what became of its intent:
+
+    0       nothing is new, and there was no intent
+    1-8     went one tile in direction code - 1, and faces that way: Move, all well
+    9-72    tried to go in direction (code - 9) % 8, faces that way, and stayed: Move, for MOVE_REASONS[(code - 9) // 8]
+    73      waited on purpose: Wait, all well
+    255     anything else: the place is in a section of its own, and so is the result, if there is one
+
+An actor with any other result has a code for its place and an entry in the list of results.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, ActorColumns, Reason, ResultColumns
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, UInt8
+
+NOTHING = 0
+FIRST_STEP = 1
+FIRST_FAILED = 9
+WAITED = 73
+OTHER = 255
+MOVE_REASONS = (
+    Reason.OUT_OF_BOUNDS,
+    Reason.NOT_WALKABLE,
+    Reason.ILLEGAL_DIAGONAL,
+    Reason.TILE_CONTESTED,
+    Reason.SWAP,
+    Reason.CYCLE,
+    Reason.OCCUPIED,
+    Reason.BLOCKED_BY_FAILED_MOVE,
+)
+
+_MOVE = ACTION_CODES[ActionType.MOVE]
+_WAIT = ACTION_CODES[ActionType.WAIT]
+_NONE = 255  # no result
+# (dy + 1) * 3 + dx + 1 -> direction; the middle is none
+_WAY = np.array([7, 0, 1, 6, 255, 2, 5, 4, 3], dtype=np.uint8)
+# code of a reason -> first step code of moves that failed for it; 0 if there is none
+_FAILED = np.zeros(256, dtype=np.uint8)
+for _at, _reason in enumerate(MOVE_REASONS):
+    _FAILED[REASON_CODES[_reason]] = FIRST_FAILED + 8 * _at
+
+
+def step_codes(old: ActorColumns, new: ActorColumns, results: ResultColumns) -> "tuple[UInt8, Bool]":
+    """Actor row -> step code; and place in `results` -> whether a step code tells that result."""
+    count = len(new.x)
+    action = np.full(count, _NONE, dtype=np.uint8)
+    reason = np.zeros(count, dtype=np.uint8)
+    action[results.actor] = results.action
+    reason[results.actor] = results.reason
+
+    dx, dy = new.x - old.x, new.y - old.y
+    stayed = (dx == 0) & (dy == 0)
+    near = (np.abs(dx) <= 1) & (np.abs(dy) <= 1) & ~stayed
+    way = np.where(near, _WAY[np.where(near, (dy + 1) * 3 + dx + 1, 4)], OTHER)
+    same_facing = new.facing == old.facing
+    facing = new.facing.astype(np.uint8)
+
+    code = np.where(stayed & same_facing, NOTHING, OTHER).astype(np.uint8)
+    went = near & (facing == way) & (action == _MOVE) & (reason == 0)
+    code[went] = FIRST_STEP + way[went]
+    failed_from = _FAILED[reason]
+    failed = stayed & (action == _MOVE) & (failed_from > 0) & (facing < 8)
+    code[failed] = failed_from[failed] + facing[failed]
+    waited = stayed & same_facing & (action == _WAIT) & (reason == 0)
+    code[waited] = WAITED
+    return code, (went | failed | waited)[results.actor]

@@ -1,0 +1,131 @@
+"""Frames that change from tick to tick: keyframes with everything, and ticks with what is new."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import ActorColumns, ObjectDelta, ResultColumns, Utterance
+from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
+from tickmind.viewer.frames.steps import NOTHING, OTHER, step_codes
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32, UInt8
+
+MOST_ENTRIES = 32_768  # of each list in one frame, as in the messages of a live world; what is more is left out
+_SPARSE = 5  # bytes for an actor in the short form of steps
+_GROUND = re.compile(r"ground:(-?[0-9]+),(-?[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """Everything that can change, as it is after a tick. Nobody writes to an old one."""
+
+    tick_id: int
+    sim_time_ms: int
+    actors: ActorColumns
+    object_state: "UInt8"
+    object_stock: "Int32"
+    ground: Mapping[tuple[int, int, int], int]  # x, y, item kind -> amount; none of them is 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Happened:
+    """What one tick did beside moving actors, from a record or from a live world alike."""
+
+    results: ResultColumns
+    utterances: Sequence[Utterance]
+    object_deltas: Sequence[ObjectDelta]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What stands behind names, for frames that have numbers instead."""
+
+    actor_rows: Mapping[str, int]
+    object_rows: Mapping[str, int]
+    object_states: Sequence[Mapping[str, int]]  # object row -> name of a state -> its code
+    item_kinds: Mapping[str, int]
+
+
+def keyframe(scene: Scene) -> bytes:
+    """The frame with everything, to begin from."""
+    actors = scene.actors
+    ground = np.array([(*place, amount) for place, amount in sorted(scene.ground.items())], dtype="<i4").reshape(-1, 4)
+    sections = {
+        Tag.ACTOR_X: _bytes(actors.x, "<i2"),
+        Tag.ACTOR_Y: _bytes(actors.y, "<i2"),
+        Tag.ACTOR_FACING: _bytes(actors.facing, "u1"),
+        Tag.ACTOR_STATUS: _bytes(actors.status_bits, "u1"),
+        Tag.OBJECT_STATE: _bytes(scene.object_state, "u1"),
+        Tag.OBJECT_STOCK: _bytes(scene.object_stock, "<i4"),
+        Tag.GROUND: _bytes(ground.T, "<i4"),
+    }
+    return pack(FrameKind.KEYFRAME, scene.tick_id, scene.sim_time_ms, sections)
+
+
+def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> bytes:
+    """The frame of what one tick changed: `old` are the actors before, `scene` is the world after it."""
+    new, results = scene.actors, happened.results
+    codes, told = step_codes(old, new, results)
+    sections: dict[Tag, bytes] = {}
+    stepped = np.flatnonzero(codes != NOTHING)
+    if len(stepped) * _SPARSE < len(codes):
+        sections[Tag.STEP_ROWS] = _bytes(stepped, "<u4")
+        sections[Tag.STEP_CODES] = codes[stepped].tobytes()
+    else:
+        sections[Tag.STEPS] = codes.tobytes()
+    placed = np.flatnonzero(codes == OTHER)
+    sections[Tag.PLACE_ROWS] = _bytes(placed, "<u4")
+    sections[Tag.PLACES] = _bytes(new.x[placed], "<i2") + _bytes(new.y[placed], "<i2")
+    sections[Tag.PLACE_FACING] = _bytes(new.facing[placed], "u1")
+    status = np.flatnonzero(old.status_bits != new.status_bits)
+    sections[Tag.STATUS_ROWS] = _bytes(status, "<u4")
+    sections[Tag.STATUS] = _bytes(new.status_bits[status], "u1")
+    rest = np.flatnonzero(~told)
+    sections[Tag.RESULT_ROWS] = _bytes(results.actor[rest], "<u4")
+    sections[Tag.RESULT_CODES] = _bytes(results.action[rest], "u1") + _bytes(results.reason[rest], "u1")
+    sections[Tag.DETAILS] = json_section(_details(results))
+    sections[Tag.SAID] = json_section(
+        [
+            [names.actor_rows[said.actor_id], said.channel, said.text, said.x, said.y]
+            for said in happened.utterances[:MOST_ENTRIES]
+        ]
+    )
+    sections[Tag.OBJECTS] = json_section([_object(delta, names) for delta in happened.object_deltas[:MOST_ENTRIES]])
+    return pack(FrameKind.TICK, scene.tick_id, scene.sim_time_ms, sections)
+
+
+def ground_place(object_id: str) -> tuple[int, int] | None:
+    """The tile that an object's id such as `ground:3,4` means, or None for real objects."""
+    found = _GROUND.fullmatch(object_id)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def _object(delta: ObjectDelta, names: Names) -> list[Any]:
+    place = ground_place(delta.object_id)
+    if place is not None:
+        return [*place, names.item_kinds[delta.field], delta.new_value]
+    row = names.object_rows[delta.object_id]
+    if delta.field == "state":
+        return [row, "state", names.object_states[row][str(delta.new_value)]]
+    return [row, delta.field, delta.new_value]
+
+
+def _details(results: ResultColumns) -> list[Any]:
+    places = sorted({*results.target_ids, *results.effects})[:MOST_ENTRIES]
+    return [
+        [
+            int(results.actor[place]),
+            results.target_ids.get(place, ""),
+            [[one.name, one.value] for one in results.effects.get(place, ())],
+        ]
+        for place in places
+    ]
+
+
+def _bytes(column: Any, dtype: str) -> bytes:
+    """A column in the form of the wire."""
+    return np.ascontiguousarray(column).astype(dtype).tobytes()

@@ -1,0 +1,228 @@
+"""A recorded run as a source of frames, finished or still growing."""
+
+import asyncio
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.base import Limit, get_logger
+from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, TickRecord
+from tickmind.protocol.direction import DX, DY
+from tickmind.viewer.digest import Digest
+from tickmind.viewer.errors import NoSuchWindowError
+from tickmind.viewer.frames import Names, Scene, hello, names_of, notes, whole_thought
+from tickmind.viewer.source import Span, window_ticks
+from tickmind.viewer.stage import Stage, scene_at_start
+
+if TYPE_CHECKING:
+    from tickmind.record import RunReader
+    from tickmind.viewer.watchers import Watchers
+
+MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
+POLL_S = 0.5  # how often a growing run is looked at
+CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
+THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
+_MOVE = ACTION_CODES[ActionType.MOVE]
+_log = get_logger(__name__)
+
+
+class RunFrames:
+    """Makes frames of any ticks of a run. It belongs to one thread, as its reader does."""
+
+    def __init__(self, reader: "RunReader", names: Names | None = None) -> None:
+        self.reader = reader
+        self.names = names or names_of(reader.info)
+        none = np.zeros(0, np.int32)
+        nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
+        first = (reader.first_tick_id or 1) - 1
+        self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
+        self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
+
+    def frames(self, first: int, last: int) -> Iterator[bytes]:
+        """The keyframe before `first`, the ticks up to `last`, and what agents told in them."""
+        reader = self.reader
+        records = reader.records(first, last)
+        record = next(records, None)
+        if record is None:
+            there = f"{reader.first_tick_id} to {reader.last_tick_id}"
+            raise NoSuchWindowError(f"ticks {first} to {last} are not there; ask for some of {there}")
+        stage = Stage(reader.info, self._scene_before(record), self.names)
+        yield stage.keyframe()
+        yield stage.record(record)
+        for record in records:
+            yield stage.record(record)
+        told = notes(
+            stage.scene.tick_id,
+            stage.scene.sim_time_ms,
+            reader.thoughts(first, last),
+            reader.statuses(first, last),
+            self.names.actor_rows,
+        )
+        if told:
+            yield told
+
+    def _scene_before(self, record: TickRecord) -> Scene:
+        before = record.tick_id - 1
+        first = self.reader.first_tick_id
+        actors = _before_first(record) if record.tick_id == first else self.reader.state_at(before)
+        sim_time_ms = record.sim_time_ms - self.reader.info.tick_duration_ms
+        return replace(self._objects_at(before), tick_id=before, sim_time_ms=sim_time_ms, actors=actors)
+
+    def _objects_at(self, tick_id: int) -> Scene:
+        """A scene whose objects are those after a tick; states on the way are kept for the next time."""
+        place = bisect_right(self._marks, tick_id) - 1
+        stage = Stage(self.reader.info, self._scenes[place], self.names)
+        at = self._marks[place]
+        for delta_tick, deltas in self.reader.object_deltas(at + 1, tick_id):
+            while delta_tick > at + CHECKPOINT_TICKS:
+                at += CHECKPOINT_TICKS
+                self._keep(at, stage.scene)
+            stage.apply_objects(deltas)
+        return stage.scene
+
+    def _keep(self, tick_id: int, scene: Scene) -> None:
+        place = bisect_right(self._marks, tick_id)
+        if self._marks[place - 1] != tick_id:
+            self._marks.insert(place, tick_id)
+            self._scenes.insert(place, scene)
+
+    def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
+        """The newest whole thoughts of an actor, newest first."""
+        reader = self.reader
+        first, actors = reader.first_tick_id or 0, reader.info.actors
+        if not 0 <= actor < len(actors):
+            return []
+        found: list[dict[str, Any]] = []
+        to = min(last_tick, reader.last_tick_id or 0)
+        while to >= first and len(found) < count:
+            since = max(first, to - THOUGHT_TICKS + 1)
+            part = reader.thoughts(since, to, actors=[actors[actor].entity_id])
+            found += [whole_thought(report, actor) for report in sorted(part, key=lambda one: -one.tick_id)]
+            to = since - 1
+        return [thought for thought in found if thought["tick"] <= last_tick][:count]
+
+
+class ReplaySource:
+    """Serves a recorded run. `open_run` opens it anew for each thread that reads it. Use it in `async with`."""
+
+    def __init__(self, open_run: "Callable[[], RunReader]", *, cache: Limit = MAX_CACHE_BYTES) -> None:
+        self._open_run = open_run
+        self._limit = cache
+        self._reader = open_run()
+        info = self._reader.info
+        self._frames = RunFrames(self._reader)
+        self._hello = hello(
+            info, mode="replay", window_ticks=window_ticks(len(info.actors)), run_id=self._reader.run_id
+        )
+        self._digest = Digest(self._reader.first_tick_id or 1)
+        self._span = _span(self._reader)
+        self._reading = asyncio.Lock()  # one window at a time: a reader belongs to one thread
+        self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._size = 0
+        self._stopped = threading.Event()
+        self._scanning: asyncio.Task[None] | None = None
+
+    @property
+    def watchers(self) -> "Watchers | None":
+        """Nobody is told of new ticks; the page asks how far the run has grown."""
+        return None
+
+    async def __aenter__(self) -> "ReplaySource":
+        self._scanning = asyncio.create_task(asyncio.to_thread(self._scan))
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped.set()
+        if self._scanning is not None:
+            await asyncio.gather(self._scanning, return_exceptions=True)
+        async with self._reading:
+            self._reader.close()
+
+    def hello(self) -> bytes:
+        """The first frame."""
+        return self._hello
+
+    def span(self) -> Span:
+        """Which ticks the run has by now."""
+        return self._span
+
+    async def window(self, first: int, last: int) -> bytes:
+        """Frames of these ticks, from memory if they were asked for before."""
+        span = self._span
+        first, last = max(first, span.first_tick_id), min(last, span.last_tick_id)
+        if last < first:
+            raise NoSuchWindowError(
+                f"these ticks are not there; ask for some of {span.first_tick_id} to {span.last_tick_id}"
+            )
+        found = self._windows.get((first, last))
+        if found is not None:
+            self._windows.move_to_end((first, last))
+            return found
+        async with self._reading:
+            data = await asyncio.to_thread(self._read, first, last)
+        self._windows[first, last] = data
+        self._size += len(data)
+        while len(self._windows) > 1 and not self._limit.allows(self._size):
+            self._size -= len(self._windows.popitem(last=False)[1])
+        return data
+
+    def digest(self) -> dict[str, Any]:
+        """The numbers of as much of the run as was read by now."""
+        return self._digest.shown()
+
+    async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
+        """The newest whole thoughts of an actor, newest first."""
+        async with self._reading:
+            return await asyncio.to_thread(self._frames.thoughts, actor, last_tick, count)
+
+    def _read(self, first: int, last: int) -> bytes:
+        if last > (self._reader.last_tick_id or 0):
+            self._reader.refresh()
+        return b"".join(self._frames.frames(first, last))
+
+    def _scan(self) -> None:
+        """Read the whole run once, and then whatever is added to it."""
+        with self._open_run() as reader:
+            place = reader.first_tick_id or 1
+            while not self._stopped.is_set():
+                self._span = _span(reader)
+                finished, begun = reader.meta.finished, place
+                for record in reader.records(place, None):
+                    if self._stopped.is_set():
+                        return
+                    self._digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))
+                    place = record.tick_id + 1
+                self._digest.add_thoughts(reader.thoughts(begun, place - 1))
+                if finished:
+                    return
+                self._stopped.wait(POLL_S)
+                reader.refresh()
+
+
+def _span(reader: "RunReader") -> Span:
+    first, last = reader.first_tick_id, reader.last_tick_id
+    return Span(first or 1, (first or 1) - 1 if last is None else last, growing=not reader.meta.finished)
+
+
+def _before_first(record: TickRecord) -> ActorColumns:
+    """Where everybody was before the first tick on record: where they came from, if they went."""
+    now, count = record.actor_state, len(record.actor_state.x)
+    way = np.full(count, -1, dtype=np.int64)
+    way[record.intents.actor] = record.intents.direction
+    went = np.zeros(count, dtype=np.bool_)
+    results = record.results
+    went[results.actor[(results.action == _MOVE) & (results.reason == 0)]] = True
+    went &= (way >= 0) & (way < len(DX))
+    step = np.where(went, way, 0)
+    dx, dy = np.array(DX, dtype=np.int32)[step], np.array(DY, dtype=np.int32)[step]
+    return ActorColumns(
+        np.where(went, now.x - dx, now.x), np.where(went, now.y - dy, now.y), now.status_bits, now.facing
+    )

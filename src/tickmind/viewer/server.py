@@ -1,0 +1,223 @@
+"""The viewer's web server: the page, the frames, and the live stream. It only ever reads."""
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+import orjson
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from tickmind.base import Limit, LimitExceededError, Secret, get_logger
+from tickmind.viewer.access import Access, access_for
+from tickmind.viewer.errors import NoSuchWindowError, ViewerAddressError
+from tickmind.viewer.page import HEADERS, page_files
+from tickmind.viewer.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
+
+DEFAULT_PORT = 8700
+MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")
+MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
+MAX_HELLO_S = Limit("time until a watcher has shown its token", 10, "s")
+_FRAMES = "application/vnd.tickmind.frames"
+_log = get_logger(__name__)
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerConfig:
+    """Where the viewer listens. Port 0 takes any that is free; beyond this machine it needs TLS and tokens."""
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    tokens: tuple[Secret, ...] = ()
+    tls: ssl.SSLContext | None = None
+    more_hosts: tuple[str, ...] = ()  # other names under which browsers know it
+
+
+class ViewerServer:
+    """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is where it is."""
+
+    def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
+        self._source = source
+        self._config = config or ViewerConfig()
+        self._access: Access = access_for(
+            self._config.host,
+            tokens=self._config.tokens,
+            tls=self._config.tls is not None,
+            hosts=self._config.more_hosts,
+        )
+        self._files = page_files()
+        self._runner: web.AppRunner | None = None
+        self._sockets: set[web.WebSocketResponse] = set()
+        self._port = self._config.port
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
+        return f"{'https' if self._config.tls else 'http'}://{host}:{self._port}/"
+
+    async def __aenter__(self) -> "ViewerServer":
+        app = web.Application(middlewares=[self._guard], client_max_size=int(MAX_REQUEST_BYTES.maximum))
+        app.router.add_get("/", self._file)
+        for path in self._files:
+            app.router.add_get(path, self._file)
+        app.router.add_get("/api/hello", self._api(self._hello))
+        app.router.add_get("/api/span", self._api(self._span))
+        app.router.add_get("/api/window", self._api(self._window))
+        app.router.add_get("/api/digest", self._api(self._digest))
+        app.router.add_get("/api/thoughts", self._api(self._thoughts))
+        app.router.add_get("/live", self._live)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        await self._runner.setup()
+        config = self._config
+        site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise ViewerAddressError(
+                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another with --port"
+            ) from error
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for socket in list(self._sockets):
+            with contextlib.suppress(ConnectionError):
+                await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the viewer is stopping")
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse whoever came by another name or from another page, and give every answer its headers."""
+        host, origin = request.headers.get("Host"), request.headers.get("Origin")
+        if not self._access.host_allowed(host):
+            return _refuse(403, "this server is not known by that name; open the address that it told, or --allow-host")
+        if not self._access.origin_allowed(origin, host):
+            return _refuse(403, "pages of other sites may not look here")
+        try:
+            response = await handler(request)
+        except web.HTTPException as error:
+            return _refuse(error.status, error.reason)
+        if not response.prepared:
+            response.headers.update(HEADERS)
+        return response
+
+    def _api(self, answer: Handler) -> Handler:
+        """Let only those in who have a token, and tell them in plain words what is wrong."""
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not self._access.token_allowed(given):
+                return _refuse(401, "show a token of this viewer as `Authorization: Bearer ...`")
+            try:
+                return await answer(request)
+            except NoSuchWindowError as error:
+                return _refuse(404, str(error))
+            except LimitExceededError as error:
+                return _refuse(400, str(error))
+
+        return guarded
+
+    async def _file(self, request: web.Request) -> web.StreamResponse:
+        file = self._files["/index.html" if request.path == "/" else request.path]
+        response = web.Response(body=file.data, headers={"Content-Type": file.kind})
+        response.enable_compression()
+        return response
+
+    async def _hello(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+        return _frames(self._source.hello())
+
+    async def _span(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+        return _json({**self._source.span().shown(), "live": self._source.watchers is not None})
+
+    async def _window(self, request: web.Request) -> web.StreamResponse:
+        first, last = _number(request, "first"), _number(request, "last")
+        MAX_WINDOW_TICKS.check(last - first + 1)
+        return _frames(await self._source.window(first, last))
+
+    async def _digest(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
+        return _json(self._source.digest())
+
+    async def _thoughts(self, request: web.Request) -> web.StreamResponse:
+        count = _number(request, "count")
+        MAX_THOUGHTS.check(count)
+        return _json(await self._source.thoughts(_number(request, "actor"), _number(request, "last"), count))
+
+    async def _live(self, request: web.Request) -> web.StreamResponse:
+        socket = web.WebSocketResponse(heartbeat=15.0, max_msg_size=int(MAX_REQUEST_BYTES.maximum), compress=False)
+        if not socket.can_prepare(request):
+            return _refuse(400, "this is a WebSocket")
+        await socket.prepare(request)
+        self._sockets.add(socket)
+        try:
+            await self._watch(socket)
+        except (ConnectionError, TimeoutError):
+            _log.debug("a watcher is gone")
+        finally:
+            self._sockets.discard(socket)
+            await socket.close()
+        return socket
+
+    async def _watch(self, socket: web.WebSocketResponse) -> None:
+        """The first message shows the token; then frames go down, and nothing that comes up counts."""
+        first = await socket.receive(timeout=MAX_HELLO_S.maximum)
+        if first.type is not WSMsgType.TEXT or not self._access.token_allowed(first.data):
+            await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b"show a token of this viewer first")
+            return
+        watchers = self._source.watchers
+        if watchers is None:
+            await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"nothing new comes here by itself")
+            return
+        try:
+            joined = watchers.join()
+            with joined as watcher:
+                reading = asyncio.create_task(_drain(socket))
+                try:
+                    while not reading.done():
+                        upcoming = asyncio.ensure_future(watcher.next())
+                        await asyncio.wait({upcoming, reading}, return_when=asyncio.FIRST_COMPLETED)
+                        if not upcoming.done():
+                            upcoming.cancel()
+                            break
+                        await asyncio.wait_for(socket.send_bytes(upcoming.result()), MAX_STALL_S.maximum)
+                finally:
+                    reading.cancel()
+                    await asyncio.gather(reading, return_exceptions=True)
+        except LimitExceededError as error:
+            await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=str(error).encode()[:120])
+
+
+async def _drain(socket: web.WebSocketResponse) -> None:
+    """Read until the watcher goes away."""
+    async for _ in socket:
+        pass
+
+
+def _number(request: web.Request, name: str) -> int:
+    text = request.query.get(name, "")
+    if not text.isascii() or not text.lstrip("-").isdigit() or len(text) > 18:
+        raise web.HTTPBadRequest(reason=f"{name} must be a whole number")
+    return int(text)
+
+
+def _frames(data: bytes) -> web.Response:
+    response = web.Response(body=data, headers={"Content-Type": _FRAMES})
+    if len(data) > 1024:
+        response.enable_compression(web.ContentCoding.deflate)
+    return response
+
+
+def _json(value: object) -> web.Response:
+    return web.Response(body=orjson.dumps(value), headers={"Content-Type": "application/json"})
+
+
+def _refuse(status: int, words: str) -> web.Response:
+    body = orjson.dumps({"error": words})
+    return web.Response(status=status, body=body, headers={**HEADERS, "Content-Type": "application/json"})

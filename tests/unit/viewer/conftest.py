@@ -1,0 +1,134 @@
+"""A lively world to make frames of, and a reader of frames that is written apart from the writer."""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+import pytest
+
+from tickmind.protocol import Direction, Drop, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
+from tickmind.server.testing import meadow
+from tickmind.server.viewing import Viewing
+from tickmind.viewer.frames import FrameKind, Tag
+from tickmind.wire import ViewFilter, codec, columns
+from tickmind.wire.v1 import viewer_pb2
+from tickmind.world import TileWorld
+
+DX, DY = (0, 1, 1, 1, 0, -1, -1, -1), (-1, -1, 0, 1, 1, 1, 0, -1)
+
+
+@dataclass
+class Lively:
+    """Steps a world with random intents, and tells each tick as a record and as a viewer's event off the wire."""
+
+    world: TileWorld
+    dice: random.Random
+
+    def __post_init__(self):
+        self.info = self.world.info
+        self.viewing = Viewing(self.info, self.world.view().actors)
+        self.bounds = columns.ColumnBounds.of(self.info)
+
+    def intents(self):
+        found = {}
+        objects = [thing.object_id for thing in self.info.objects] or ["none"]
+        for row in range(len(self.info.actors)):
+            match self.dice.randrange(14):
+                case 0:
+                    pass
+                case 1:
+                    found[row] = Wait()
+                case 2:
+                    found[row] = Say(f"I am {row} \u202e <b>&\U0001f600")
+                case 3:
+                    found[row] = self.dice.choice([Sleep(), Wake()])
+                case 4:
+                    found[row] = Interact(self.dice.choice(objects))
+                case 5:
+                    found[row] = self.dice.choice([Pickup("berries"), Use("berries"), Drop("berries")])
+                case _:
+                    found[row] = Move(Direction(self.dice.randrange(8)))
+        return found
+
+    def step(self):
+        free = np.array([self.dice.random() < 0.9 for _ in self.info.actors])
+        record = self.world.step(self.intents(), free)
+        self.viewing.publish(record, (), (), ())
+        message = codec.parse(viewer_pb2.StreamViewerEventsResponse, self.viewing.encoded(ViewFilter()))
+        return record, columns.decode_viewer_event(message.event, self.bounds)
+
+    def snapshot(self):
+        return self.viewing.snapshot(self.world.view(), ViewFilter())
+
+
+class Reader:
+    """What a page makes of frames."""
+
+    def __init__(self):
+        self.tick_id = None
+        self.results = {}  # actor row -> action, reason of the newest tick
+
+    def take(self, frame):
+        part = frame.sections
+        array = lambda tag, kind: np.frombuffer(part.get(tag, b""), dtype=kind)  # noqa: E731 - reads like a table
+        if frame.kind is FrameKind.KEYFRAME:
+            self.x, self.y = array(Tag.ACTOR_X, "<i2").copy(), array(Tag.ACTOR_Y, "<i2").copy()
+            self.facing, self.status = array(Tag.ACTOR_FACING, "u1").copy(), array(Tag.ACTOR_STATUS, "u1").copy()
+            self.state = array(Tag.OBJECT_STATE, "u1").copy()
+            self.stock = array(Tag.OBJECT_STOCK, "<i4").copy()
+            heaps = array(Tag.GROUND, "<i4").reshape(4, -1).T.tolist()
+            self.ground = {(x, y, kind): amount for x, y, kind, amount in heaps}
+        else:
+            assert frame.tick_id == self.tick_id + 1
+            self._tick(part, array)
+        self.tick_id = frame.tick_id
+
+    def _tick(self, part, array):
+        self.results = {}
+        dense = array(Tag.STEPS, "u1")
+        rows = range(len(dense)) if len(dense) else array(Tag.STEP_ROWS, "<u4").tolist()
+        codes = dense if len(dense) else array(Tag.STEP_CODES, "u1")
+        for row, code in zip(rows, codes.tolist(), strict=True):
+            if 1 <= code <= 8:
+                self.x[row] += DX[code - 1]
+                self.y[row] += DY[code - 1]
+                self.facing[row] = code - 1
+                self.results[row] = (1, 0)
+            elif 9 <= code <= 72:
+                self.facing[row] = (code - 9) % 8
+                self.results[row] = (1, (code - 9) // 8 + 12)
+            elif code == 73:
+                self.results[row] = (0, 0)
+        rows, places = array(Tag.PLACE_ROWS, "<u4"), array(Tag.PLACES, "<i2").reshape(2, -1)
+        self.x[rows], self.y[rows], self.facing[rows] = places[0], places[1], array(Tag.PLACE_FACING, "u1")
+        self.status[array(Tag.STATUS_ROWS, "<u4")] = array(Tag.STATUS, "u1")
+        actions = array(Tag.RESULT_CODES, "u1").reshape(2, -1).T.tolist()
+        for row, (action, reason) in zip(array(Tag.RESULT_ROWS, "<u4").tolist(), actions, strict=True):
+            assert row not in self.results
+            self.results[row] = (action, reason)
+        self.said = orjson.loads(part.get(Tag.SAID) or b"[]")
+        self.details = orjson.loads(part.get(Tag.DETAILS) or b"[]")
+        for change in orjson.loads(part.get(Tag.OBJECTS) or b"[]"):
+            if len(change) == 4:
+                x, y, kind, amount = change
+                self.ground.pop((x, y, kind), None)
+                if amount:
+                    self.ground[x, y, kind] = amount
+            elif change[1] == "state":
+                self.state[change[0]] = change[2]
+            elif change[1] == "stock":
+                self.stock[change[0]] = change[2]
+
+
+@pytest.fixture
+def lively():
+    def make(actors=40, seed=1, **more):
+        return Lively(TileWorld.from_scenario(meadow(actors, seed=seed, **more)), random.Random(seed))
+
+    return make
+
+
+@pytest.fixture
+def reader():
+    return Reader()

@@ -1,0 +1,264 @@
+/** What the page knows and shows: one object that the map, the panels and the keyboard share. */
+
+import { batch, signal } from "@preact/signals";
+import type { MapView } from "./draw/map";
+import type { Speech } from "./draw/overlay";
+import { Film } from "./film/film";
+import { Player } from "./film/player";
+import type { Digest, Source } from "./film/source";
+import { Kind, Tag } from "./frames/layout";
+import { World } from "./frames/world";
+import { readHash, writeHash, type Filters, type Tab } from "./hash";
+
+const PANEL_MS = 120; // how often panels follow a playing film
+const DIGEST_MS = 2000;
+const SPAN_MS = 1000;
+const NOTE_TICKS = 64; // how far back it is looked for what an agent said of itself
+
+export class App {
+  readonly world: World;
+  readonly film: Film;
+  readonly player: Player;
+  map: MapView | null = null;
+
+  readonly tick = signal(0); // the tick that panels show
+  readonly last = signal(0); // the newest tick
+  readonly playing = signal(false);
+  readonly speed = signal(1);
+  readonly live = signal(false); // whether the newest tick is followed
+  readonly connected = signal(true);
+  readonly waiting = signal(false);
+  readonly selected = signal(-1);
+  readonly hovered = signal(-1);
+  readonly following = signal(false);
+  readonly sight = signal(true);
+  readonly daylight = signal(true);
+  readonly tab = signal<Tab>("log");
+  readonly panel = signal(true);
+  readonly help = signal(false);
+  readonly legend = signal(true);
+  readonly filters = signal<Filters>({ types: [], actor: "", region: null });
+  readonly digest = signal<Digest | null>(null);
+  readonly loaded = signal(0); // grows when frames came, for panels that list them
+
+  private stopWatching = () => {};
+  private spoken = new Map<number, Speech[]>(); // tick -> what was said
+  private lastPanel = 0;
+  private thinkers = new Set<number>();
+  private thinkersAt = Number.NaN;
+
+  private constructor(
+    world: World,
+    readonly source: Source,
+  ) {
+    this.world = world;
+    this.film = new Film(world, source);
+    this.player = new Player(this.film);
+  }
+
+  static async open(source: Source): Promise<App> {
+    const app = new App(new World(await source.hello()), source);
+    app.film.span = await source.span();
+    await app.begin();
+    return app;
+  }
+
+  private async begin(): Promise<void> {
+    const { film, player } = this;
+    const wanted = readHash(location.hash);
+    batch(() => {
+      this.filters.value = wanted.filters;
+      if (wanted.tab) this.tab.value = wanted.tab;
+      this.selected.value = wanted.actor ? (this.world.rowOf.get(wanted.actor) ?? -1) : -1;
+      if (this.selected.value >= 0 && !wanted.tab) this.tab.value = "inspector";
+    });
+    if (film.span.live) {
+      this.stopWatching = this.source.watch(
+        (frame) => {
+          film.addNewest(frame);
+          if (frame.kind === Kind.TICK) player.arrived(performance.now());
+          if (player.following && player.position < film.span.first - 1) player.position = film.span.last;
+        },
+        (connected) => (this.connected.value = connected),
+      );
+    }
+    if (wanted.tick !== null) player.seek(wanted.tick);
+    else if (film.span.live) player.follow();
+    else player.seek(film.span.first);
+    await film.need(player.tick).catch(() => {});
+    void this.refreshDigest();
+    window.setInterval(() => void this.refreshDigest(), DIGEST_MS);
+    if (film.span.growing) window.setInterval(() => void this.refreshSpan(), SPAN_MS);
+  }
+
+  close(): void {
+    this.stopWatching();
+  }
+
+  private async refreshDigest(): Promise<void> {
+    const known = this.digest.peek();
+    const { span } = this.film;
+    if (known && !span.growing && known.first + known.ticks > span.last) return;
+    this.digest.value = await this.source.digest().catch(() => known);
+  }
+
+  private async refreshSpan(): Promise<void> {
+    const span = await this.source.span().catch(() => null);
+    if (!span) {
+      this.connected.value = false;
+      return;
+    }
+    const { film } = this;
+    film.span = { ...span, last: Math.max(span.last, span.live ? film.span.last : span.last) };
+    this.connected.value = span.connected;
+  }
+
+  /** Called after each frame of the map: let the panels follow. */
+  sync(now: number): void {
+    const { player, film } = this;
+    const still = !player.playing && !player.following;
+    if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
+    this.lastPanel = now;
+    batch(() => {
+      if (film.reaches(player.tick)) this.tick.value = player.tick;
+      this.last.value = film.span.last;
+      this.playing.value = player.playing || player.following;
+      this.speed.value = player.speed;
+      this.live.value = player.following;
+      this.waiting.value = player.waiting;
+      this.loaded.value = film.version;
+    });
+    this.remember();
+  }
+
+  private remember(): void {
+    const id = this.selected.peek() >= 0 ? this.world.actorIds[this.selected.peek()] : "";
+    const tick = this.player.following || this.player.playing ? null : this.player.tick;
+    const text = writeHash({ tick, actor: id, tab: this.tab.peek(), filters: this.filters.peek() });
+    if (text !== location.hash) history.replaceState(null, "", text || location.pathname + location.search);
+  }
+
+  // What people do
+
+  select(row: number): void {
+    batch(() => {
+      this.selected.value = row;
+      if (row >= 0) {
+        this.tab.value = "inspector";
+        this.panel.value = true;
+      } else this.following.value = false;
+    });
+    this.map?.touch();
+  }
+
+  /** Go to somebody on the map. */
+  visit(row: number): void {
+    this.select(row);
+    const { scene } = this.film;
+    this.map?.camera.go(scene.x[row] + 0.5, scene.y[row] + 0.5, Math.max(this.map.camera.scale, 34));
+  }
+
+  follow(on: boolean): void {
+    this.following.value = on && this.selected.peek() >= 0;
+    if (this.following.peek() && this.map) {
+      const { camera } = this.map;
+      camera.go(camera.x, camera.y, Math.max(camera.scale, 34));
+    }
+    this.map?.touch();
+  }
+
+  seek(tick: number): void {
+    this.player.seek(tick);
+    this.map?.touch();
+  }
+
+  step(by: number): void {
+    this.player.playing = false;
+    this.seek(this.player.tick + by);
+  }
+
+  toggle(): void {
+    const { player, film } = this;
+    if (player.following) {
+      player.following = false;
+      player.playing = false;
+      player.position = player.tick;
+    } else {
+      player.playing = !player.playing;
+      if (player.playing && player.tick >= film.span.last && !film.span.growing) player.seek(film.span.first - 1);
+    }
+    this.lastPanel = 0;
+  }
+
+  setSpeed(speed: number): void {
+    this.player.speed = speed;
+    this.speed.value = speed;
+  }
+
+  goLive(): void {
+    this.player.follow();
+  }
+
+  /** Go to the next or previous tick with something of a kind, as far as the digest knows. */
+  jump(names: string[], direction: 1 | -1): void {
+    const digest = this.digest.peek();
+    if (!digest) return;
+    const { first, step, columns } = digest;
+    const count = columns[names[0]]?.length ?? 0;
+    const now = this.player.tick;
+    for (let at = Math.floor((now - first) / step) + direction; at >= 0 && at < count; at += direction) {
+      if (!names.some((name) => columns[name][at] > 0)) continue;
+      this.player.playing = false;
+      this.seek(first + at * step);
+      return;
+    }
+  }
+
+  // What the map asks for
+
+  /** What was said shortly before the tick that is shown. */
+  recentSpeech(): Speech[] {
+    const ticks = Math.ceil(Math.max(3, 6000 / this.world.info.tick_ms));
+    const { tick } = this.player;
+    const found: Speech[] = [];
+    for (let at = tick - ticks; at <= tick; at += 1) found.push(...this.speechAt(at));
+    return found;
+  }
+
+  speechAt(tick: number): Speech[] {
+    const known = this.spoken.get(tick);
+    if (known) return known;
+    const frame = this.film.tickFrame(tick);
+    if (!frame) return [];
+    const said = frame.json<[number, string, string, number, number][]>(Tag.SAID, []);
+    const speech = said.map(([row, , text]) => ({ row, tick, text }));
+    this.spoken.set(tick, speech);
+    if (this.spoken.size > 4000) this.spoken.clear();
+    return speech;
+  }
+
+  /** Who asks a model at the tick that is shown. */
+  thinking(): Set<number> {
+    const { tick } = this.player;
+    if (this.thinkersAt === tick) return this.thinkers;
+    if (this.thinkersAt !== tick - 1) this.thinkers = new Set();
+    const from = this.thinkersAt === tick - 1 ? tick : tick - NOTE_TICKS;
+    for (let at = from; at <= tick; at += 1) {
+      for (const note of this.film.agentsAt(at)) {
+        if (note.state === "deliberating") this.thinkers.add(note.row);
+        else this.thinkers.delete(note.row);
+      }
+    }
+    this.thinkersAt = tick;
+    return this.thinkers;
+  }
+
+  /** What an agent last told of itself up to the tick that is shown. */
+  agentNote(row: number, tick: number) {
+    for (let at = tick; at > tick - 4 * NOTE_TICKS; at -= 1) {
+      const found = this.film.agentsAt(at).find((note) => note.row === row);
+      if (found) return found;
+    }
+    return null;
+  }
+}

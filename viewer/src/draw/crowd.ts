@@ -1,0 +1,216 @@
+/** All characters in three calls, however many: their shadows, themselves, and the badges over their heads.
+ *
+ * The places before and after the tick lie in one buffer that is written once a tick; how far everybody is on the way
+ * is one number, so a frame in between costs the script nothing.
+ */
+
+import { Container, Mesh, type Buffer } from "pixi.js";
+import type { Scene } from "../frames/scene";
+import { HAIRS, SKINS, hairOf, shirtOf, skinOf } from "./colours";
+import { Badge, CELLS, CELL_H, CELL_W, FALLEN, FOOT_X, FOOT_Y, LYING, TILE, drawPeople } from "./people";
+import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
+
+const number = (value: number) => value.toFixed(6);
+const W = number(CELL_W / TILE);
+const H = number(CELL_H / TILE);
+const LEFT = number(FOOT_X / TILE);
+const UP = number(FOOT_Y / TILE);
+const FEET = "0.86"; // where feet stand in a tile, from the north
+
+const PLACES_GLSL = `
+in vec2 aCorner;
+in vec4 aPlace; // from x, from y, to x, to y
+in vec4 aLook; // facing, status, whether it thinks, whether it is picked
+in vec4 aColour; // shirt, and hair * 8 + skin
+bool has(float bits, float bit) { return mod(floor(bits / bit), 2.0) > 0.5; }
+vec2 feet() { return mix(aPlace.xy, aPlace.zw, uProgress) + vec2(0.5, ${FEET}); }
+`;
+
+const SHADOW_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
+out vec2 vAt;
+out float vDots;
+void main() {
+  vAt = aCorner * 2.0 - 1.0;
+  vDots = uScale < 7.0 ? 1.0 : 0.0;
+  bool lies = has(aLook.y, 1.0) || has(aLook.y, 2.0);
+  gl_Position = onScreen(feet() + vAt * (lies ? vec2(0.52, 0.2) : vec2(0.33, 0.14)), 0.0);
+  if (vDots > 0.5) gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+}`;
+
+const SHADOW_FRAGMENT = `
+in vec2 vAt;
+in float vDots;
+out vec4 finalColor;
+void main() { finalColor = vec4(0.0, 0.0, 0.0, 0.26 * smoothstep(1.0, 0.55, length(vAt))); }`;
+
+const PERSON_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
+out vec2 vCell;
+out vec2 vAt;
+out vec4 vShirt;
+out float vHair;
+out float vSkin;
+out float vGrey;
+out float vDot;
+const float VIEW[8] = float[8](4.0, 3.0, 2.0, 1.0, 0.0, 1.0, 2.0, 3.0);
+void main() {
+  vec2 moved = aPlace.zw - aPlace.xy;
+  bool walks = dot(moved, moved) > 0.0 && uProgress < 0.999;
+  float way = aLook.x;
+  bool asleep = has(aLook.y, 1.0);
+  bool fallen = has(aLook.y, 2.0);
+  float pose = walks ? (fract(uProgress * 2.0) < 0.5 ? 1.0 : 2.0) : 0.0;
+  float cell = VIEW[int(way)] * 3.0 + pose;
+  if (asleep) cell = ${number(LYING)};
+  if (fallen) cell = ${number(FALLEN)};
+  bool west = way > 4.5 && !asleep && !fallen;
+  vShirt = vec4(aColour.rgb, aLook.w);
+  float kind = floor(aColour.a * 255.0 + 0.5);
+  vHair = floor(kind / 8.0);
+  vSkin = mod(kind, 8.0);
+  vGrey = has(aLook.y, 4.0) ? 1.0 : 0.0;
+  vDot = uScale < 7.0 ? 1.0 : 0.0;
+  vAt = aCorner * 2.0 - 1.0;
+  vec2 foot = feet();
+  float depth = depthOf(foot.y, 0.02);
+  if (vDot > 0.5) {
+    vCell = vec2(0.0);
+    float size = max(0.42, 1.7 / uScale);
+    gl_Position = onScreen(foot + vec2(0.0, -0.36) + vAt * size, depth);
+    return;
+  }
+  float bob = walks ? -abs(sin(uProgress * 6.2832)) * 0.05 : 0.0;
+  float breath = asleep ? sin(uTime * 1.6 + aPlace.z) * 0.012 : 0.0;
+  vCell = vec2((cell + (west ? 1.0 - aCorner.x : aCorner.x)) / ${number(CELLS)}, aCorner.y);
+  vec2 at = vec2(aCorner.x * ${W} - ${LEFT}, aCorner.y * ${H} - ${UP} + bob + breath * (1.0 - aCorner.y));
+  gl_Position = onScreen(foot + at, depth);
+}`;
+
+const table = (colours: number[][]) =>
+  colours.map((colour) => `vec3(${colour.map((part) => number(part / 255)).join(", ")})`).join(", ");
+
+const PERSON_FRAGMENT = `
+in vec2 vCell;
+in vec2 vAt;
+in vec4 vShirt;
+in float vHair;
+in float vSkin;
+in float vGrey;
+in float vDot;
+uniform sampler2D uBase;
+uniform sampler2D uMask;
+uniform vec3 uLight;
+out vec4 finalColor;
+const vec3 HAIR[${HAIRS.length}] = vec3[${HAIRS.length}](${table(HAIRS)});
+const vec3 SKIN[${SKINS.length}] = vec3[${SKINS.length}](${table(SKINS)});
+void main() {
+  vec3 colour;
+  float alpha;
+  if (vDot > 0.5) {
+    float away = length(vAt);
+    alpha = smoothstep(1.0, 0.82, away);
+    colour = (away > 0.66 ? vec3(0.12) : vShirt.rgb * 1.12) * alpha;
+  } else {
+    vec4 base = texture(uBase, vCell);
+    vec4 mask = texture(uMask, vCell);
+    vec3 own = vShirt.rgb * mask.r + HAIR[int(vHair)] * mask.g + SKIN[int(vSkin)] * mask.b;
+    colour = base.rgb + (1.0 - base.a) * own;
+    alpha = base.a + (1.0 - base.a) * mask.a;
+  }
+  if (alpha < 0.12) discard;
+  colour = mix(colour, vec3(dot(colour, vec3(0.3, 0.55, 0.15))) * 0.92 + 0.06 * alpha, vGrey * 0.85);
+  finalColor = vec4(colour * uLight, alpha);
+}`;
+
+const BADGE_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
+out vec2 vCell;
+void main() {
+  float cell = 0.0;
+  if (aLook.z > 0.5) cell = ${number(Badge.THINKING)};
+  if (has(aLook.y, 4.0)) cell = ${number(Badge.UNCONTROLLED)};
+  if (has(aLook.y, 1.0)) cell = ${number(Badge.ASLEEP)};
+  if (has(aLook.y, 2.0)) cell = ${number(Badge.FALLEN)};
+  if (cell < 0.5 || uScale < 12.0) {
+    gl_Position = vec4(2.0, 2.0, 0.0, 1.0);
+    return;
+  }
+  bool lies = has(aLook.y, 1.0) || has(aLook.y, 2.0);
+  float size = clamp(17.0 / uScale, 0.32, 0.75);
+  float sway = sin(uTime * 2.2 + aPlace.z * 1.7 + aPlace.w) * 0.03;
+  vec2 at = feet() + vec2(lies ? -0.1 : 0.3, (lies ? -0.78 : -1.42) + sway);
+  vCell = vec2((cell + aCorner.x) / ${number(CELLS)}, aCorner.y);
+  gl_Position = onScreen(at + (aCorner - 0.5) * size * vec2(1.0, 1.333), 0.0);
+}`;
+
+const BADGE_FRAGMENT = `
+in vec2 vCell;
+uniform sampler2D uBase;
+out vec4 finalColor;
+void main() { finalColor = texture(uBase, vCell); }`;
+
+export class Crowd {
+  readonly shadows = new Container();
+  readonly people = new Container();
+  readonly badges = new Container();
+  private readonly places: Int16Array; // from x, from y, to x, to y for each actor
+  private readonly looks: Uint8Array; // facing, status, thinks, picked
+  private readonly buffers: Buffer[];
+  private thinkers: number[] = [];
+
+  constructor(
+    private readonly scene: Scene,
+    camera: Camera,
+  ) {
+    const ids = scene.world.actorIds;
+    const count = ids.length;
+    const room = Math.max(1, count);
+    this.places = new Int16Array(4 * room);
+    this.looks = new Uint8Array(4 * room);
+    const colours = new Uint8Array(4 * room);
+    ids.forEach((id, row) => colours.set([...shirtOf(id), hairOf(id) * 8 + skinOf(id)], 4 * row));
+    const { geometry, buffers } = squares(
+      [
+        { name: "aPlace", data: this.places, format: "sint16x4" },
+        { name: "aLook", data: this.looks, format: "uint8x4" },
+        { name: "aColour", data: colours, format: "unorm8x4" },
+      ],
+      count,
+    );
+    this.buffers = buffers;
+    const sheets = drawPeople();
+    const base = sheetSource(sheets.base);
+    const mask = sheetSource(sheets.mask);
+    const layers: [Container, string, string, string, Record<string, unknown>, boolean][] = [
+      [this.shadows, "shadows", SHADOW_VERTEX, SHADOW_FRAGMENT, {}, false],
+      [this.people, "people", PERSON_VERTEX, PERSON_FRAGMENT, { uBase: base, uMask: mask }, true],
+      [this.badges, "badges", BADGE_VERTEX, BADGE_FRAGMENT, { uBase: base }, false],
+    ];
+    for (const [layer, name, vertex, fragment, textures, depth] of layers) {
+      if (!count) continue;
+      const shader = new Shader({ glProgram: program(name, vertex, fragment), resources: { camera, ...textures } });
+      layer.addChild(new Mesh({ geometry: geometry as never, shader: shader as never, state: stateOf(depth) }));
+    }
+  }
+
+  /** Take the scene over; once for each tick that is shown. */
+  update(thinking: Iterable<number>, picked: number): void {
+    const { places, looks, scene } = this;
+    const { x, y, beforeX, beforeY, facing, status } = scene;
+    for (let row = 0, at = 0; row < x.length; row += 1, at += 4) {
+      places[at] = beforeX[row];
+      places[at + 1] = beforeY[row];
+      places[at + 2] = x[row];
+      places[at + 3] = y[row];
+      looks[at] = facing[row];
+      looks[at + 1] = status[row];
+    }
+    for (const row of this.thinkers) looks[4 * row + 2] = looks[4 * row + 3] = 0;
+    this.thinkers = [...thinking];
+    for (const row of this.thinkers) looks[4 * row + 2] = 1;
+    if (picked >= 0) {
+      looks[4 * picked + 3] = 1;
+      this.thinkers.push(picked);
+    }
+    this.buffers[0].update();
+    this.buffers[1].update();
+  }
+}

@@ -1,0 +1,136 @@
+/** All objects, and what lies on the ground, in one call. */
+
+import { Container, Mesh, type Buffer, type Geometry } from "pixi.js";
+import type { Scene } from "../frames/scene";
+import { CELL_H, CELL_W, FOOT_X, TILE } from "./people";
+import { CAMERA_GLSL, Shader, program, sheetSource, squares, stateOf, type Camera } from "./sheets";
+import { cellPen, drawItem, drawThing, joins, type Look } from "./things";
+
+const COLUMNS = 16;
+const ROWS = 12;
+const BOTTOM = 108; // of a tile in a cell, see things.ts
+const number = (value: number) => value.toFixed(6);
+
+const VERTEX = `${CAMERA_GLSL}
+in vec2 aCorner;
+in vec4 aPlace; // x, y, cell, whether it lies flat
+out vec2 vCell;
+void main() {
+  float column = mod(aPlace.z, ${number(COLUMNS)});
+  float row = floor(aPlace.z / ${number(COLUMNS)});
+  vCell = (vec2(column, row) + aCorner) / vec2(${number(COLUMNS)}, ${number(ROWS)});
+  vec2 at = aPlace.xy + vec2(0.5 - ${number(FOOT_X / TILE)}, 1.0 - ${number(BOTTOM / TILE)});
+  float depth = depthOf(aPlace.y + (aPlace.w > 0.5 ? 0.1 : 0.8), 0.0);
+  gl_Position = onScreen(at + aCorner * vec2(${number(CELL_W / TILE)}, ${number(CELL_H / TILE)}), depth);
+}`;
+
+const FRAGMENT = `
+in vec2 vCell;
+uniform sampler2D uSheet;
+uniform vec3 uLight;
+out vec4 finalColor;
+void main() {
+  vec4 found = texture(uSheet, vCell);
+  if (found.a < 0.06) discard;
+  finalColor = vec4(found.rgb * uLight, found.a);
+}`;
+
+export class Furniture {
+  readonly view = new Container();
+  private readonly cells = new Map<string, number>();
+  private readonly sheet: HTMLCanvasElement;
+  private readonly pen: CanvasRenderingContext2D;
+  private readonly source;
+  private readonly joined: Uint8Array; // tile -> 1 where something stands that joins
+  private geometry: Geometry;
+  private buffer: Buffer;
+  private places = new Int16Array(4);
+  private seen = -1;
+  private readonly shader: Shader;
+  private mesh: Mesh<never, never> | null = null;
+
+  constructor(
+    private readonly scene: Scene,
+    camera: Camera,
+  ) {
+    const { world } = scene;
+    this.sheet = document.createElement("canvas");
+    this.sheet.width = CELL_W * COLUMNS;
+    this.sheet.height = CELL_H * ROWS;
+    this.pen = this.sheet.getContext("2d") as CanvasRenderingContext2D;
+    this.source = sheetSource(this.sheet);
+    this.joined = new Uint8Array(world.info.width * world.info.height);
+    for (let thing = 0; thing < world.things; thing += 1) {
+      if (joins(world.kindOf(thing))) this.joined[world.thingY[thing] * world.info.width + world.thingX[thing]] = 1;
+    }
+    this.shader = new Shader({ glProgram: program("things", VERTEX, FRAGMENT), resources: { camera, uSheet: this.source } });
+    ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(1));
+  }
+
+  private room(count: number) {
+    this.places = new Int16Array(4 * Math.max(1, count));
+    return squares([{ name: "aPlace", data: this.places, format: "sint16x4" }], count);
+  }
+
+  /** Bring it up to date with the scene, if any object changed. */
+  update(): void {
+    const { scene } = this;
+    if (this.seen === scene.thingsVersion) return;
+    this.seen = scene.thingsVersion;
+    const { world } = scene;
+    const count = world.things + scene.ground.size;
+    if (count > this.places.length / 4 || !this.mesh) {
+      this.mesh?.destroy();
+      ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(Math.ceil(count * 1.25) + 16));
+      this.mesh = new Mesh({ geometry: this.geometry as never, shader: this.shader as never, state: stateOf(true) });
+      this.view.addChild(this.mesh as never);
+    }
+    const { places } = this;
+    const { width, height } = world.info;
+    let at = 0;
+    for (let thing = 0; thing < world.things; thing += 1) {
+      const x = world.thingX[thing];
+      const y = world.thingY[thing];
+      const kind = world.kindOf(thing);
+      const joining = joins(kind);
+      const south = joining && y + 1 < height && this.joined[(y + 1) * width + x] === 1;
+      const north = joining && y > 0 && this.joined[(y - 1) * width + x] === 1;
+      const look = { kind, state: scene.thingState[thing], stocked: scene.thingStock[thing] > 0, south, north };
+      places[at] = x;
+      places[at + 1] = y;
+      places[at + 2] = this.cellOf(look);
+      places[at + 3] = kind.walkable[look.state] ? 1 : 0;
+      at += 4;
+    }
+    for (const heap of scene.ground.keys()) {
+      const [x, y, item] = heap.split(",").map(Number);
+      places[at] = x;
+      places[at + 1] = y;
+      places[at + 2] = this.itemCell(world.info.items[item] ?? "");
+      places[at + 3] = 1;
+      at += 4;
+    }
+    this.geometry.instanceCount = count;
+    (this.mesh as unknown as Container).visible = count > 0;
+    this.buffer.update();
+  }
+
+  private cellOf(look: Look): number {
+    const key = `${look.kind.name} ${look.state} ${look.stocked} ${look.south} ${look.north}`;
+    return this.cells.get(key) ?? this.draw(key, () => drawThing(this.pen, look));
+  }
+
+  private itemCell(name: string): number {
+    const key = `item ${name}`;
+    return this.cells.get(key) ?? this.draw(key, () => drawItem(this.pen, name));
+  }
+
+  /** Draw something new on the sheet; the last cell is for all that find no more room. */
+  private draw(key: string, paint: () => void): number {
+    const cell = Math.min(this.cells.size, COLUMNS * ROWS - 1);
+    this.cells.set(key, cell);
+    cellPen(this.pen, cell, COLUMNS, paint);
+    this.source.update();
+    return cell;
+  }
+}

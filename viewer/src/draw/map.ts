@@ -1,0 +1,344 @@
+/** The map on screen: ground, objects, characters, what somebody sees, and the hands of whoever looks at it. */
+
+import "pixi.js/unsafe-eval";
+import { Container, Graphics, WebGLRenderer } from "pixi.js";
+import type { Film } from "../film/film";
+import { lightAt } from "../film/daylight";
+import type { Player } from "../film/player";
+import { seenFrom } from "../film/sight";
+import { Crowd } from "./crowd";
+import { Furniture } from "./furniture";
+import { Ground } from "./ground";
+import { Minimap } from "./minimap";
+import { Overlay, type Label, type Speech } from "./overlay";
+import { cameraUniforms } from "./sheets";
+import { Camera2d } from "./view";
+
+const NAMES_UP_TO = 40; // characters on screen
+const NAMES_FROM = 26; // pixels of a tile
+const HOVER_UP_TO = 20_000; // characters; among more of them a pointer finds nobody by itself
+const IDLE_MS = 120; // how often a picture is drawn in which nothing but badges moves
+
+export interface MapHost {
+  film: Film;
+  player: Player;
+  selected(): number;
+  following(): boolean; // the selected character
+  sight(): boolean;
+  daylight(): boolean;
+  speech(): Speech[];
+  thinking(): Iterable<number>;
+  select(row: number): void;
+  follow(on: boolean): void;
+  hover(row: number): void;
+}
+
+export class MapView {
+  readonly camera: Camera2d;
+  readonly scriptMs: number[] = []; // of the last frames, for whoever measures
+  frames = 0;
+  private readonly root = new Container();
+  private readonly world = new Container();
+  private readonly sight = new Graphics();
+  private readonly ring = new Graphics();
+  private readonly uniforms = cameraUniforms();
+  private readonly ground: Ground;
+  private readonly crowd: Crowd;
+  private readonly furniture: Furniture;
+  private readonly overlay: Overlay;
+  private readonly minimap: Minimap;
+  private shownTick = Number.NaN;
+  private shownVersion = "";
+  private sightKey = "";
+  private hovered = -1;
+  private dirty = true;
+  private lastFrame = 0;
+  private lastDrawn = 0;
+
+  private constructor(
+    private readonly renderer: WebGLRenderer,
+    private readonly canvas: HTMLCanvasElement,
+    overlay: HTMLElement,
+    minimap: HTMLCanvasElement,
+    private readonly host: MapHost,
+  ) {
+    const { scene, world } = host.film;
+    this.camera = new Camera2d(world.info.width, world.info.height);
+    this.ground = new Ground(world, this.uniforms);
+    this.crowd = new Crowd(scene, this.uniforms);
+    this.furniture = new Furniture(scene, this.uniforms);
+    this.overlay = new Overlay(overlay, world.actorIds);
+    this.minimap = new Minimap(minimap, scene, this.ground.drawWhole(), (x, y) => {
+      host.follow(false);
+      this.camera.go(x, y);
+    });
+    this.world.addChild(this.sight, this.ring);
+    this.root.addChild(
+      this.ground.view,
+      this.world,
+      this.crowd.shadows,
+      this.furniture.view,
+      this.crowd.people,
+      this.crowd.badges,
+    );
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(canvas.parentElement as HTMLElement);
+    this.resize();
+    this.camera.fit();
+  }
+
+  static async open(canvas: HTMLCanvasElement, overlay: HTMLElement, minimap: HTMLCanvasElement, host: MapHost): Promise<MapView> {
+    const renderer = new WebGLRenderer();
+    await renderer.init({
+      canvas,
+      antialias: false, // edges are soft on the sheets already
+      autoDensity: true,
+      resolution: Math.min(2, window.devicePixelRatio || 1),
+      background: 0x1d2430,
+      depth: true,
+      preserveDrawingBuffer: false,
+    } as never);
+    return new MapView(renderer, canvas, overlay, minimap, host);
+  }
+
+  private resize(): void {
+    const { clientWidth, clientHeight } = this.canvas.parentElement as HTMLElement;
+    const first = this.camera.width === 1;
+    this.camera.width = Math.max(1, clientWidth);
+    this.camera.height = Math.max(1, clientHeight);
+    this.renderer.resize(this.camera.width, this.camera.height);
+    if (first) this.camera.fit();
+    this.dirty = true;
+  }
+
+  touch(): void {
+    this.dirty = true;
+  }
+
+  /** Where somebody is between two ticks, in tiles. */
+  placeOf(row: number): [number, number] {
+    const { scene } = this.host.film;
+    const share = this.host.player.progress;
+    const fromX = scene.beforeX[row];
+    const fromY = scene.beforeY[row];
+    return [fromX + (scene.x[row] - fromX) * share, fromY + (scene.y[row] - fromY) * share];
+  }
+
+  /** One frame. Time passes by the clock that is handed in. */
+  frame(now: number): void {
+    const started = performance.now();
+    const elapsed = Math.min(2000, now - this.lastFrame || 0);
+    this.lastFrame = now;
+    const moved = this.host.player.advance(elapsed);
+    const changed = this.showTick();
+    const row = this.host.selected();
+    if (row >= 0 && this.host.following()) {
+      const [x, y] = this.placeOf(row);
+      this.camera.go(x + 0.5, y + 0.5);
+    }
+    const panned = this.camera.ease(elapsed);
+    const due = now - this.lastDrawn > IDLE_MS;
+    if (!(moved || changed || panned || this.dirty || due)) return;
+    this.lastDrawn = now;
+    this.dirty = false;
+    this.setUniforms(now);
+    this.drawSight();
+    this.drawRing();
+    const [left, top] = this.camera.toTile(0, 0);
+    const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
+    if (this.ground.update(left, top, right, bottom, this.camera.scale)) this.dirty = true;
+    this.renderer.render(this.root);
+    this.overlay.update(this.host.speech(), this.labels(), this.camera, (at) => this.placeOf(at), (tick) => this.age(tick));
+    this.minimap.update(this.camera, now, row);
+    this.frames += 1;
+    this.scriptMs.push(performance.now() - started);
+    if (this.scriptMs.length > 2000) this.scriptMs.splice(0, 1000);
+  }
+
+  private age(tick: number): number {
+    const ticks = Math.max(3, 6000 / this.host.film.world.info.tick_ms);
+    return (this.host.player.position - tick + 1) / ticks;
+  }
+
+  /** Bring the meshes to the tick that is to be shown; tells whether that was needed. */
+  private showTick(): boolean {
+    const { film, player } = this.host;
+    const { tick } = player;
+    if (!film.reaches(tick)) return false;
+    film.show(tick);
+    const thinking = [...this.host.thinking()];
+    const version = `${film.scene.thingsVersion} ${thinking.length} ${thinking[0] ?? ""} ${this.host.selected()}`;
+    if (tick === this.shownTick && version === this.shownVersion) return false;
+    this.shownTick = tick;
+    this.shownVersion = version;
+    this.crowd.update(thinking, this.host.selected());
+    this.furniture.update();
+    return true;
+  }
+
+  private setUniforms(now: number): void {
+    const { camera, uniforms } = this;
+    const { film, player } = this.host;
+    const light = this.host.daylight() ? lightAt(film.scene.timeMs) : ([1, 1, 1] as [number, number, number]);
+    const values = uniforms.uniforms;
+    values.uCentre[0] = camera.x;
+    values.uCentre[1] = camera.y;
+    values.uScreen[0] = camera.width;
+    values.uScreen[1] = camera.height;
+    values.uScale = camera.scale;
+    values.uProgress = player.progress;
+    values.uRows = film.world.info.height;
+    values.uTime = (now / 1000) % 1000;
+    values.uLight.set(light);
+    uniforms.update();
+    this.world.scale.set(camera.scale);
+    this.world.position.set(camera.width / 2 - camera.x * camera.scale, camera.height / 2 - camera.y * camera.scale);
+  }
+
+  /** The field of view of the selected character. */
+  private drawSight(): void {
+    const { film } = this.host;
+    const row = this.host.selected();
+    const on = row >= 0 && this.host.sight() && this.camera.scale > 3;
+    const key = on ? `${row} ${film.scene.tick} ${film.scene.thingsVersion}` : "";
+    if (key === this.sightKey) return;
+    this.sightKey = key;
+    this.sight.clear();
+    if (!on) return;
+    const { x, y } = { x: film.scene.x[row], y: film.scene.y[row] };
+    const tiles = seenFrom(film.scene, x, y);
+    const seen = new Set(tiles.map(([tileX, tileY]) => tileY * 65536 + tileX));
+    for (const [tileX, tileY] of tiles) this.sight.rect(tileX, tileY, 1, 1);
+    this.sight.fill({ color: 0xfff3b0, alpha: 0.2 });
+    for (const [tileX, tileY] of tiles) {
+      const has = (dx: number, dy: number) => seen.has((tileY + dy) * 65536 + tileX + dx);
+      if (!has(0, -1)) this.sight.moveTo(tileX, tileY).lineTo(tileX + 1, tileY);
+      if (!has(0, 1)) this.sight.moveTo(tileX, tileY + 1).lineTo(tileX + 1, tileY + 1);
+      if (!has(-1, 0)) this.sight.moveTo(tileX, tileY).lineTo(tileX, tileY + 1);
+      if (!has(1, 0)) this.sight.moveTo(tileX + 1, tileY).lineTo(tileX + 1, tileY + 1);
+    }
+    this.sight.stroke({ color: 0xffe27a, alpha: 0.85, width: 0.07 });
+  }
+
+  private drawRing(): void {
+    this.ring.clear();
+    for (const [row, colour] of [
+      [this.hovered, 0xffffff],
+      [this.host.selected(), 0xffd84d],
+    ]) {
+      if (row < 0) continue;
+      const [x, y] = this.placeOf(row);
+      const width = Math.max(0.06, 2 / this.camera.scale);
+      this.ring.ellipse(x + 0.5, y + 0.86, 0.46, 0.24).stroke({ color: colour, alpha: 0.95, width });
+    }
+  }
+
+  private labels(): Label[] {
+    const selected = this.host.selected();
+    const found = new Map<number, Label>();
+    if (this.camera.scale >= NAMES_FROM) {
+      const { scene } = this.host.film;
+      const [left, top] = this.camera.toTile(0, 0);
+      const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
+      for (let row = 0; row < scene.x.length && found.size <= NAMES_UP_TO; row += 1) {
+        const inside = scene.x[row] >= left - 1 && scene.x[row] <= right && scene.y[row] >= top - 1 && scene.y[row] <= bottom;
+        if (inside) found.set(row, { row, strong: false });
+      }
+      if (found.size > NAMES_UP_TO) found.clear();
+    }
+    if (this.hovered >= 0) found.set(this.hovered, { row: this.hovered, strong: true });
+    if (selected >= 0) found.set(selected, { row: selected, strong: true });
+    return [...found.values()];
+  }
+
+  /** Who is under a point of the screen, or -1. */
+  pick(pixelX: number, pixelY: number): number {
+    const [x, y] = this.camera.toTile(pixelX, pixelY);
+    const reach = Math.max(0.5, 7 / this.camera.scale);
+    let found = -1;
+    let front = -Infinity;
+    for (let row = 0; row < this.host.film.scene.x.length; row += 1) {
+      const [atX, atY] = this.placeOf(row);
+      const dx = x - atX - 0.5;
+      const dy = y - atY;
+      if (Math.abs(dx) <= reach && dy >= -0.5 - (reach - 0.5) && dy <= 1.05 + (reach - 0.5) && atY > front) {
+        found = row;
+        front = atY;
+      }
+    }
+    return found;
+  }
+
+  private listen(): void {
+    const { canvas, camera, host } = this;
+    const held = new Map<number, [number, number]>();
+    let travelled = 0;
+    let spread = 0;
+    const point = (event: PointerEvent | WheelEvent | MouseEvent): [number, number] => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    const distance = () => {
+      const [one, other] = [...held.values()];
+      return Math.hypot(one[0] - other[0], one[1] - other[1]);
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      held.set(event.pointerId, point(event));
+      travelled = held.size > 1 ? Infinity : 0;
+      if (held.size === 2) spread = distance();
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const now = point(event);
+      const before = held.get(event.pointerId);
+      if (!before) {
+        this.setHovered(host.film.world.actors <= HOVER_UP_TO ? this.pick(...now) : -1);
+        return;
+      }
+      held.set(event.pointerId, now);
+      if (held.size === 2) {
+        const apart = distance();
+        camera.zoom(apart / Math.max(1, spread), ...now);
+        spread = apart;
+        return;
+      }
+      travelled += Math.hypot(now[0] - before[0], now[1] - before[1]);
+      if (travelled > 4) {
+        host.follow(false);
+        camera.pan(now[0] - before[0], now[1] - before[1]);
+        this.dirty = true;
+      }
+    });
+    const release = (event: PointerEvent) => {
+      if (!held.delete(event.pointerId)) return;
+      if (event.type === "pointerup" && travelled <= 4) host.select(this.pick(...point(event)));
+      this.dirty = true;
+    };
+    canvas.addEventListener("pointerup", release);
+    canvas.addEventListener("pointercancel", release);
+    canvas.addEventListener("pointerleave", () => this.setHovered(-1));
+    canvas.addEventListener("dblclick", (event) => {
+      const row = this.pick(...point(event));
+      if (row < 0) return;
+      host.select(row);
+      host.follow(true);
+      camera.go(camera.x, camera.y, Math.max(camera.scale, 40));
+    });
+    canvas.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        camera.zoom(Math.exp(-Math.max(-120, Math.min(120, event.deltaY)) * 0.0022), ...point(event));
+      },
+      { passive: false },
+    );
+  }
+
+  private setHovered(row: number): void {
+    if (row === this.hovered) return;
+    this.hovered = row;
+    this.canvas.style.cursor = row >= 0 ? "pointer" : "grab";
+    this.host.hover(row);
+    this.dirty = true;
+  }
+}

@@ -1,0 +1,111 @@
+/** The whole map in a corner, with everybody as a dot and what is on screen as a frame. */
+
+import type { Scene } from "../frames/scene";
+import { shirtOf } from "./colours";
+import type { Camera2d } from "./view";
+
+const SIDE = 176; // pixels
+
+export class Minimap {
+  private readonly pen: CanvasRenderingContext2D;
+  private readonly ground: HTMLCanvasElement;
+  private readonly colours: string[];
+  private readonly scale: number;
+  private readonly ratio = Math.min(2, window.devicePixelRatio || 1);
+  private last = 0;
+
+  constructor(
+    readonly canvas: HTMLCanvasElement,
+    private readonly scene: Scene,
+    ground: HTMLCanvasElement,
+    go: (x: number, y: number) => void,
+  ) {
+    const { width, height } = scene.world.info;
+    this.scale = SIDE / Math.max(width, height);
+    canvas.width = Math.max(24, Math.round(width * this.scale * this.ratio));
+    canvas.height = Math.max(24, Math.round(height * this.scale * this.ratio));
+    canvas.style.width = `${canvas.width / this.ratio}px`;
+    canvas.style.height = `${canvas.height / this.ratio}px`;
+    this.pen = canvas.getContext("2d") as CanvasRenderingContext2D;
+    this.ground = this.small(ground);
+    const many = scene.world.actors > 3000;
+    this.colours = many
+      ? []
+      : scene.world.actorIds.map((id) => {
+          const [red, green, blue] = shirtOf(id);
+          return `rgb(${red} ${green} ${blue})`;
+        });
+    const jump = (event: PointerEvent) => {
+      if (!(event.buttons & 1)) return;
+      const box = canvas.getBoundingClientRect();
+      go((event.clientX - box.left) / this.scale, (event.clientY - box.top) / this.scale);
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      jump(event);
+    });
+    canvas.addEventListener("pointermove", jump);
+  }
+
+  /** The ground with what stands on it in the beginning. */
+  private small(ground: HTMLCanvasElement): HTMLCanvasElement {
+    const canvas = document.createElement("canvas");
+    canvas.width = this.canvas.width;
+    canvas.height = this.canvas.height;
+    const pen = canvas.getContext("2d") as CanvasRenderingContext2D;
+    pen.drawImage(ground, 0, 0, canvas.width, canvas.height);
+    const { world } = this.scene;
+    const size = Math.max(1, this.scale * this.ratio);
+    pen.fillStyle = "rgb(52 58 54 / 0.75)";
+    for (let thing = 0; thing < world.things; thing += 1) {
+      if (!world.kindOf(thing).walkable[0]) pen.fillRect(world.thingX[thing] * size, world.thingY[thing] * size, size, size);
+    }
+    return canvas;
+  }
+
+  update(camera: Camera2d, now: number, picked: number): void {
+    const everyMs = this.scene.world.actors > 20_000 ? 500 : 100;
+    if (now - this.last < everyMs) return;
+    this.last = now;
+    const { pen, ratio } = this;
+    const size = this.scale * ratio;
+    pen.drawImage(this.ground, 0, 0);
+    if (this.colours.length) this.drawDots(size);
+    else this.drawMany(size);
+    if (picked >= 0) {
+      pen.strokeStyle = "#ffffff";
+      pen.lineWidth = 2 * ratio;
+      pen.beginPath();
+      pen.arc((this.scene.x[picked] + 0.5) * size, (this.scene.y[picked] + 0.5) * size, 5 * ratio, 0, Math.PI * 2);
+      pen.stroke();
+    }
+    const [left, top] = camera.toTile(0, 0);
+    pen.strokeStyle = "rgb(255 255 255 / 0.95)";
+    pen.lineWidth = 1.5 * ratio;
+    pen.strokeRect(left * size, top * size, (camera.width / camera.scale) * size, (camera.height / camera.scale) * size);
+  }
+
+  private drawDots(size: number): void {
+    const { pen, scene } = this;
+    const radius = Math.max(2.2 * this.ratio, size * 0.5);
+    pen.strokeStyle = "rgb(0 0 0 / 0.6)";
+    pen.lineWidth = 1;
+    for (let row = 0; row < scene.x.length; row += 1) {
+      pen.fillStyle = this.colours[row];
+      pen.beginPath();
+      pen.arc((scene.x[row] + 0.5) * size, (scene.y[row] + 0.5) * size, radius, 0, Math.PI * 2);
+      pen.fill();
+      if (scene.x.length < 300) pen.stroke();
+    }
+  }
+
+  private drawMany(size: number): void {
+    const { pen, scene, canvas } = this;
+    const pixels = pen.getImageData(0, 0, canvas.width, canvas.height);
+    const out = new Uint32Array(pixels.data.buffer);
+    for (let row = 0; row < scene.x.length; row += 1) {
+      out[Math.floor(scene.y[row] * size) * canvas.width + Math.floor(scene.x[row] * size)] = 0xff3060f0;
+    }
+    pen.putImageData(pixels, 0, 0);
+  }
+}

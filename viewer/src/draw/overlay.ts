@@ -1,0 +1,164 @@
+/** Speech bubbles and names over the map. Whatever characters say is set as text, never as markup. */
+
+import { css, shirtOf } from "./colours";
+import type { Camera2d } from "./view";
+
+export interface Speech {
+  row: number;
+  tick: number;
+  text: string;
+}
+
+export interface Label {
+  row: number;
+  strong: boolean;
+}
+
+interface Bubble {
+  element: HTMLDivElement;
+  text: HTMLSpanElement;
+  key: string;
+  width: number;
+  height: number;
+}
+
+interface Box {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+const MOST_BUBBLES = 20;
+const MARGIN = 4;
+const FAR_UP = 170; // pixels; a bubble that would have to go higher is left out
+
+const overlaps = (one: Box, other: Box) =>
+  one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+
+/** Moves a box up until it covers none of the others; null if it would have to go too far. */
+export function placeAbove(box: Box, taken: Box[], most = FAR_UP): Box | null {
+  const placed = { ...box };
+  for (let round = 0; round <= taken.length; round += 1) {
+    const hit = taken.find((other) => overlaps(placed, other));
+    if (!hit) return placed;
+    const height = placed.bottom - placed.top;
+    placed.bottom = hit.top - MARGIN;
+    placed.top = placed.bottom - height;
+    if (box.bottom - placed.bottom > most) return null;
+  }
+  return null;
+}
+
+export class Overlay {
+  private readonly bubbles = new Map<number, Bubble>(); // actor row -> what it says
+  private readonly labels = new Map<number, HTMLDivElement>();
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly ids: string[],
+  ) {}
+
+  /** Show what is said and who is who. `at` tells where somebody is, in tiles. */
+  update(
+    speech: Speech[],
+    labels: Label[],
+    camera: Camera2d,
+    at: (row: number) => [number, number],
+    age: (tick: number) => number,
+  ): void {
+    this.updateBubbles(speech, camera, at, age);
+    this.updateLabels(labels, camera, at);
+  }
+
+  private updateBubbles(
+    speech: Speech[],
+    camera: Camera2d,
+    at: (row: number) => [number, number],
+    age: (tick: number) => number,
+  ): void {
+    const shown = new Set<number>();
+    const newest = new Map<number, Speech>();
+    for (const said of speech) {
+      const before = newest.get(said.row);
+      if (!before || before.tick < said.tick) newest.set(said.row, said);
+    }
+    const onScreen = [...newest.values()]
+      .map((said) => ({ said, point: camera.toScreen(at(said.row)[0] + 0.5, at(said.row)[1] - 0.55) }))
+      .filter(({ point: [x, y] }) => x > -40 && y > 0 && x < camera.width + 40 && y < camera.height + 60)
+      .sort((one, other) => other.said.tick - one.said.tick)
+      .slice(0, MOST_BUBBLES)
+      .sort((one, other) => other.point[1] - one.point[1]);
+    const taken: Box[] = [];
+    for (const { said, point } of onScreen) {
+      const bubble = this.bubble(said);
+      const left = Math.min(Math.max(point[0] - bubble.width / 2, 4), Math.max(4, camera.width - bubble.width - 4));
+      const bottom = point[1] - 8;
+      const box = placeAbove({ left, right: left + bubble.width, top: bottom - bubble.height, bottom }, taken);
+      if (!box || box.top < -bubble.height) continue;
+      taken.push(box);
+      shown.add(said.row);
+      const fade = Math.max(0, Math.min(1, (1 - age(said.tick)) * 3));
+      const { style } = bubble.element;
+      style.transform = `translate(${Math.round(box.left)}px, ${Math.round(box.top)}px)`;
+      style.opacity = String(fade);
+      style.setProperty("--tail", `${Math.round(Math.min(Math.max(point[0] - box.left, 12), bubble.width - 12))}px`);
+      style.setProperty("--stalk", `${Math.max(0, Math.round(bottom - box.bottom))}px`);
+    }
+    for (const [row, { element }] of this.bubbles) {
+      if (newest.has(row)) element.classList.toggle("hidden", !shown.has(row));
+      else {
+        element.remove();
+        this.bubbles.delete(row);
+      }
+    }
+  }
+
+  private bubble(said: Speech): Bubble {
+    const key = `${said.tick} ${said.text}`;
+    let bubble = this.bubbles.get(said.row);
+    if (!bubble) {
+      const element = document.createElement("div");
+      element.className = "bubble";
+      const text = document.createElement("span");
+      text.dir = "auto";
+      element.append(text);
+      element.style.setProperty("--shirt", css(shirtOf(this.ids[said.row])));
+      this.root.append(element);
+      bubble = { element, text, key: "", width: 0, height: 0 };
+      this.bubbles.set(said.row, bubble);
+    }
+    if (bubble.key !== key) {
+      bubble.key = key;
+      bubble.text.textContent = said.text;
+      bubble.element.classList.remove("hidden");
+      bubble.width = bubble.element.offsetWidth;
+      bubble.height = bubble.element.offsetHeight;
+    }
+    return bubble;
+  }
+
+  private updateLabels(labels: Label[], camera: Camera2d, at: (row: number) => [number, number]): void {
+    const wanted = new Set(labels.map(({ row }) => row));
+    for (const [row, element] of this.labels) {
+      if (wanted.has(row)) continue;
+      element.remove();
+      this.labels.delete(row);
+    }
+    for (const { row, strong } of labels) {
+      let element = this.labels.get(row);
+      if (!element) {
+        element = document.createElement("div");
+        element.className = "label";
+        element.dir = "auto";
+        element.textContent = this.ids[row];
+        this.root.append(element);
+        this.labels.set(row, element);
+      }
+      element.classList.toggle("strong", strong);
+      const [tileX, tileY] = at(row);
+      const [x, y] = camera.toScreen(tileX + 0.5, tileY + 0.98);
+      element.style.transform = `translate(-50%, 0) translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+    }
+  }
+}

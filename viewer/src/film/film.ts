@@ -1,0 +1,194 @@
+/** The frames that are at hand, and the scene at any tick that they reach. Windows that nobody looks at are let go. */
+
+import { Kind, Tag, type Frame } from "../frames/layout";
+import { agentNotesOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
+import { Scene } from "../frames/scene";
+import type { World } from "../frames/world";
+import type { Source, Span } from "./source";
+
+const MOST_BYTES = 160 * 1024 * 1024;
+
+/** What a status was before a tick changed it. */
+export interface StatusChange {
+  row: number;
+  before: number;
+  after: number;
+}
+
+export class Film {
+  readonly scene: Scene;
+  span: Span = { first: 1, last: 0, growing: false, connected: true, live: false };
+  private readonly keyframes = new Map<number, Frame>();
+  private readonly ticks = new Map<number, Frame>();
+  private readonly marks = new Map<number, Mark[]>(); // tick -> thoughts
+  private readonly agents = new Map<number, AgentNote[]>(); // tick -> how agents were doing
+  private readonly changes = new Map<number, StatusChange[]>();
+  private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
+  private readonly used = new Map<number, number>(); // window -> when it was last wanted
+  private bytes = 0;
+  private clock = 0;
+  private track: { tick: number; status: Uint8Array } | null = null; // the statuses after the last tick taken
+  version = 0; // grows with every frame
+
+  constructor(
+    readonly world: World,
+    private readonly source: Source,
+  ) {
+    this.scene = new Scene(world);
+  }
+
+  get windowTicks(): number {
+    return this.world.info.window_ticks || 64;
+  }
+
+  /** The window that a tick's changes are in; a tick at its end belongs to it, not to the next one. */
+  private windowOf(tick: number): number {
+    return Math.max(0, Math.ceil(tick / this.windowTicks) - 1);
+  }
+
+  has(tick: number): boolean {
+    return this.ticks.has(tick) || this.keyframes.has(tick);
+  }
+
+  tickFrame(tick: number): Frame | undefined {
+    return this.ticks.get(tick);
+  }
+
+  marksAt(tick: number): Mark[] {
+    return this.marks.get(tick) ?? [];
+  }
+
+  agentsAt(tick: number): AgentNote[] {
+    return this.agents.get(tick) ?? [];
+  }
+
+  statusChangesAt(tick: number): StatusChange[] {
+    return this.changes.get(tick) ?? [];
+  }
+
+  /** Take a frame, from a window or from the live stream. */
+  add(frame: Frame): void {
+    this.version += 1;
+    if (frame.kind === Kind.KEYFRAME) {
+      if (!this.keyframes.has(frame.tick)) this.bytes += frame.bytes;
+      this.keyframes.set(frame.tick, frame);
+      this.track = { tick: frame.tick, status: frame.u8(Tag.ACTOR_STATUS).slice() };
+    } else if (frame.kind === Kind.TICK) {
+      if (!this.ticks.has(frame.tick)) this.bytes += frame.bytes;
+      this.ticks.set(frame.tick, frame);
+      this.noteStatus(frame);
+    } else if (frame.kind === Kind.NOTES) {
+      this.addNotes(frame);
+    }
+  }
+
+  /** Take a frame of the live stream, which makes the film longer. */
+  addNewest(frame: Frame): void {
+    this.add(frame);
+    if (frame.kind === Kind.NOTES) return;
+    const { span } = this;
+    const restarted = frame.kind === Kind.KEYFRAME && (frame.tick < span.last || span.last < span.first);
+    if (restarted && frame.tick + 1 < span.first) this.span = { ...span, first: frame.tick + 1, last: frame.tick };
+    else if (frame.tick > span.last) this.span = { ...span, last: frame.tick };
+    this.used.set(this.windowOf(frame.tick), (this.clock += 1));
+    this.letGo();
+  }
+
+  private addNotes(frame: Frame): void {
+    for (const mark of marksOf(frame)) {
+      const there = this.marks.get(mark.tick) ?? [];
+      if (!there.some((one) => one.row === mark.row && one.brief === mark.brief)) there.push(mark);
+      this.marks.set(mark.tick, there);
+    }
+    for (const note of agentNotesOf(frame)) {
+      const there = (this.agents.get(note.tick) ?? []).filter((one) => one.row !== note.row);
+      there.push(note);
+      this.agents.set(note.tick, there);
+    }
+  }
+
+  private noteStatus(frame: Frame): void {
+    if (!this.track || this.track.tick !== frame.tick - 1) {
+      this.track = null;
+      return;
+    }
+    const rows = frame.u32(Tag.STATUS_ROWS);
+    const bits = frame.u8(Tag.STATUS);
+    const found: StatusChange[] = [];
+    for (let at = 0; at < rows.length; at += 1) {
+      found.push({ row: rows[at], before: this.track.status[rows[at]], after: bits[at] });
+      this.track.status[rows[at]] = bits[at];
+    }
+    if (found.length) this.changes.set(frame.tick, found);
+    this.track.tick = frame.tick;
+  }
+
+  /** The keyframe to begin from for a tick, if all ticks after it up to that one are at hand. */
+  private start(tick: number): number {
+    for (let at = tick; at >= tick - 2 * this.windowTicks - 1; at -= 1) {
+      if (this.keyframes.has(at)) return at;
+      if (!this.ticks.has(at)) return Number.NaN;
+    }
+    return Number.NaN;
+  }
+
+  /** Whether the scene of a tick can be shown at once. */
+  reaches(tick: number): boolean {
+    if (this.scene.tick === tick || (this.scene.tick === tick - 1 && this.ticks.has(tick))) return true;
+    return !Number.isNaN(this.start(tick));
+  }
+
+  /** Bring the scene to a tick. It has to be within reach. */
+  show(tick: number): void {
+    const { scene } = this;
+    if (scene.tick === tick) return;
+    if (scene.tick !== tick - 1 || !this.ticks.has(tick)) {
+      let begin = this.start(tick);
+      // Begin one tick earlier where that is possible, so that everybody is on the way from somewhere.
+      if (begin === tick && this.ticks.has(tick) && !Number.isNaN(this.start(tick - 1))) begin = this.start(tick - 1);
+      if (scene.tick < begin || scene.tick > tick) scene.reset(this.keyframes.get(begin) as Frame);
+    }
+    while (scene.tick < tick) scene.apply(this.ticks.get(scene.tick + 1) as Frame);
+  }
+
+  /** Get the window with a tick, unless it is there. */
+  need(tick: number): Promise<void> {
+    const { span } = this;
+    const wanted = Math.min(Math.max(tick, span.first), Math.max(span.last, span.first));
+    const window = this.windowOf(wanted);
+    this.used.set(window, (this.clock += 1));
+    if (this.ticks.has(wanted) && !Number.isNaN(this.start(wanted))) return Promise.resolve();
+    const before = this.asked.get(window);
+    if (before) return before;
+    const first = window * this.windowTicks + 1;
+    const last = Math.max(first, Math.min((window + 1) * this.windowTicks, span.last));
+    const under = this.source
+      .window(first, last)
+      .then((frames) => {
+        const kept = this.track;
+        for (const frame of frames) this.add(frame);
+        if (kept && (!this.track || this.track.tick < kept.tick)) this.track = kept; // the live end goes on by itself
+        this.letGo();
+      })
+      .finally(() => this.asked.delete(window));
+    this.asked.set(window, under);
+    return under;
+  }
+
+  private letGo(): void {
+    while (this.bytes > MOST_BYTES && this.used.size > 4) {
+      const [oldest] = [...this.used.entries()].reduce((one, other) => (other[1] < one[1] ? other : one));
+      this.used.delete(oldest);
+      const first = oldest * this.windowTicks;
+      for (let tick = first; tick <= first + this.windowTicks; tick += 1) {
+        this.bytes -= (tick > first ? (this.ticks.get(tick)?.bytes ?? 0) : 0) + (this.keyframes.get(tick)?.bytes ?? 0);
+        this.keyframes.delete(tick);
+        if (tick === first) continue;
+        this.ticks.delete(tick);
+        this.marks.delete(tick);
+        this.agents.delete(tick);
+        this.changes.delete(tick);
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+/** Where frames come from: the viewer's server, or the page itself if it is a clip. */
+
+import { unpack, type Frame } from "../frames/layout";
+import type { Thought } from "../frames/notes";
+
+export interface Span {
+  first: number;
+  last: number;
+  growing: boolean;
+  connected: boolean;
+  live: boolean;
+}
+
+export interface Digest {
+  first: number;
+  step: number;
+  ticks: number;
+  columns: Record<string, number[]>;
+}
+
+export interface Source {
+  hello(): Promise<Frame>;
+  span(): Promise<Span>;
+  window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]>;
+  digest(): Promise<Digest>;
+  thoughts(actor: number, last: number, count: number): Promise<Thought[]>;
+  /** Calls back with each new frame until the returned function is called. */
+  watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
+}
+
+/** The server wants a token. */
+export class TokenNeeded extends Error {}
+
+const TOKEN_KEY = "tickmind-viewer-token";
+const RETRY_MS = [250, 500, 1000, 2000, 4000];
+
+export class HttpSource implements Source {
+  private token = sessionStorage.getItem(TOKEN_KEY) ?? "";
+
+  constructor(private readonly base = "") {}
+
+  setToken(token: string): void {
+    this.token = token;
+    if (token) sessionStorage.setItem(TOKEN_KEY, token);
+    else sessionStorage.removeItem(TOKEN_KEY);
+  }
+
+  private async get(path: string, signal?: AbortSignal): Promise<Response> {
+    const headers: HeadersInit = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+    const answer = await fetch(`${this.base}/api/${path}`, { headers, signal });
+    if (answer.status === 401) throw new TokenNeeded("this viewer wants a token");
+    if (!answer.ok) {
+      const told = (await answer.json().catch(() => ({}))) as { error?: string };
+      throw new Error(told.error ?? `the viewer's server answered ${answer.status}`);
+    }
+    return answer;
+  }
+
+  async hello(): Promise<Frame> {
+    return unpack(await (await this.get("hello")).arrayBuffer())[0];
+  }
+
+  async span(): Promise<Span> {
+    return (await this.get("span")).json();
+  }
+
+  async window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]> {
+    return unpack(await (await this.get(`window?first=${first}&last=${last}`, signal)).arrayBuffer());
+  }
+
+  async digest(): Promise<Digest> {
+    return (await this.get("digest")).json();
+  }
+
+  async thoughts(actor: number, last: number, count: number): Promise<Thought[]> {
+    return (await this.get(`thoughts?actor=${actor}&last=${last}&count=${count}`)).json();
+  }
+
+  watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void {
+    let socket: WebSocket | null = null;
+    let timer = 0;
+    let failures = 0;
+    let stopped = false;
+    const open = () => {
+      const url = new URL(`${this.base}/live`, location.href);
+      url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+      socket = new WebSocket(url);
+      socket.binaryType = "arraybuffer";
+      socket.onopen = () => socket?.send(this.token);
+      socket.onmessage = (event: MessageEvent<ArrayBuffer>) => {
+        failures = 0;
+        onState(true);
+        for (const frame of unpack(event.data)) onFrame(frame);
+      };
+      socket.onclose = () => {
+        onState(false);
+        if (stopped) return;
+        timer = window.setTimeout(open, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
+        failures += 1;
+      };
+    };
+    open();
+    return () => {
+      stopped = true;
+      clearTimeout(timer);
+      socket?.close();
+    };
+  }
+}
+
+interface ClipHead {
+  span: Span;
+  digest: Digest;
+  thoughts: Thought[];
+}
+
+/** A window of ticks that came with the page. */
+export class ClipSource implements Source {
+  private constructor(
+    private readonly head: ClipHead,
+    private readonly frames: Frame[],
+  ) {}
+
+  /** Reads the clip in this page, if it is one. */
+  static async find(): Promise<ClipSource | null> {
+    const head = document.getElementById("clip-head")?.textContent;
+    const body = document.getElementById("clip-frames")?.textContent;
+    if (!head || !body) return null;
+    const packed = Uint8Array.from(atob(body.trim()), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const frames = unpack(await new Response(stream).arrayBuffer());
+    return new ClipSource(JSON.parse(head) as ClipHead, frames);
+  }
+
+  async hello(): Promise<Frame> {
+    return this.frames[0];
+  }
+
+  async span(): Promise<Span> {
+    return this.head.span;
+  }
+
+  async window(): Promise<Frame[]> {
+    return this.frames.slice(1);
+  }
+
+  async digest(): Promise<Digest> {
+    return this.head.digest;
+  }
+
+  async thoughts(actor: number, last: number, count: number): Promise<Thought[]> {
+    return this.head.thoughts
+      .filter((thought) => thought.row === actor && thought.tick <= last)
+      .sort((one, other) => other.tick - one.tick)
+      .slice(0, count);
+  }
+
+  watch(_onFrame: (frame: Frame) => void, _onState: (connected: boolean) => void): () => void {
+    return () => {};
+  }
+}

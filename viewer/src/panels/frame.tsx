@@ -1,0 +1,220 @@
+/** What is around the map: the bar above, the panel beside it, the legend and the help. */
+
+import { useRef, useState } from "preact/hooks";
+import type { App } from "../app";
+import { TABS, type Tab } from "../hash";
+import { count } from "../words";
+import { Charts } from "./charts";
+import { Inspector } from "./inspector";
+import { Log, Talk } from "./lists";
+import { Swatch } from "./parts";
+
+const TITLES: Record<Tab, string> = { inspector: "Character", log: "Events", talk: "Talk", charts: "Charts" };
+
+// The types of JSX want a list with a combobox; ours is drawn by ourselves.
+const COMBOBOX = { role: "combobox", "aria-controls": "found", "aria-autocomplete": "list" };
+
+function Find({ app }: { app: App }) {
+  const [text, setText] = useState("");
+  const [open, setOpen] = useState(false);
+  const found: number[] = [];
+  if (text) {
+    const wanted = text.toLowerCase();
+    for (let row = 0; row < app.world.actors && found.length < 8; row += 1) {
+      if (app.world.actorIds[row].toLowerCase().includes(wanted)) found.push(row);
+    }
+  }
+  const choose = (row: number) => {
+    app.visit(row);
+    setText("");
+    setOpen(false);
+  };
+  return (
+    <div class="find">
+      <input
+        id="find"
+        type="search"
+        {...(COMBOBOX as object)}
+        aria-expanded={open && found.length > 0}
+        aria-label="Find a character"
+        placeholder="Find a character  /"
+        autocomplete="off"
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value.slice(0, 100));
+          setOpen(true);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && found.length) choose(found[0]);
+          if (event.key === "Escape") setOpen(false);
+        }}
+        onBlur={() => window.setTimeout(() => setOpen(false), 150)}
+      />
+      <ul id="found" role="listbox" aria-label="Characters found" hidden={!open || !found.length}>
+        {found.map((row, at) => (
+          <li key={row} role="option" aria-selected={at === 0} onPointerDown={() => choose(row)}>
+            <Swatch id={app.world.actorIds[row]} />
+            <bdi>{app.world.actorIds[row]}</bdi>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+export function TopBar({ app }: { app: App }) {
+  const { info } = app.world;
+  const connected = app.connected.value;
+  const { live } = app.film.span;
+  const where = live ? (connected ? "live" : "connection lost") : info.mode === "clip" ? "clip" : `replay${info.run_id ? ` of ${info.run_id}` : ""}`;
+  return (
+    <header class="top">
+      <h1>
+        <bdi>{info.name}</bdi>
+      </h1>
+      <span class={`state ${live ? (connected ? "on" : "off") : ""}`} role="status">
+        {where}
+      </span>
+      <span class="quiet many">{count(app.world.actors)} characters</span>
+      <Find app={app} />
+      <div class="buttons">
+        <button type="button" aria-pressed={app.daylight.value} onClick={() => (app.daylight.value = !app.daylight.value)} title="Light by the time of the day">
+          Daylight
+        </button>
+        <button type="button" aria-pressed={app.legend.value} onClick={() => (app.legend.value = !app.legend.value)}>
+          Legend
+        </button>
+        <button type="button" onClick={() => (app.help.value = true)} title="Keys (?)">
+          Keys
+        </button>
+        <button type="button" aria-pressed={app.panel.value} onClick={() => (app.panel.value = !app.panel.value)}>
+          Panel
+        </button>
+      </div>
+    </header>
+  );
+}
+
+export function SidePanel({ app }: { app: App }) {
+  const tab = app.tab.value;
+  const bar = useRef<HTMLDivElement>(null);
+  const move = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    app.tab.value = TABS[(TABS.indexOf(tab) + by + TABS.length) % TABS.length];
+    window.requestAnimationFrame(() => bar.current?.querySelector<HTMLElement>("[aria-selected=true]")?.focus());
+  };
+  return (
+    <aside class="side" aria-label="Details" hidden={!app.panel.value}>
+      <div class="tabs" role="tablist" aria-label="Panels" ref={bar} onKeyDown={move}>
+        {TABS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            role="tab"
+            id={`tab-${one}`}
+            aria-controls="panel"
+            aria-selected={tab === one}
+            tabIndex={tab === one ? 0 : -1}
+            onClick={() => (app.tab.value = one)}
+          >
+            {TITLES[one]}
+          </button>
+        ))}
+      </div>
+      <div class="body" id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={0}>
+        {tab === "inspector" && <Inspector app={app} />}
+        {tab === "log" && <Log app={app} />}
+        {tab === "talk" && <Talk app={app} />}
+        {tab === "charts" && <Charts app={app} />}
+      </div>
+    </aside>
+  );
+}
+
+const LEGEND: [kind: string, words: string][] = [
+  ["asleep", "asleep"],
+  ["thinking", "asks a model"],
+  ["uncontrolled", "nobody controls it"],
+  ["fallen", "too hungry to go on"],
+];
+
+export function Legend({ app }: { app: App }) {
+  if (!app.legend.value) return null;
+  return (
+    <section class="legend" aria-label="Legend">
+      <ul>
+        {LEGEND.map(([kind, words]) => (
+          <li key={kind}>
+            <span class={`mark ${kind}`} aria-hidden="true" />
+            {words}
+          </li>
+        ))}
+        <li>
+          <span class="mark sight" aria-hidden="true" />
+          what the chosen one sees
+        </li>
+      </ul>
+      <ul class="marks">
+        <li>
+          <span class="mark said" aria-hidden="true" /> speech
+        </li>
+        <li>
+          <span class="mark failed" aria-hidden="true" /> failures
+        </li>
+        <li>
+          <span class="mark answers" aria-hidden="true" /> model answers
+        </li>
+        <li>
+          <span class="mark outages" aria-hidden="true" /> model outages
+        </li>
+      </ul>
+    </section>
+  );
+}
+
+const KEYS: [keys: string, words: string][] = [
+  ["space", "play or pause"],
+  [",  .  or  ←  →", "one tick back or on; with Shift ten"],
+  ["n  p", "next or previous speech or thought"],
+  ["Home  End", "first or last tick"],
+  ["l", "back to now"],
+  ["-  +", "slower or faster"],
+  ["w a s d", "move over the map"],
+  ["q  e", "zoom out or in"],
+  ["0", "the whole map"],
+  ["[  ]", "previous or next character"],
+  ["f", "follow the character"],
+  ["v", "field of view"],
+  ["1 2 3 4", "panels"],
+  ["/", "find a character"],
+  ["Esc", "let go of the character"],
+];
+
+export function Help({ app }: { app: App }) {
+  if (!app.help.value) return null;
+  const close = () => (app.help.value = false);
+  return (
+    <div class="help" role="dialog" aria-modal="true" aria-label="Keys" onClick={close}>
+      <div onClick={(event) => event.stopPropagation()}>
+        <h2>Keys</h2>
+        <dl>
+          {KEYS.map(([keys, words]) => (
+            <div key={keys}>
+              <dt>
+                <kbd>{keys}</kbd>
+              </dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
+        <p class="quiet">On the map: drag to move, wheel to zoom, click a character to look into it, double-click to follow it.</p>
+        <button type="button" onClick={close} ref={(button) => button?.focus()}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,305 @@
+/** One character at the tick that is shown: what it did, saw, heard, thinks and remembers. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { App } from "../app";
+import { seenFrom } from "../film/sight";
+import { Tag } from "../frames/layout";
+import type { Thought } from "../frames/notes";
+import { resultOf } from "../frames/scene";
+import { count, deed, effect, money, plain, seconds } from "../words";
+import { Chips, Fold, Said, Swatch, When, Who } from "./parts";
+
+const RECENT = 10; // intents
+const HEARD_TICKS = 40;
+const THOUGHTS = 30;
+
+interface Deed {
+  tick: number;
+  text: string;
+  effects: string;
+  bad: boolean;
+}
+
+function deedAt(app: App, row: number, tick: number): Deed | null {
+  const frame = app.film.tickFrame(tick);
+  const result = frame ? resultOf(frame, row) : null;
+  if (!frame || !result) return null;
+  const detail = frame.json<[number, string, [string, number][]][]>(Tag.DETAILS, []).find((one) => one[0] === row);
+  return {
+    tick,
+    text: deed(app.world, result, detail?.[1]),
+    effects: detail?.[2].map(effect).join(", ") ?? "",
+    bad: result.reason > 0,
+  };
+}
+
+function recentDeeds(app: App, row: number, tick: number): Deed[] {
+  const found: Deed[] = [];
+  for (let at = tick; at > tick - 60 && found.length < RECENT && app.film.tickFrame(at); at -= 1) {
+    const one = deedAt(app, row, at);
+    if (one) found.push(one);
+  }
+  return found;
+}
+
+function Seen({ app, row }: { app: App; row: number }) {
+  const { scene, world } = app.film;
+  const tiles = seenFrom(scene, scene.x[row], scene.y[row]);
+  const seen = new Set(tiles.map(([x, y]) => y * world.info.width + x));
+  const others: number[] = [];
+  for (let at = 0; at < world.actors; at += 1) {
+    if (at !== row && seen.has(scene.y[at] * world.info.width + scene.x[at])) others.push(at);
+  }
+  const things = new Map<string, number>();
+  for (let at = 0; at < world.things; at += 1) {
+    if (!seen.has(world.thingY[at] * world.info.width + world.thingX[at])) continue;
+    const kind = world.kindOf(at);
+    const state = kind.states.length > 1 ? ` (${plain(kind.states[scene.thingState[at]])})` : "";
+    const name = `${plain(kind.name)}${state}`;
+    things.set(name, (things.get(name) ?? 0) + 1);
+  }
+  return (
+    <section>
+      <h3>Sees</h3>
+      <p class="quiet">
+        {count(tiles.length)} tiles, {others.length ? `${count(others.length)} others` : "nobody else"}
+      </p>
+      <div class="row-list">
+        {others.slice(0, 12).map((other) => (
+          <Who key={other} app={app} row={other} />
+        ))}
+        {others.length > 12 && <span class="quiet">and {others.length - 12} more</span>}
+      </div>
+      <p class="quiet">{[...things].map(([name, number]) => (number > 1 ? `${number} × ${name}` : name)).join(", ") || "no objects"}</p>
+    </section>
+  );
+}
+
+function Heard({ app, row, tick }: { app: App; row: number; tick: number }) {
+  const { scene, world } = app.film;
+  const reach = world.info.hearing_radius;
+  const heard: { row: number; tick: number; text: string }[] = [];
+  for (let at = tick; at > tick - HEARD_TICKS && heard.length < 6; at -= 1) {
+    const said = app.film.tickFrame(at)?.json<[number, string, string, number, number][]>(Tag.SAID, []) ?? [];
+    for (const [speaker, , text, x, y] of said) {
+      const near = Math.max(Math.abs(x - scene.x[row]), Math.abs(y - scene.y[row])) <= reach;
+      if (near || speaker === row) heard.push({ row: speaker, tick: at, text });
+    }
+  }
+  if (!heard.length) return null;
+  return (
+    <section>
+      <h3>Heard and said</h3>
+      <ul class="lines">
+        {heard.map((one) => (
+          <li key={`${one.tick} ${one.row}`}>
+            <When app={app} tick={one.tick} /> <Who app={app} row={one.row} /> <Said text={one.text} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Asks for the thoughts of a character up to a tick; only anew when there can be others. */
+function useThoughts(app: App, row: number, tick: number): Thought[] {
+  const [thoughts, setThoughts] = useState<Thought[]>([]);
+  let newest = 0;
+  for (let at = tick; at > tick - 400 && app.film.tickFrame(at) && !newest; at -= 1) {
+    if (app.film.marksAt(at).some((mark) => mark.row === row)) newest = at;
+  }
+  const key = `${row} ${newest || Math.floor(tick / 16)}`;
+  useEffect(() => {
+    let current = true;
+    app.source
+      .thoughts(row, tick, THOUGHTS)
+      .then((found) => current && setThoughts(found))
+      .catch(() => current && setThoughts([]));
+    return () => {
+      current = false;
+    };
+  }, [key]);
+  return thoughts.filter((thought) => thought.row === row && thought.tick <= tick);
+}
+
+function ThoughtView({ thought }: { thought: Thought }) {
+  const tokens = [thought.prompt_tokens, thought.completion_tokens].map((value) => (value === null ? "?" : count(value)));
+  return (
+    <div class="thought">
+      {thought.error_type ? (
+        <p class="bad">
+          No answer: {thought.error_type}. <Said text={thought.error} />
+        </p>
+      ) : (
+        <p class="reply">
+          <Said text={thought.reply} />
+        </p>
+      )}
+      <dl class="facts">
+        <dt>Model</dt>
+        <dd>{thought.model || thought.client || "unknown"}{thought.provider ? ` at ${thought.provider}` : ""}</dd>
+        <dt>Took</dt>
+        <dd>
+          {seconds(thought.latency_s)}
+          {thought.queued_s ? `, ${seconds(thought.queued_s)} of it in the queue` : ""}
+          {thought.attempts > 1 ? `, ${thought.attempts} attempts` : ""}
+        </dd>
+        <dt>Tokens</dt>
+        <dd>
+          {tokens[0]} asked, {tokens[1]} answered
+        </dd>
+        <dt>Cost</dt>
+        <dd>{money(thought.cost_usd)}</dd>
+      </dl>
+      {thought.thinking && (
+        <Fold title="What it thought before it answered">
+          <pre dir="auto">{thought.thinking}</pre>
+        </Fold>
+      )}
+      <Fold title="What it was asked">
+        <pre dir="auto">{thought.user_message}</pre>
+      </Fold>
+      <Fold title="What it was told of its role">
+        <pre dir="auto">{thought.system_prompt}</pre>
+      </Fold>
+    </div>
+  );
+}
+
+function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] }) {
+  const [back, setBack] = useState(0);
+  const at = Math.min(back, thoughts.length - 1);
+  if (!thoughts.length) {
+    return (
+      <section>
+        <h3>Thoughts</h3>
+        <p class="quiet">No model has answered it up to this tick.</p>
+      </section>
+    );
+  }
+  return (
+    <section>
+      <h3>
+        Thought of tick <When app={app} tick={thoughts[at].tick} />
+        <span class="pager">
+          <button type="button" disabled={at >= thoughts.length - 1} onClick={() => setBack(at + 1)} aria-label="Earlier thought">
+            ‹
+          </button>
+          <span>
+            {thoughts.length - at} / {thoughts.length}
+          </span>
+          <button type="button" disabled={at <= 0} onClick={() => setBack(at - 1)} aria-label="Later thought">
+            ›
+          </button>
+        </span>
+      </h3>
+      <ThoughtView thought={thoughts[at]} />
+    </section>
+  );
+}
+
+/** What its thoughts have put on its Blackboard, the newest value of each key. */
+function Blackboard({ app, thoughts }: { app: App; thoughts: Thought[] }) {
+  const known = new Map<string, { value: unknown; tick: number }>();
+  for (const thought of thoughts) {
+    for (const [name, value] of Object.entries(thought.directives)) {
+      if (!known.has(name)) known.set(name, { value, tick: thought.tick });
+    }
+  }
+  if (!known.size) return null;
+  return (
+    <section>
+      <h3>Blackboard</h3>
+      <table class="board">
+        <tbody>
+          {[...known].map(([name, { value, tick }]) => (
+            <tr key={name}>
+              <th scope="row">
+                <bdi>{name}</bdi>
+              </th>
+              <td dir="auto">{typeof value === "string" ? value : JSON.stringify(value)}</td>
+              <td class="since">
+                <When app={app} tick={tick} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Chosen({ app, row }: { app: App; row: number }) {
+  const tick = app.tick.value;
+  void app.loaded.value;
+  const { scene, world } = app.film;
+  const thoughts = useThoughts(app, row, tick);
+  const now = deedAt(app, row, tick);
+  const note = app.agentNote(row, tick);
+  const id = world.actorIds[row];
+  return (
+    <div class="inspector">
+      <header>
+        <h2>
+          <Swatch id={id} />
+          <bdi>{id}</bdi>
+        </h2>
+        <p class="quiet">
+          {plain(world.typeOf(row))} at {scene.x[row]}, {scene.y[row]}
+        </p>
+        <Chips status={scene.status[row]} thinking={app.thinking().has(row)} />
+        <div class="buttons">
+          <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
+            Follow
+          </button>
+          <button type="button" aria-pressed={app.sight.value} onClick={() => (app.sight.value = !app.sight.value)}>
+            Field of view
+          </button>
+          <button type="button" onClick={() => app.select(-1)}>
+            Close
+          </button>
+        </div>
+      </header>
+      <section>
+        <h3>Does at tick {tick}</h3>
+        <p class={now?.bad ? "now bad" : "now"}>
+          <Said text={now ? now.text : "nothing: it asked for nothing in this tick"} />
+          {now?.effects && <span class="quiet"> ({now.effects})</span>}
+        </p>
+        {note && (
+          <p class="quiet">
+            Its agent: {note.state}
+            {note.detail && ", "}
+            <bdi>{note.detail}</bdi>
+          </p>
+        )}
+      </section>
+      <Thoughts key={row} app={app} thoughts={thoughts} />
+      <Blackboard app={app} thoughts={thoughts} />
+      <Heard app={app} row={row} tick={tick} />
+      <Seen app={app} row={row} />
+      <section>
+        <h3>Before that</h3>
+        <ul class="lines">
+          {recentDeeds(app, row, tick).map((one) => (
+            <li key={one.tick} class={one.bad ? "bad" : ""}>
+              <When app={app} tick={one.tick} /> <Said text={one.text} />
+              {one.effects && <span class="quiet"> ({one.effects})</span>}
+            </li>
+          ))}
+        </ul>
+      </section>
+    </div>
+  );
+}
+
+export function Inspector({ app }: { app: App }) {
+  const row = app.selected.value;
+  if (row >= 0) return <Chosen app={app} row={row} />;
+  return (
+    <div class="empty">
+      <h2>Nobody is chosen</h2>
+      <p>Click a character on the map, or find one by name above. Then this panel tells what it sees, hears, does and thinks.</p>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+/** Small pieces that several panels are made of. Texts of characters only ever become text nodes. */
+
+import type { ComponentChildren } from "preact";
+import type { App } from "../app";
+import { css, shirtOf } from "../draw/colours";
+import { Status } from "../frames/scene";
+
+export function Swatch({ id }: { id: string }) {
+  return <span class="swatch" style={{ background: css(shirtOf(id)) }} aria-hidden="true" />;
+}
+
+/** A character's name that leads to it. */
+export function Who({ app, row }: { app: App; row: number }) {
+  if (row < 0) return null;
+  const id = app.world.actorIds[row];
+  return (
+    <button type="button" class="who" onClick={() => app.visit(row)} title={`Show ${id}`}>
+      <Swatch id={id} />
+      <bdi>{id}</bdi>
+    </button>
+  );
+}
+
+/** A tick that leads to it. */
+export function When({ app, tick }: { app: App; tick: number }) {
+  const go = () => {
+    app.player.playing = false;
+    app.seek(tick);
+  };
+  return (
+    <button type="button" class="when" onClick={go} title={`Go to tick ${tick}`}>
+      {tick}
+    </button>
+  );
+}
+
+export function Fold({ title, open, children }: { title: ComponentChildren; open?: boolean; children: ComponentChildren }) {
+  return (
+    <details class="fold" open={open}>
+      <summary>{title}</summary>
+      {children}
+    </details>
+  );
+}
+
+export function Said({ text }: { text: string }) {
+  return (
+    <span class="said" dir="auto">
+      {text}
+    </span>
+  );
+}
+
+/** The states that a character is in, as words with the colours of the badges on the map. */
+export function Chips({ status, thinking }: { status: number; thinking: boolean }) {
+  const chips: [string, string][] = [];
+  if (status & Status.UNCONTROLLED) chips.push(["uncontrolled", "nobody controls it"]);
+  if (status & Status.ASLEEP) chips.push(["asleep", "asleep"]);
+  if (status & Status.INCAPACITATED) chips.push(["fallen", "too hungry to go on"]);
+  if (thinking) chips.push(["thinking", "thinking"]);
+  if (!chips.length) chips.push(["awake", "awake"]);
+  return (
+    <span class="chips">
+      {chips.map(([kind, words]) => (
+        <span key={kind} class={`chip ${kind}`}>
+          {words}
+        </span>
+      ))}
+    </span>
+  );
+}
