@@ -172,7 +172,7 @@ class Character(Body):
         if self._frontier is None or distance(self.at, self._frontier) <= 1:
             if self.tick < self._explored_until:
                 return Status.FAILURE
-            self._frontier = self.surroundings.tiles.nearest_frontier(self.at)
+            self._frontier = self.surroundings.tiles.nearest_frontier(self.at, self.surroundings.doors)
             if self._frontier is None:
                 self._explored_until = self.tick + NOTHING_NEW_TICKS
                 return Status.FAILURE

@@ -68,6 +68,12 @@ def test_the_nearest_frontier_is_reachable_and_beside_the_unknown():
     assert closed.nearest_frontier((1, 1)) is None
 
 
+def test_a_closed_door_leads_to_the_unknown():
+    room = seen("#####\n#@..+\n#####")
+    assert room.nearest_frontier((1, 1)) is None
+    assert room.nearest_frontier((1, 1), doors=[(4, 1)]) == (4, 1)
+
+
 # Ways
 
 

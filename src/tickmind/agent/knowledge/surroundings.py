@@ -154,6 +154,12 @@ class Surroundings:
         """What is known to stand or lie on a tile."""
         return next((thing for thing in self.things.values() if thing.at == (x, y)), None)
 
+    @property
+    def doors(self) -> tuple[Tile, ...]:
+        """Where something closed is known that can be opened."""
+        found = ((at, self.things.get(object_id)) for at, object_id in self._doors.items())
+        return tuple(at for at, thing in found if thing is not None and "open" in thing.seen.verbs)
+
     def obstacle_at(self, x: int, y: int) -> Thing | None:
         """What stands in the way on a tile and can be worked on, such as a closed door."""
         object_id = self._doors.get((x, y))

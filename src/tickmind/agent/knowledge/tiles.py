@@ -1,5 +1,7 @@
 """Tiles that a character has seen, and whether one can walk there: the map in its head."""
 
+from collections.abc import Iterable
+
 from tickmind.protocol import VisibleTiles
 
 Tile = tuple[int, int]
@@ -53,14 +55,17 @@ class TileMemory:
         """Whether the tile is known and was walkable; somebody may stand there now."""
         return x >= 0 and bool(self._walkable.get(y, 0) >> x & 1)
 
-    def nearest_frontier(self, start: Tile) -> Tile | None:
+    def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
         """A reachable tile next to one that was never seen, among the nearest; None if all is known.
 
-        Waves go out from the start, a whole row of tiles at a time.
+        `doors` are tiles that are closed but can be opened. Waves go out from the start, a whole row of tiles at a
+        time.
         """
         reached = {start[1]: 1 << start[0]}
         wave = dict(reached)
-        walkable = self._walkable
+        walkable = dict(self._walkable)
+        for x, y in doors:
+            walkable[y] = walkable.get(y, 0) | 1 << x
         while wave:
             found: dict[int, int] = {}
             for y, bits in wave.items():
