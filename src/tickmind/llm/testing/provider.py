@@ -59,6 +59,7 @@ class ProviderOptions(TypedDict, total=False):
     models: tuple[str, ...]
     accept_keys: Iterable[str] | None
     strict_fields: bool
+    remember: int | None
     host: str
     port: int
 
@@ -68,7 +69,8 @@ class FakeProvider:
 
     It does the steps of its script in turn (or what the function says), then `default`; with neither it gives an object
     that fits the schema where one is asked for, a valid call where a tool must be used, else a greeting.
-    `accept_keys` refuses other keys with 401; `strict_fields` refuses fields that the provider doesn't know with 400.
+    `accept_keys` refuses other keys with 401; `strict_fields` refuses fields that the provider doesn't know with 400;
+    `remember` is how many of the last requests are kept to be looked at, all if it is None.
 
         async with FakeProvider(["Hi.", Refuse(429, retry_after=2)]) as server:
             ...  # server.base_url, server.seen, server.seen_keys
@@ -85,6 +87,7 @@ class FakeProvider:
         models: tuple[str, ...] = ("fake-1",),
         accept_keys: Iterable[str] | None = None,
         strict_fields: bool = False,
+        remember: int | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
@@ -98,6 +101,7 @@ class FakeProvider:
         self._models = models
         self._accept_keys = None if accept_keys is None else frozenset(accept_keys)
         self._strict_fields = strict_fields
+        self._remember = remember
         self._host = host
         self._port = port
         self._number = 0
@@ -232,6 +236,8 @@ class FakeProvider:
         key = carried[0].removeprefix("Bearer ") if carried else ""
         self.seen_keys.append(key)
         self.seen.append(SeenRequest(http.method, http.path_qs, headers, body, wire, request, streams))
+        if self._remember is not None:
+            del self.seen[: -self._remember or None], self.seen_keys[: -self._remember or None]
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
             if not waiter.done():

@@ -1,0 +1,65 @@
+"""What stands in for a model in a village: plans and small talk that fit the prompt of a `villager`, without thought.
+
+    FakeProvider(villager_says)
+
+It is for demonstrations and tests on machines without a model. The same prompt always gets the same answer.
+"""
+
+import json
+import random
+import re
+
+from tickmind.llm.cassette_format import request_key
+from tickmind.llm.testing.scripted import last_user_text
+from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
+from tickmind.llm.transport import ModelReply, ModelRequest, Usage
+
+_HUNGER = re.compile(r"Hunger (\d+) of")
+_ENERGY = re.compile(r"energy (\d+) of")
+_NEAR = re.compile(r"^([\w:-]+), (\d+) steps away", re.MULTILINE)
+_QUOTE = re.compile(r'^([\w:-]+)[^"\n]*"', re.MULTILINE)
+_HUNGRY = ("My stomach is growling.", "I could eat a whole loaf.", "Time to look for something to eat.")
+_TIRED = ("What a long day. I am going home.", "I can hardly keep my eyes open.")
+_GREETINGS = ("How is the harvest, {who}?", "Lovely weather today, {who}.", "Have you been to the market, {who}?")
+_REPLIES = ("So they say, {who}.", "You are right, {who}. I will think about it.", "Let us meet at the well, {who}.")
+_MUSINGS = (
+    "I wonder what lies beyond the stream.",
+    "The bread smells good this morning.",
+    "Somebody should chop wood.",
+)
+
+
+def villager_says(request: ModelRequest) -> ModelReply:
+    """A plan that fits the situation that the prompt describes."""
+    prompt = last_user_text(request)
+    rng = random.Random(request_key(request))
+    text = json.dumps(_plan(prompt, rng))
+    usage = Usage(estimate_messages_tokens(request.messages), estimate_tokens(text))
+    return ModelReply(text, "stop", usage=usage, model=request.model)
+
+
+def _plan(prompt: str, rng: random.Random) -> dict[str, str]:
+    hunger, energy = (_number(pattern, prompt) for pattern in (_HUNGER, _ENERGY))
+    near = [name for name, _ in _NEAR.findall(prompt)]
+    who = rng.choice(near) if near else ""
+    if hunger > 500:
+        return _made("gather", "", rng.choice(_HUNGRY), "I was hungry and looked for food.")
+    if 0 < energy < 250:
+        return _made("rest", "", rng.choice(_TIRED), "I was tired and went to bed.")
+    said = prompt.partition("What was said lately:")[2].partition("\n\n")[0]
+    speakers = [name for name in _QUOTE.findall(said) if name in near]
+    if speakers:
+        to = speakers[-1]
+        return _made("stay", to, rng.choice(_REPLIES).format(who=to), f"I talked with {to}.")
+    if who and rng.random() < 0.7:
+        return _made("visit", who, rng.choice(_GREETINGS).format(who=who), f"I met {who} near home.")
+    return _made(rng.choice(("explore", "gather", "wander")), "", rng.choice(("", *_MUSINGS)), "")
+
+
+def _number(pattern: re.Pattern[str], prompt: str) -> int:
+    found = pattern.search(prompt)
+    return int(found[1]) if found else 0
+
+
+def _made(goal: str, who: str, say: str, remember: str) -> dict[str, str]:
+    return {"goal": goal, "who": who, "say": say, "remember": remember}
