@@ -15,6 +15,7 @@ import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.cli.ask import ask
 from tickmind.cli.check import check
+from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor
 from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
@@ -98,6 +99,7 @@ def begin(
 
 app.command()(ask)
 app.command()(check)
+app.command()(demo)
 app.command()(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)

@@ -18,11 +18,17 @@ class RunnerStatus:
     def __init__(self) -> None:
         self._live: Any = None
         self._told: dict[str, str] = {}  # character -> what was said of it last
+        self._models: ModelLine | None = None
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
 
             self._live = Live(console=Console(file=sys.stderr), refresh_per_second=4, transient=True)
+
+    def follow(self, gateway_url: str) -> None:
+        """Show how a gateway is doing, too, where there is a table."""
+        if self._live is not None:
+            self._models = ModelLine(gateway_url)
 
     def say(self, text: str) -> None:
         """A line that stays."""
@@ -46,6 +52,8 @@ class RunnerStatus:
         """Take the table away, and say what it came to."""
         if self._live is not None:
             self._live.stop()
+        if self._models is not None:
+            self._models.stop()
         stats = runner.statistics()
         self.say(f"{stats.characters:,} characters, {stats.restarts:,} restarts; all agents have ended.")
 
@@ -88,7 +96,32 @@ class RunnerStatus:
             f"tick {stats.tick_id:,}: {stats.characters:,} characters in {stats.processes:,} processes, "
             f"{stats.restarts:,} restarts{more}"
         )
-        return Group(Text(head), table)
+        models = [] if self._models is None else [Text(self._models.text())]
+        return Group(Text(head), *models, table)
+
+
+class ModelLine:
+    """What a gateway's models are doing, in one line; asked in a thread, so that nothing waits for it."""
+
+    def __init__(self, url: str) -> None:
+        from tickmind.base import Secret, SystemClock
+        from tickmind.cli.gateway_figures import GatewayFigures
+        from tickmind.cli.gateway_top import Poller
+
+        figures = GatewayFigures(url, Secret(""))
+        self._poller = Poller(figures, figures.ask(), SystemClock())
+
+    def text(self) -> str:
+        """The line."""
+        now, _, problem = self._poller.last()
+        if problem:
+            return f"models: {harmless(one_line(problem))}"
+        cost = f", ${now.total.usd:,.4f}" if now.total.usd else ""
+        return f"models: {now.in_flight:,} being asked, {now.queued:,} waiting, {now.answered:,} answered{cost}"
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._poller.stop()
 
 
 def _agent(row: "CharacterRow") -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tickmind.base import Secret
 from tickmind.llm.default_model import scripted_choice
-from tickmind.llm.local.ladder import ModelChoice, ModelKind, choose_model, gather_facts
+from tickmind.llm.local.ladder import ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.server import LocalModel
 from tickmind.llm.local.weights import WeightStore
@@ -20,7 +20,7 @@ _REMEMBERED = 8
 class ServedModel:
     """Where a model is, and a sentence for the user on why it is this one. Without an address it is the user's own."""
 
-    choice: ModelChoice
+    why: str
     base_url: str = ""
     model: str = ""
     key: Secret | None = None
@@ -35,8 +35,16 @@ class ServedModel:
 
 
 @asynccontextmanager
-async def served_model(env: Mapping[str, str], *, scripted: bool = False) -> AsyncIterator[ServedModel]:
-    """Serve the model that the ladder of default models gives, for as long as the context lasts."""
+async def served_model(
+    env: Mapping[str, str], *, scripted: bool = False, given: bool = False
+) -> AsyncIterator[ServedModel]:
+    """Serve the model that the ladder of default models gives, for as long as the context lasts.
+
+    `given` says that the gateway has models of its own, so that none is needed.
+    """
+    if given:
+        yield ServedModel("Using the models of the gateway's settings.")
+        return
     store = WeightStore(env=env)
     choice = scripted_choice() if scripted else choose_model(gather_facts(env, store=store), known=store.known)
     if choice.weights:
@@ -44,7 +52,7 @@ async def served_model(env: Mapping[str, str], *, scripted: bool = False) -> Asy
         local = LocalModel(choice.weights, slots=SLOTS, context=CONTEXT_TOKENS, store=store, runtime=runtime)
         try:
             config = (await local.astart()).model_config()
-            yield ServedModel(choice, config.base_url, config.model, config.api_key)
+            yield ServedModel(choice.why, config.base_url, config.model, config.api_key)
         finally:
             await local.astop()
     elif choice.kind is ModelKind.SCRIPTED:
@@ -52,6 +60,6 @@ async def served_model(env: Mapping[str, str], *, scripted: bool = False) -> Asy
         from tickmind.llm.testing import FakeProvider, Say
 
         async with FakeProvider(lambda request: Say(villager_says(request)), remember=_REMEMBERED) as server:
-            yield ServedModel(choice, server.base_url, choice.name)
+            yield ServedModel(choice.why, server.base_url, choice.name)
     else:
-        yield ServedModel(choice)
+        yield ServedModel(choice.why)

@@ -16,6 +16,7 @@ from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConf
 from tickmind.gateway.settings.key_ids import KeyIds
 
 MAX_KEY_CHARS: Final = 4096
+DEFAULT: Final = "default"  # asks for whatever the default model is, unless a model has this name
 _MOST_NEAR: Final = 5
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -61,12 +62,12 @@ class Router:
                     raise ConfigError(f"a route leads to {name!r}, which is not among the providers")
 
     def plan(self, model: str, surface: Surface = "chat") -> Plan:
-        """The chain of targets for a model; no model is the default one. Raises `RefusedError`."""
+        """The chain of targets for a model; no model, or `default`, is the default one. Raises `RefusedError`."""
         asked = (model, surface)
         found = self._exact_plans.get(asked)
         if found is not None:
             return found
-        if not model and self.default_model:
+        if self.default_model and (not model or (model == DEFAULT and DEFAULT not in self._config.exact)):
             return self.plan(self.default_model, surface)
         found = self._other_plans.pop(asked, None)
         if found is None:

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tickmind.base import Limit, Secret
-from tickmind.llm.config import DEFAULT_MODEL, CallConfig, ModelConfig, check_headers, setting_lookup
+from tickmind.llm.config import CallConfig, ModelConfig, check_headers, setting_lookup
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.served import Served
 
 Priority = Literal["high", "normal", "low"]
 
+GATEWAYS_CHOICE = "default"  # a gateway's name for the model that it has as its default
 DEFAULT_GATEWAY_URL = "http://127.0.0.1:8766"
 SESSION_HEADER = "x-tickmind-session"
 AGENT_HEADER = "x-tickmind-agent"
@@ -37,7 +38,8 @@ def load_gateway_config(
     """Where the gateway is: arguments first, then the environment, then the nearest `.env`.
 
     `LLM_GATEWAY_URL` (else `http://127.0.0.1:8766`), `LLM_GATEWAY_KEY`, which only a gateway that asks callers for keys
-    needs, and `LLM_MODEL` are looked up. Providers' keys are the gateway's business and are not sent.
+    needs, and `LLM_MODEL` (else the gateway's default model) are looked up. Providers' keys are the gateway's business
+    and are not sent.
     """
     look_up = setting_lookup(env, dotenv_path=dotenv_path)
     key = api_key or look_up("LLM_GATEWAY_KEY") or ""
@@ -45,7 +47,7 @@ def load_gateway_config(
         return ModelConfig(
             base_url=url or look_up("LLM_GATEWAY_URL") or DEFAULT_GATEWAY_URL,
             api_key=key if isinstance(key, Secret) else Secret(key.strip()),
-            model=model or look_up("LLM_MODEL") or DEFAULT_MODEL,
+            model=model or look_up("LLM_MODEL") or GATEWAYS_CHOICE,
             **settings,
         )
     except TypeError as exc:

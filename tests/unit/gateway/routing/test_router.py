@@ -1,5 +1,7 @@
 """Where models go: the table, the patterns, provider/model, and refusals that help."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,6 +60,7 @@ def refusal(router, model, surface="chat"):
         ("cerebras", [("cerebras", "llama-3.3-70b"), ("groq", "qwen/qwen3-32b")]),
         # none named
         ("", [("groq", "qwen/qwen3-32b"), ("cerebras", "llama-3.3-70b"), ("openai", "gpt-4-turbo")]),
+        ("default", [("groq", "qwen/qwen3-32b"), ("cerebras", "llama-3.3-70b"), ("openai", "gpt-4-turbo")]),
     ],
 )
 def test_a_model_goes_where_the_table_the_patterns_or_its_own_name_say(model, expected):
@@ -98,6 +101,12 @@ def test_providers_without_a_key_are_passed_over():
 
 def test_without_any_key_the_default_is_the_model_on_this_machine():
     assert chain(router_of({}), "") == [("ollama", "qwen3:4b")]
+
+
+def test_a_model_that_is_named_default_goes_before_the_default_model():
+    config = load_config(env=ENV)
+    named = replace(config, exact={**config.exact, "default": Route((("openai", "gpt-4o"),))})
+    assert chain(Router(named), "default") == [("openai", "gpt-4o")]
 
 
 def test_targets_without_the_surface_are_passed_over():

@@ -1,0 +1,60 @@
+"""A world, the models' gateway, everybody's agents and the viewer, brought up together and taken down together."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tickmind.cli.parts import Part
+from tickmind.cli.runner import run_characters
+
+if TYPE_CHECKING:
+    from tickmind.cli.runner_status import RunnerStatus
+    from tickmind.runner import MappingFile
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """What is brought up: the arguments of each command of ours; a part without any is left out."""
+
+    world: Sequence[str]
+    gateway: Sequence[str] = ()
+    viewer: Sequence[str] = ()
+    gateway_env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)  # it may have keys in it
+    on_page: Callable[[str], None] = lambda _url: None  # told where the page is
+
+
+async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
+    """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left."""
+    from tickmind.runner import Runner, Warden, hold_folder
+
+    with hold_folder(folder):
+        async with Warden() as warden, AsyncExitStack() as stack:
+
+            def start(name: str, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Part:
+                part = Part(name, [name, *arguments], warden, status.say, env)
+                stack.push_async_callback(part.stop)
+                return part
+
+            world = start("world", ensemble.world)
+            gateway = start("gateway", ensemble.gateway, ensemble.gateway_env) if ensemble.gateway else None
+            file.world_addr = await world.address()
+            parts = [world]
+            if ensemble.viewer:
+                viewer = start("viewer", [*ensemble.viewer, "--world", file.world_addr])
+                ensemble.on_page(await viewer.address())
+                parts.append(viewer)
+            if gateway is not None:
+                file.gateway_url = await gateway.address()
+                status.follow(file.gateway_url)
+                parts.append(gateway)
+            mapping = file.reload(even_if_same=True, elsewhere=True)
+            assert mapping is not None, "it was read a moment ago"
+            found = Runner(mapping, folder, warden=warden)
+            for part in parts:
+                part.when_gone(found.stop)
+            await run_characters(found, file, folder, status)
+            for part in parts:
+                part.complain()

@@ -1,0 +1,97 @@
+"""The parts of a running whole, each a command of ours in a process of its own: world, gateway, viewer."""
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tickmind.base import TickmindError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tickmind.runner import Child, Warden
+
+_READY_S = 300.0  # compiling a world's rules for the first time takes a minute, or more on a busy machine
+_STOP_S = 120.0  # a world writes its finished files before it ends
+_AT = re.compile(r"is at (\S+); Ctrl-C stops it")
+
+
+class PartError(TickmindError):
+    """One of the parts did not come up, or went down."""
+
+
+class Part:
+    """One command of ours as a process of its own: where it is, and what it says."""
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[str],
+        warden: "Warden",
+        say: "Callable[[str], None]",
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        from tickmind.runner import Command
+        from tickmind.runner.logs import PacedReader
+
+        self._name = name
+        self._say = say
+        self._rest = b""
+        self._at: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._when_gone: Callable[[], None] | None = None
+        self._stopping = False
+        read, write = os.pipe2(os.O_CLOEXEC)
+        self._reader = PacedReader(read, self._take)
+        command = Command(
+            (sys.executable, "-m", "tickmind.cli", *arguments), env or os.environ, Path.cwd(), own_session=True
+        )
+        try:
+            self._child: Child = warden.launch(command, [write], lambda _ending: self._gone())
+        finally:
+            os.close(write)
+
+    async def address(self) -> str:
+        """Wait until it says where it is; raises `PartError` if it never does."""
+        try:
+            async with asyncio.timeout(_READY_S):
+                return await asyncio.shield(self._at)
+        except TimeoutError:
+            raise PartError(f"the {self._name} was not ready within {_READY_S:.0f} s") from None
+
+    def when_gone(self, call: "Callable[[], None]") -> None:
+        """Call somebody when it ends, or at once if it has."""
+        self._when_gone = call
+        if self._child.ending is not None:
+            call()
+
+    def complain(self) -> None:
+        """Raise `PartError` if it ended by itself and not well."""
+        ending = self._child.ending
+        if ending is not None and ending.code != 0:
+            raise PartError(f"the {self._name} went down: {ending}")
+
+    async def stop(self) -> None:
+        """Let it end in good order."""
+        self._stopping = True
+        self._child.stop(_STOP_S)
+        await self._child.ended.wait()
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace")
+            self._say(f"{self._name}: {text}")
+            if not self._at.done() and (found := _AT.search(text)):
+                self._at.set_result(found[1])
+
+    def _gone(self) -> None:
+        self._reader.drain()
+        if not self._at.done():
+            self._at.set_exception(PartError(f"the {self._name} did not come up: {self._child.ending}; see above"))
+            self._at.exception()  # nobody may be waiting for it
+        if self._when_gone is not None and not self._stopping:
+            self._when_gone()
