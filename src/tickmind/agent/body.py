@@ -4,7 +4,7 @@ from tickmind.agent.cast import Start
 from tickmind.agent.knowledge import Memory, Speech, Surroundings, Thing, Tile, direction_to, distance, find_path
 from tickmind.ai import Blackboard, Status
 from tickmind.base import Limit
-from tickmind.protocol import Entered, Heard, Intent, Interact, Move, Observation, SelfState, Wait
+from tickmind.protocol import Intent, Interact, Move, Observation, SelfState, Wait
 
 NO_WAY_TICKS = 10  # so long one does not look for a way again where there was none
 MAX_NO_WAYS = Limit("number of goals that one knows to be out of reach", 200)
@@ -70,16 +70,14 @@ class Body:
         self.remember()
 
     def remember(self) -> None:
-        """Take note of what is worth it: who came by for the first time, and what was said. Override for more."""
+        """Take note of what is worth it: whom it met, and what was said to it. Override for more."""
         tick = self.tick
-        for event in self.observation.events:
-            if isinstance(event, Entered):
-                person = self.surroundings.people.get(event.entity_id)
-                if person is not None and person.first_tick == tick:
-                    self.memory.note(tick, f"I met {event.entity_id}.", importance=0.5, about=event.entity_id)
-            elif isinstance(event, Heard):
-                said = f"{event.speaker_id} said: {event.text}"
-                self.memory.note(tick, said, importance=0.4, about=event.speaker_id)
+        for line in self.speech.heard_now:
+            if line.to_me:
+                if not self.speech.talked_before(line):
+                    self.memory.note(tick, f"I met {line.speaker_id}.", importance=0.5, about=line.speaker_id)
+                said = f"{line.speaker_id} said to me: {line.text}"
+                self.memory.note(tick, said, importance=0.4, about=line.speaker_id)
 
     # One intent a tick
 
@@ -94,6 +92,11 @@ class Body:
     def intent(self) -> Intent:
         """What was decided on; `Wait` if nothing was."""
         return self._intent or _WAIT
+
+    @property
+    def decided(self) -> bool:
+        """Whether this tick's intent is given."""
+        return self._intent is not None
 
     # Legs
 

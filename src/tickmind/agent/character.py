@@ -33,6 +33,9 @@ class Character(Body):
     tree: ClassVar[Node | Path | str] = Action("wait")
     thinking: ClassVar["Thinking | None"] = None
 
+    thinks = False
+    """Whether there is a model that is asked."""
+
     _frontier: Tile | None = None
     _explored_until = 0
     _stroll: Tile | None = None
@@ -69,7 +72,7 @@ class Character(Body):
 
         def company(stage: "Stage") -> Company:
             client = cls.client(stage) if cls.thinking else None
-            return Company(cls, stage.start, client=client, names=stage.names)
+            return Company(cls, stage.start, client=client, characters=stage.characters)
 
         run(company, env)
 

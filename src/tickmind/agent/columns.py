@@ -58,12 +58,13 @@ class ColumnReader:
         self._before: dict[int, tuple[int, int]] = {}  # actor row -> where it was seen before this tick
         self._now: dict[int, tuple[int, int]] = {}
         self._entities: dict[int, VisibleEntity] = {}  # actor row -> how it looks in this tick
+        self._events_of: dict[tuple[type[Event], int], Event] = {}  # kind and actor row -> itself
 
     def read(self, columns: ObservationColumns) -> list[Observation]:
         """The observations that a part of a tick holds."""
         if columns.tick_id != self._tick_id:
             self._before.update(self._now)
-            self._now, self._entities = {}, {}
+            self._now, self._entities, self._events_of = {}, {}, {}
             self._tick_id = columns.tick_id
         lists = _Lists(columns)
         self._note_objects(lists)
@@ -159,28 +160,35 @@ class ColumnReader:
         ]
 
     def _events(self, me: SelfState, lists: "_Lists", place: int) -> tuple[Event, ...]:
-        names = self._names
+        names, shared, share = self._names, self._events_of.get, self._share
         entered: list[Event] = []
         moved: list[Event] = []
         acted: list[Event] = []
-        for pair in range(lists.entity_offset[place], lists.entity_offset[place + 1]):
-            flags, action = lists.entity_flags[pair], lists.entity_action[pair]
+        start, end = lists.entity_offset[place], lists.entity_offset[place + 1]
+        marks = zip(lists.entity_flags[start:end], lists.entity_action[start:end], strict=True)
+        for pair, (flags, action) in enumerate(marks, start=start):
             if not flags and not action:
                 continue
-            name = names[lists.entity[pair]]
-            x, y = me.x + lists.entity_dx[pair], me.y + lists.entity_dy[pair]
+            row = lists.entity[pair]
             if flags & ENTERED:
-                entered.append(Entered(name, x, y))
+                entered.append(shared((Entered, row)) or share(Entered, row, Entered(names[row], *self._now[row])))
             if flags & MOVED:
-                moved.append(Moved(name, x, y, _DIRECTIONS[lists.entity_facing[pair]]))
+                way = _DIRECTIONS[lists.entity_facing[pair]]
+                moved.append(shared((Moved, row)) or share(Moved, row, Moved(names[row], *self._now[row], way)))
             if action:
-                acted.append(Acted(_result(name, action, lists.entity_reason[pair])))
+                result = _result(names[row], action, lists.entity_reason[pair])
+                acted.append(shared((Acted, row)) or share(Acted, row, Acted(result)))
         gone = lists.left[lists.left_offset[place] : lists.left_offset[place + 1]]
         left = [Left(names[row], *self._before.get(row, (me.x, me.y))) for row in gone]
         said = lists.heard[lists.heard_offset[place] : lists.heard_offset[place + 1]]
         spoken = (lists.utterances[number] for number in said)
         heard = [Heard(one.actor_id, one.channel, one.text, one.x, one.y) for one in spoken]
         return (*entered, *left, *moved, *acted, *heard)
+
+    def _share(self, kind: type[Event], row: int, event: Event) -> Event:
+        """Keep an event for the other observers, who perceive the same."""
+        self._events_of[kind, row] = event
+        return event
 
     # What stands in the way
 

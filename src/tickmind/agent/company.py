@@ -24,8 +24,8 @@ class Company:
     """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
     Once a tick everybody takes in what it perceives and the strategic layer asks and hears models; then each
-    character's tree decides. Without a client nobody thinks, and all else is the same. `names` is filled with the
-    entities of the private world and whom they stand for.
+    character's tree decides. Without a client nobody thinks, and all else is the same. `characters` is filled with
+    the entities of the private world and who they are.
     """
 
     def __init__(
@@ -34,20 +34,19 @@ class Company:
         start: Callable[[str], Start],
         *,
         client: "AnyClient | None" = None,
-        names: dict[int, str] | None = None,
+        characters: dict[int, Character] | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._kind = kind
         self._start = start
         self._client = client
-        self._names = {} if names is None else names
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
         self._ctx: TickContext | None = None
         self._characters: dict[str, Character] = {}  # entity id -> character
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
-        self._by_eid: dict[int, Character] = {}
+        self._by_eid = {} if characters is None else characters
         self._ai = AIManager()
         self._define()
 
@@ -133,8 +132,9 @@ class Company:
     def _enter(self, entity_id: str) -> Character:
         character = self._characters[entity_id] = self._kind(self._start(entity_id))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
-        self._eids[entity_id], self._by_eid[eid], self._names[eid] = eid, character, entity_id
+        self._eids[entity_id], self._by_eid[eid] = eid, character
         if self._deliberations is not None:
+            character.thinks = True
             self._deliberations.enrol(eid, character)
         return character
 

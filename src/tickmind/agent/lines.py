@@ -10,9 +10,10 @@ from tickmind.agent.errors import AgentError
 from tickmind.base import Clock, Secret, get_logger
 from tickmind.protocol import REASONS, Intent, Lease, Observation, Wait
 from tickmind.wire import ControlSession, MessageError, WorldClient
+from tickmind.wire.codec.actions import decode_intent, encode_intent
 
 if TYPE_CHECKING:
-    from tickmind.protocol import WorldInfo
+    from tickmind.protocol import IntentColumns, WorldInfo
     from tickmind.protocol.columns import Int32
     from tickmind.wire.batch_control import BatchSession
 
@@ -106,13 +107,15 @@ class SoloLine:
             yield Moment(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
-        """Send the intent; one that no message can hold becomes `Wait`."""
+        """Send the intent; one that the world would not take becomes `Wait`."""
         for entity_id, intent in intents.items():
             try:
-                self._session.submit_nowait(tick_id, intent)
+                decode_intent(encode_intent(intent))
             except MessageError as error:
                 _log.warning("the intent can't be sent", entity_id=entity_id, why=str(error))
                 self._session.submit_nowait(tick_id, Wait())
+            else:
+                self._session.submit_nowait(tick_id, intent)
 
 
 @asynccontextmanager
@@ -141,11 +144,13 @@ class HostLine:
     ) -> None:
         from tickmind.agent.columns import ColumnReader
         from tickmind.protocol.compiling import WorldCodes
+        from tickmind.wire.columns import ColumnBounds
 
         self._session = session
         self._clock = clock
         self._reader = ColumnReader(world)
         self._codes = WorldCodes.of(world)
+        self._bounds = ColumnBounds.of(world)
         self._names = [each.entity_id for each in world.actors]
         opened = session.opened
         self._leases = {
@@ -185,27 +190,31 @@ class HostLine:
             yield Moment(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
-        """Send the intents in one batch; those that no message can hold become `Wait`."""
+        """Send the intents in one batch; those that the world would not take become `Wait`."""
+        rows = {self._codes.actor_row[name]: intent for name, intent in intents.items()}
         try:
-            self._submit(tick_id, intents)
-        except _UNSENDABLE:
-            self._submit(tick_id, {name: self._sendable(name, intent) for name, intent in intents.items()})
-
-    def _submit(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
-        from tickmind.protocol.compiling import compile_intents
-
-        rows = self._codes.actor_row
-        columns = compile_intents(self._codes, {rows[name]: intent for name, intent in intents.items()})
+            columns = self._columns(rows)
+        except _UNSENDABLE:  # one of them spoils all of them
+            columns = self._columns({row: self._sendable(row, intent) for row, intent in rows.items()})
         self._session.submit_nowait(tick_id, columns)
 
-    def _sendable(self, entity_id: str, intent: Intent) -> Intent:
+    def _columns(self, intents: Mapping[int, Intent]) -> "IntentColumns":
         from tickmind.protocol.compiling import compile_intents
-        from tickmind.wire.columns.intents import encode_intent_batch
+        from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
 
+        columns = compile_intents(self._codes, intents)
+        refused = decode_intent_batch(encode_intent_batch(0, columns), self._bounds).refused
+        if not len(refused):
+            return columns
+        for row in refused.tolist():
+            _log.warning("the intent can't be sent", entity_id=self._names[row], action=type(intents[row]).__name__)
+        return compile_intents(self._codes, {**intents, **dict.fromkeys(refused.tolist(), Wait())})
+
+    def _sendable(self, row: int, intent: Intent) -> Intent:
         try:
-            encode_intent_batch(0, compile_intents(self._codes, {self._codes.actor_row[entity_id]: intent}))
+            self._columns({row: intent})
         except _UNSENDABLE as error:
-            _log.warning("the intent can't be sent", entity_id=entity_id, why=str(error))
+            _log.warning("the intent can't be sent", entity_id=self._names[row], why=str(error))
             return Wait()
         return intent
 

@@ -21,7 +21,7 @@ def find_model(stage: "Stage") -> "AnyClient | None":
     client = find_client(stage)
     call = CallConfig(max_tokens=stage.launch.settings.whole("max_tokens", MAX_TOKENS))
     if isinstance(client, GatewayClient):
-        return GatewayAnswers(client, call, agent_name=lambda eid: stage.names.get(eid, str(eid)))
+        return GatewayAnswers(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
     return None if client is None else ModelAnswers(client, call)
 
 

@@ -8,13 +8,16 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from tickmind.agent.cast import Cast, Mind, PlainCast, Start
 from tickmind.agent.contract import Launch
 from tickmind.agent.life import Life
 from tickmind.base import Secret, TickmindError, configure_logging, redact
 from tickmind.protocol import Intent, Observation
+
+if TYPE_CHECKING:
+    from tickmind.agent.character import Character
 
 EXIT_FAILED = 1
 ActFn = Callable[[Observation], Intent]
@@ -27,7 +30,7 @@ class Stage:
     launch: Launch
     secrets: Mapping[str, Secret]
     env: Mapping[str, str]
-    names: dict[int, str] = field(default_factory=dict)  # entity of the private world -> entity id, as they come
+    characters: "dict[int, Character]" = field(default_factory=dict)  # entity of the private world -> who it is
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""

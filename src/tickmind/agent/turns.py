@@ -67,6 +67,11 @@ class Turns:
         """How many acts have not come back yet."""
         return len(self._stuck)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody acts just now."""
+        return self._last is None or self._last.ended
+
     async def play(self, tick_id: int, observations: Sequence[Observation], timeout_s: float) -> Played:
         """Let everybody act, until the time is over."""
         self._leave_stuck_thread()

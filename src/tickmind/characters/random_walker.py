@@ -4,7 +4,6 @@ from tickmind.agent import Start, agent
 from tickmind.protocol import Direction, Intent, Move, Observation, Wait
 
 
-@agent
 class RandomWalker:
     """Takes a step to any free tile beside it."""
 
@@ -26,4 +25,4 @@ class RandomWalker:
 
 
 if __name__ == "__main__":
-    RandomWalker.run()
+    agent(RandomWalker).run()

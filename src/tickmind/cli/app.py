@@ -18,6 +18,7 @@ from tickmind.cli.check import check
 from tickmind.cli.doctor import doctor
 from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
+from tickmind.cli.new import new_app
 from tickmind.cli.runner import runner
 from tickmind.cli.up import up
 from tickmind.cli.world import world
@@ -98,6 +99,7 @@ app.command()(check)
 app.command()(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
+app.add_typer(new_app)
 app.command()(runner)
 app.command()(up)
 app.command()(world)

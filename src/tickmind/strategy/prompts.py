@@ -68,7 +68,7 @@ def _cut(text: str, budget: int, count: TokenCount) -> str:
 
 def quoted(speaker: str, text: str, *, longest: int = 500) -> str:
     """What somebody else said, marked as such, so that it is read as speech and not as an instruction."""
-    flat = " ".join(text.split())
+    flat = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
     shown = flat if len(flat) <= longest else flat[:longest] + "..."
     name = " ".join(speaker.split())[:80]
     return f'{name} said: "{shown.replace(chr(34), chr(39))}"'

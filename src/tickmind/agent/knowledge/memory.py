@@ -12,8 +12,8 @@ HALF_LIFE_TICKS = 300  # after so many ticks something counts half as new
 _WORD = re.compile(r"\w+")
 _SMALL = frozenset(
     _WORD.findall(
-        "a an and are at by for from has have he her his i in is it me my of on or our she so that the their them they "
-        "this to was we were with you your"
+        "a an and are at by do does for from has have he her his how i in is it me my of on or our she so that the "
+        "their them there they this to was we were what when where who why with you your"
     )
 )
 
@@ -26,7 +26,6 @@ class Note:
     text: str
     importance: float  # 0 to 1
     about: str = ""  # the id of whom or what it is about
-    words: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +57,9 @@ class Memory:
         old = self._notes.pop(flat, None)
         weight = min(1.0, max(0.0, importance))
         if old is not None:
-            made = Note(tick, flat, max(weight, old.importance), about or old.about, old.words)
+            made = Note(tick, flat, max(weight, old.importance), about or old.about)
         else:
-            made = Note(tick, flat, weight, about, words_of(f"{flat} {about}"))
+            made = Note(tick, flat, weight, about)
         self._notes[flat] = made
         if not self._max_notes.allows(len(self._notes)):
             self._forget(tick)
@@ -80,7 +79,7 @@ class Memory:
         by = weights or Weights()
 
         def score(note: Note) -> float:
-            shared = len(note.words & asked) / len(asked) if asked else 0.0
+            shared = len(words_of(note.text) & asked) / len(asked) if asked else 0.0
             if about and note.about == about:
                 shared = max(shared, 0.5) + 0.5
             return by.recency * self._recency(note, tick) + by.importance * note.importance + by.words * shared

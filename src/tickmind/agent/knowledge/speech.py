@@ -1,5 +1,6 @@
 """Conversation: what was heard and said, who is owed an answer, and what need not be said again."""
 
+import re
 from collections import deque
 from dataclasses import dataclass
 
@@ -27,48 +28,61 @@ class Line:
 
 
 class Speech:
-    """The talk of one character. `names` are what it is called by others, in lower case."""
+    """The talk of one character. `names` are what it is called by others, besides its id."""
 
     def __init__(self, entity_id: str, names: tuple[str, ...] = (), *, max_lines: Limit = MAX_LINES) -> None:
         self._me = entity_id
-        self._names = tuple(name.lower() for name in (entity_id, *names) if name)
+        called = "|".join(re.escape(name) for name in (entity_id, *names) if name)
+        self._called = re.compile(rf"(?<![\w:])(?:{called})(?![\w:])", re.IGNORECASE)
         self.lines: deque[Line] = deque(maxlen=int(max_lines.maximum))
         """What was heard and said, newest last."""
+        self.heard_now: tuple[Line, ...] = ()
+        """What was heard in this tick."""
+        self._met: dict[str, int] = {}  # entity id -> the tick in which it first spoke to one, or one to it
         self._said: dict[str, int] = {}  # text as compared -> the tick in which it was said last
         self._talked: dict[str, int] = {}  # entity id -> the tick in which one last spoke to it or it to one
         self._owed: dict[str, Line] = {}  # entity id -> its line that has no answer yet
+        self._spoke_tick = -REPEAT_TICKS
+        self._addressed: deque[tuple[int, str]] = deque(maxlen=self.lines.maxlen)  # tick, to whom one spoke
 
     def listen(self, observation: Observation) -> None:
         """Take in what is heard, and tell what is meant for oneself."""
         tick, me = observation.tick_id, observation.me
-        for event in observation.events:
-            if isinstance(event, Heard):
-                to_me = self._is_meant(event, observation, (me.x, me.y))
-                line = Line(tick, event.speaker_id, event.text, to_me)
-                self.lines.append(line)
-                if to_me:
-                    self._talked[event.speaker_id] = tick
-                    self._owed[event.speaker_id] = line
+        self.heard_now = tuple(
+            Line(tick, event.speaker_id, event.text, self._is_meant(event, observation, (me.x, me.y)))
+            for event in observation.events
+            if isinstance(event, Heard)
+        )
+        for line in self.heard_now:
+            self.lines.append(line)
+            if line.to_me:
+                self._owed[line.speaker_id] = line
+                self._met.setdefault(line.speaker_id, tick)
+                self._talked[line.speaker_id] = tick
         for speaker in [who for who, line in self._owed.items() if tick - line.tick > ANSWER_TICKS]:
             del self._owed[speaker]
 
     def _is_meant(self, heard: Heard, observation: Observation, at: Tile) -> bool:
-        text = heard.text.lower()
-        if any(name in text for name in self._names):
+        """Whoever is named is meant; else it is the nearest to the speaker, if near enough."""
+        if self._called.search(heard.text):
             return True
-        steps = distance((heard.x, heard.y), at)
+        x, y = heard.x, heard.y
+        steps = distance((x, y), at)
         if steps > TALKING_STEPS:
             return False
-        others = [
-            other
-            for other in observation.visible_entities
-            if other.entity_id != heard.speaker_id and distance((heard.x, heard.y), (other.x, other.y)) < steps
-        ]
-        return not others
+        for other in observation.visible_entities:
+            nearer = abs(other.x - x) < steps and abs(other.y - y) < steps
+            if (nearer or other.entity_id in heard.text) and other.entity_id != heard.speaker_id:
+                return False
+        return True
 
     def owed(self) -> Line | None:
         """The oldest line that wants an answer of mine."""
         return next(iter(self._owed.values()), None)
+
+    def settle(self, entity_id: str) -> None:
+        """Owe somebody no answer any more."""
+        self._owed.pop(entity_id, None)
 
     def may_say(self, tick: int, text: str) -> bool:
         """Whether a text is worth saying: not empty, and not said lately."""
@@ -81,11 +95,26 @@ class Speech:
         self._said[_compared(flat)] = tick
         if len(self._said) > 4 * len(self.lines) + 100:
             self._said = {key: when for key, when in self._said.items() if tick - when < REPEAT_TICKS}
+        self._spoke_tick = tick
         self.lines.append(Line(tick, self._me, flat))
         if to:
+            self._met.setdefault(to, tick)
             self._talked[to] = tick
-            self._owed.pop(to, None)
+            self._addressed.append((tick, to))
+            self.settle(to)
         return Say(flat)
+
+    def silent_ticks(self, tick: int) -> int:
+        """For how long one has said nothing."""
+        return tick - self._spoke_tick
+
+    def spoke_to(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> int:
+        """How many times one has spoken to somebody not long ago."""
+        return sum(1 for when, whom in self._addressed if whom == entity_id and tick - when < within_ticks)
+
+    def talked_before(self, line: Line) -> bool:
+        """Whether one had talked with the speaker of a line before that."""
+        return self._met.get(line.speaker_id, line.tick) < line.tick
 
     def talked_lately(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> bool:
         """Whether one has talked with somebody not long ago."""

@@ -1,0 +1,128 @@
+"""A model that acts through tools: look, go to, pick up, say, and boards that characters of one process share.
+
+Between two runs of the model, and without one, it looks after itself by a small tree.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from tickmind.agent import Character, Start
+from tickmind.agent.knowledge import distance
+from tickmind.agent.models import find_client
+from tickmind.agent.thinking import Thinking
+from tickmind.ai import Action, BoardManager, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.ai.board_tools import board_tools
+from tickmind.characters.errands import Errands
+from tickmind.llm import Tool, ToolAgent
+from tickmind.protocol import Pickup
+from tickmind.strategy import LLMConfig, ToolAgentAnswers, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tickmind.agent import Stage
+    from tickmind.strategy.clients import AnyClient
+
+ROLE = (
+    "You live in a small world of tiles and act through tools. Look first. Going somewhere and picking things up take "
+    "time; each tool tells you what came of it. Eat nothing by yourself: that happens when you are hungry. When you "
+    "have done something sensible, say in one sentence what you did."
+)
+TOOL_S = 60.0
+X = Annotated[int, "Column of the tile"]
+Y = Annotated[int, "Row of the tile; it grows to the south"]
+
+
+class ToolUser(Character):
+    """Settings: `name`, `personality`, `task` (what it is to do)."""
+
+    thinking: ClassVar[Thinking] = Thinking(
+        ROLE, every_ticks=30, config=LLMConfig(query_timeout=300.0, stagger=True, max_queries_per_tick=4)
+    )
+    tree: ClassVar[Node] = Selector(
+        Sequence(Condition("asleep"), Action("wake")),
+        Sequence(Condition("hungry"), Action("eat", {"item": "berries"})),
+        Sequence(
+            Condition("hungry"), Inverter(Condition("has", {"item": "berries"})), Action("gather", {"item": "berries"})
+        ),
+        Action("wait"),
+        memory=False,
+    )
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self.errands = Errands()
+        self.task = start.settings.text("task", "Find berries, meet the others and tell them what you found.")
+        self.view = "You have seen nothing yet."
+
+    def decide(self, tactics: "Callable[[], Status]") -> None:
+        """Needs first, then what the model wants done."""
+        self.view = self._look()
+        if self.asleep() or self.hungry(above=700) or not self.errands.do_one(self):
+            tactics()
+
+    def describe(self) -> str:
+        """The task, and what there is to see."""
+        return f"Your task: {self.task}\n\n{self.view}"
+
+    def _look(self) -> str:
+        me = self.me
+        bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
+        lines = [f"Tick {self.tick}. You are at {self.at}, hunger {me.hunger}, energy {me.energy}, carrying {bag}."]
+        near = sorted(self.surroundings.things.values(), key=lambda thing: distance(thing.at, self.at))
+        for thing in [one for one in near if one.seen.kind != "wall"][:12]:
+            items = ", ".join(f"{stack.quantity} {stack.kind}" for stack in thing.seen.items)
+            lines.append(f"- {thing.seen.kind} at {thing.at} {thing.seen.state}{f' with {items}' if items else ''}")
+        lines += [f"- {person.entity_id} at {person.at}" for person in self.surroundings.near(self.at, 12)[:8]]
+        lines += [quoted(line.speaker_id, line.text) for line in list(self.speech.lines)[-5:]]
+        return "\n".join(lines)
+
+    @classmethod
+    def client(cls, stage: "Stage") -> "AnyClient | None":
+        """A tool agent for each character, all asking through one client."""
+        model = find_client(stage)
+        if model is None:
+            return None
+        boards = BoardManager()
+        boards.ensure_board([each.entity_id for each in stage.launch.entities])
+
+        def make_agent(eid: int) -> ToolAgent:
+            character = stage.characters[eid]
+            assert isinstance(character, cls), "all characters of a process are of one kind"
+            tools = [*character.tools(), *board_tools(boards)]
+            return ToolAgent(model, tools, agent_id=character.entity_id, answer_at_limit=True)
+
+        return ToolAgentAnswers(make_agent)
+
+    def tools(self) -> list[Tool]:
+        """What the model may do. Each is something that the character could decide on by itself."""
+
+        def look() -> str:
+            """See where you are, what is around you and what was said."""
+            return self.view
+
+        async def go_to(x: X, y: Y) -> str:
+            """Walk to a tile, or beside it if it is taken."""
+            return await asyncio.wrap_future(self.errands.ask(f"go to ({x}, {y})", lambda me: _go(me, x, y)))
+
+        async def pick_up(item: Annotated[str, "Kind of item"]) -> str:
+            """Pick up one item where you stand."""
+            return await asyncio.wrap_future(self.errands.ask(f"pick up {item}", lambda me: me.do(Pickup(item))))
+
+        async def say(text: Annotated[str, "What to say aloud"]) -> str:
+            """Say something to all who are near."""
+            return await asyncio.wrap_future(self.errands.ask("say it", lambda me: me.say(text)))
+
+        return [
+            Tool.from_function(look, inline=True),
+            *(Tool.from_function(each, timeout_s=TOOL_S) for each in (go_to, pick_up, say)),
+        ]
+
+
+def _go(me: Character, x: int, y: int) -> Status:
+    """A step; whoever is there, or beside a tile that nobody can stand on, has arrived."""
+    return me.walk((x, y), beside=(x, y) in me.surroundings.occupied or not me.surroundings.tiles.can_walk(x, y))
+
+
+if __name__ == "__main__":
+    ToolUser.run()

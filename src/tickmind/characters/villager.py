@@ -1,0 +1,241 @@
+"""Lives in a village: has needs, remembers, talks, and makes plans with a model if there is one.
+
+The tree decides each tick. A model, asked now and then and when somebody speaks, only says what to aim for and what to
+say; whatever it answers, the tree turns it into what this character could do anyway.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from tickmind.agent import Character, Start, action, condition
+from tickmind.agent.knowledge import Line, distance
+from tickmind.agent.thinking import Thinking
+from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.strategy import Section, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+GOALS = ("gather", "rest", "explore", "visit", "wander", "stay")
+PLAN = {
+    "type": "object",
+    "properties": {
+        "goal": {"enum": list(GOALS), "description": "what to do next"},
+        "who": {"type": "string", "maxLength": 100, "description": "whom to visit or speak to, by id; may be empty"},
+        "say": {"type": "string", "maxLength": 280, "description": "what to say aloud now; may be empty"},
+        "remember": {"type": "string", "maxLength": 200, "description": "what is worth remembering; may be empty"},
+    },
+    "required": ["goal", "who", "say", "remember"],
+    "additionalProperties": False,
+}
+ROLE = (
+    "You are a villager in a small world of tiles, where a step takes a second. You get hungry and eat berries, get "
+    "tired and sleep in beds, and you know the people you meet by their ids. Say what you aim for in the next minute."
+)
+PLAN_TICKS = 90  # so long a plan is followed
+PATIENCE_TICKS = 6  # so long somebody who spoke waits for what a model makes of it
+GREET_AGAIN_TICKS = 300
+QUIET_TICKS = 20  # so long it greets nobody after it has spoken
+MOST_EXCHANGES = 6  # lines to one person within a minute
+ENOUGH_BERRIES = 4
+GREETINGS = ("hello", "good day", "good morning", "hi ")
+
+
+class Villager(Character):
+    """Settings: `name`, `personality`, `food` (what it eats, first choice first)."""
+
+    thinking: ClassVar[Thinking] = Thinking(ROLE, PLAN)
+    tree: ClassVar[Node] = Selector(
+        Sequence(
+            Condition("asleep"),
+            Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")),
+            label="asleep",
+        ),
+        Sequence(Condition("hungry", {"above": 700}), Action("find_food"), label="starving"),
+        Sequence(Condition("spoken_to"), Action("answer")),
+        Sequence(Condition("hungry", {"above": 350}), Action("eat_something")),
+        Sequence(
+            Condition("tired", {"below": 150}),
+            Selector(Sequence(Action("go_to", {"kind": "bed"}), Action("sleep")), Action("sleep")),
+        ),
+        Action("speak_as_planned"),
+        Sequence(Condition("stranger_near"), Action("greet")),
+        Action("follow_plan"),
+        Sequence(Inverter(Condition("provided")), Action("find_food")),
+        Action("explore"),
+        Action("wander"),
+        memory=False,
+    )
+
+    def __init__(self, start: Start) -> None:
+        super().__init__(start)
+        self.food = start.settings.texts("food", ("berries",))
+        self._plan_seen: object = None
+        self._plan_tick = -PLAN_TICKS
+        self._goal = self._who = self._to_say = ""
+        self._strangers: tuple[str, ...] = ()
+
+    # What the model is told, and what becomes of its answer
+
+    def describe(self) -> Iterable[Section]:
+        """The situation, the most important first; speech of others is quoted."""
+        me, around = self.me, self.surroundings
+        bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
+        yield Section(
+            f"You are {self.name} (id {self.entity_id}) at {self.at}. Hunger {me.hunger} of 1000, energy {me.energy} "
+            f"of 1000. You carry {bag}. It is tick {self.tick}.",
+            priority=9,
+        )
+        near = [f"{one.entity_id}, {distance(one.at, self.at)} steps away" for one in around.near(self.at, 10)[:8]]
+        yield Section("; ".join(near) or "nobody", priority=7, title="In sight")
+        heard = [quoted(line.speaker_id, line.text) for line in list(self.speech.lines)[-8:]]
+        if heard:
+            yield Section("\n".join(heard), priority=8, title="What was said lately")
+        words = " ".join(line.text for line in list(self.speech.lines)[-2:])
+        notes = [f"(tick {note.tick}) {note.text}" for note in self.memory.recall(self.tick, words, most=6)]
+        if notes:
+            yield Section("\n".join(quoted("memory", note) for note in notes), priority=4, title="What you remember")
+        places = sorted({thing.at for item in self.food for thing in around.things_with(item)})
+        yield Section(f"{len(places)} known: {places[:5]}", priority=3, title="Places with food")
+        if self._goal:
+            yield Section(f"{self._goal} {self._who}".strip(), priority=2, title="Your last plan")
+
+    def pressing(self) -> bool:
+        """Somebody spoke, and no plan was made since."""
+        line = self.speech.owed()
+        return line is not None and self._plan_tick < line.tick
+
+    def decide(self, tactics: "Callable[[], Status]") -> None:
+        """Take up a new plan, and act."""
+        self._take_plan()
+        tactics()
+
+    def _take_plan(self) -> None:
+        plan = self.plan
+        if not plan or plan is self._plan_seen:
+            return
+        self._plan_seen, self._plan_tick = plan, self.tick
+        goal, who, say, note = (str(plan.get(name, "")) for name in ("goal", "who", "say", "remember"))
+        self._goal = goal if goal in GOALS else ""
+        self._who = who if who in self.surroundings.people else ""
+        self._to_say = " ".join("".join(letter if letter.isprintable() else " " for letter in say).split())
+        if note:
+            self.memory.note(self.tick, note, importance=0.6, about=self._who)
+
+    # Needs
+
+    @condition
+    def provided(self) -> bool:
+        """It has enough to eat for a while."""
+        return sum(map(self.carries, self.food)) >= ENOUGH_BERRIES
+
+    @action
+    def eat_something(self) -> Status:
+        """Eat what it likes best of what it has."""
+        item = next(filter(self.carries, self.food), None)
+        return Status.FAILURE if item is None else self.eat(item)
+
+    @action
+    def find_food(self) -> Status:
+        """Eat, or else get something to eat."""
+        if self.me.hunger >= 350 and self.eat_something() is not Status.FAILURE:
+            return Status.SUCCESS
+        for item in self.food:
+            status = self.gather(item)
+            if status is not Status.FAILURE:
+                return status
+        return Status.FAILURE
+
+    # Talk
+
+    @condition
+    def stranger_near(self) -> bool:
+        """Somebody is near whom it has not spoken with for a long time, and it has not just spoken."""
+        if self.speech.silent_ticks(self.tick) < QUIET_TICKS:
+            return False
+        near = self.surroundings.near(self.at, 3)
+        self._strangers = tuple(
+            one.entity_id for one in near if not self.speech.talked_lately(one.entity_id, self.tick, GREET_AGAIN_TICKS)
+        )
+        return bool(self._strangers)
+
+    @action
+    def greet(self) -> Status:
+        """Say hello to the nearest stranger."""
+        who = self._strangers[0]
+        return self._speak(f"Hello, {who}! I am {self.name}.", to=who)
+
+    @action
+    def answer(self) -> Status:
+        """Answer whoever spoke: what the model says if it says something in time, else something simple."""
+        line = self.speech.owed()
+        if line is None:
+            return Status.FAILURE
+        if self._plan_tick >= line.tick and self._to_say:
+            return self.speak_as_planned(to=line.speaker_id)
+        if self.thinks and self._plan_tick < line.tick and self.tick - line.tick < PATIENCE_TICKS:
+            return Status.FAILURE  # it goes on with something else meanwhile
+        self.speech.settle(line.speaker_id)
+        text = self._simple_answer(line)
+        return self._speak(text, to=line.speaker_id) if text else Status.FAILURE
+
+    @action
+    def speak_as_planned(self, to: str = "") -> Status:
+        """Say what the plan has to say, once."""
+        text, self._to_say = self._to_say, ""
+        return self._speak(text, to=to or self._who) if text else Status.FAILURE
+
+    def _speak(self, text: str, to: str) -> Status:
+        if not self.speech.may_say(self.tick, text) or self.speech.spoke_to(to, self.tick) >= MOST_EXCHANGES:
+            self.speech.settle(to)
+            return Status.FAILURE
+        return self.do(self.speech.say(self.tick, text, to))
+
+    def _simple_answer(self, line: Line) -> str:
+        """What one says without much thought; to what is neither greeting nor question, nothing."""
+        text = line.text.lower()
+        if any(item in text for item in (*self.food, "food", "eat")) and "?" in text:
+            place = self.surroundings.nearest(
+                (thing for item in self.food for thing in self.surroundings.things_with(item)), self.at
+            )
+            return f"There is something to eat at {place.at}." if place else "I have seen nothing to eat yet."
+        if any(word in text for word in GREETINGS):
+            return f"Good day, {line.speaker_id}."
+        return "I do not know." if "?" in text else ""
+
+    # Plans
+
+    @action
+    def follow_plan(self) -> Status:
+        """Do what the plan aims for; fails if there is none that still holds."""
+        if self.tick - self._plan_tick > PLAN_TICKS:
+            return Status.FAILURE
+        match self._goal:
+            case "gather":
+                return Status.FAILURE if self.provided() else self.find_food()
+            case "rest":
+                if self.me.energy >= 800:
+                    return Status.FAILURE
+                status = self.go_to("bed")
+                return self.sleep() if status is Status.SUCCESS else status
+            case "explore":
+                return self.explore()
+            case "visit":
+                return self._visit()
+            case "wander":
+                return self.wander()
+            case "stay":
+                return self.wait()
+            case _:
+                return Status.FAILURE
+
+    def _visit(self) -> Status:
+        person = self.surroundings.people.get(self._who)
+        if person is None:
+            return Status.FAILURE
+        status = self.walk(person.at, beside=True)
+        return self.wait() if status is Status.SUCCESS else status
+
+
+if __name__ == "__main__":
+    Villager.run()

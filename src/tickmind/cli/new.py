@@ -1,0 +1,97 @@
+"""`tickmind new`: first files of one's own, which run and are tested as they are."""
+
+import keyword
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tickmind.base import ConfigError
+
+new_app = typer.Typer(name="new", help="Write first files of your own.", no_args_is_help=True, rich_markup_mode=None)
+
+AGENT = '''\
+"""{title}: walks about, picks berries, eats when hungry, and says hello.
+
+ENTITY_ID=entity:1 python {name}.py
+"""
+
+from tickmind.agent import agent
+from tickmind.agent.knowledge import direction_to, find_path
+from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Use, Wait
+
+HUNGRY = 50  # of 1000
+
+
+@agent
+def {name}(observation: Observation) -> Intent:
+    """Decide what to do in this tick, by what is perceived at its start."""
+    me, tiles = observation.me, observation.visible_tiles
+
+    if any(isinstance(event, Entered) for event in observation.events):
+        return Say("Hello there!")
+
+    if me.hunger >= HUNGRY and any(stack.kind == "berries" for stack in me.inventory):
+        return Use("berries")
+
+    for thing in observation.visible_objects:
+        if any(stack.kind == "berries" for stack in thing.items):
+            if (thing.x, thing.y) == (me.x, me.y):
+                return Pickup("berries")
+            way = find_path(tiles, (me.x, me.y), (thing.x, thing.y))
+            if way:
+                return Move(direction_to((me.x, me.y), way[0]))
+
+    for turn in (0, 2, 6, 4):  # straight on, else right, left or back
+        heading = Direction((me.facing + turn) % 8)
+        if tiles.can_walk(me.x + heading.dx, me.y + heading.dy):
+            return Move(heading)
+    return Wait()
+
+
+if __name__ == "__main__":
+    {name}.run()
+'''
+
+AGENT_TEST = '''\
+"""{title} without a server: a drawing is its world, and @ is where it stands."""
+
+from {name} import {name}
+
+from tickmind.agent.testing import SmallWorld, observe
+from tickmind.protocol import Entered, Say, Use
+
+
+def test_it_walks_to_the_bush_and_eats():
+    world = SmallWorld("@...b", hunger=300)
+    done = world.play({name}, ticks=6)
+    assert Use("berries") in done
+    assert world.hunger < 300
+
+
+def test_it_greets_whoever_comes_by():
+    assert {name}(observe("@.1", events=[Entered("entity:1", 2, 0)])) == Say("Hello there!")
+'''
+
+
+@new_app.command("agent")
+def new_agent(
+    name: Annotated[str, typer.Argument(help="The agent's name, such as gatherer.")],
+    folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
+) -> None:
+    """Write a first agent, NAME.py, and its test, test_NAME.py."""
+    if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
+        raise ConfigError(f"{name!r} is no name for a Python file; use small letters, digits and _, as in berry_picker")
+    files = {folder / f"{name}.py": AGENT, folder / f"test_{name}.py": AGENT_TEST}
+    for path in files:
+        if path.exists():
+            raise ConfigError(f"{path} exists already; choose another name or --folder")
+    for path, text in files.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.format(name=name, title=name.replace("_", " ").capitalize()), encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{path} can't be written: {error.strerror}") from None
+        typer.echo(f"Wrote {path}")
+    typer.echo(f"Test it with: pytest {folder / f'test_{name}.py'}")
+    typer.echo(f"Let it live in a world with: ENTITY_ID=entity:1 python {folder / f'{name}.py'}")

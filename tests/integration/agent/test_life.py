@@ -1,0 +1,247 @@
+"""Lives in a real world: control, turns, breaks and the end."""
+
+import asyncio
+import os
+import threading
+
+import pytest
+
+from tickmind.agent import AgentError, ControlLostError, Heartbeat
+from tickmind.agent.life import MAX_FAILED_TICKS
+from tickmind.base import Secret
+from tickmind.protocol import ActionType, Direction, Drop, Move, Say, Thought, Wait
+from tickmind.wire import AgentState, AgentStatus, ThoughtReport, WorldClient
+
+ALL = ("entity:1", "entity:2", "entity:3")
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
+
+
+async def test_an_agent_answers_every_tick(serve, live, eventually, cast_of):
+    ticks = []
+
+    def act(observation):
+        ticks.append(observation.tick_id)
+        return Say(f"tick {observation.tick_id}")
+
+    async with serve(lockstep=True) as world, live(world, cast_of(act)):
+        await eventually(lambda: len(world.records) > 20)
+    assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
+    assert world.said()[:5] == [f"tick {tick}" for tick in ticks[:5]]
+
+
+@pytest.mark.slow
+async def test_a_slow_act_becomes_wait_with_a_warning_and_keeps_control(serve, live, eventually, cast_of, caplog):
+    go_on = threading.Event()
+    answered = []
+
+    def act(observation):
+        if len(answered) == 2:
+            go_on.wait(120)
+        answered.append(observation.tick_id)
+        return Say("here")
+
+    async with serve(ttl_ms=2000) as world, live(world, cast_of(act)) as life:
+        await eventually(lambda: len(answered) == 2)
+        stuck_since = life.tick_id
+        await eventually(lambda: life.tick_id > stuck_since + 15)  # longer than a lease lasts
+        assert world.controlled("entity:1")
+        assert life.state is AgentState.DEGRADED
+        said = len(world.said())
+        waits = [one for one in world.results("entity:1") if one.action_type is ActionType.WAIT]
+        assert len(waits) > 5
+        go_on.set()
+        await eventually(lambda: len(world.said()) > said)
+        await eventually(lambda: life.state is AgentState.RUNNING)
+    assert "act was not over before the deadline" in caplog.text
+
+
+async def test_a_host_answers_for_all_of_its_entities(serve, live, eventually, cast_of):
+    def act(observation):
+        return Say(observation.me.entity_id)
+
+    async with serve(lockstep=True, controllers=3) as world, live(world, cast_of(act), ALL):
+        await eventually(lambda: len(world.records) > 10)
+    assert sorted(world.said()[:3]) == list(ALL)
+    assert len(world.said()) >= 3 * 10
+
+
+@pytest.mark.slow
+async def test_an_act_that_never_returns_stops_only_its_own_entity(serve, live, eventually, cast_of):
+    go_on = threading.Event()
+
+    def act(observation):
+        if observation.me.entity_id == "entity:2":
+            go_on.wait(120)
+        return Say(observation.me.entity_id)
+
+    async with serve(tick_s=0.4) as world, live(world, cast_of(act), ALL):
+        await eventually(lambda: world.said().count("entity:1") > 5 and world.said().count("entity:3") > 5)
+        assert "entity:2" not in world.said()
+        assert all(world.controlled(one) for one in ALL)
+        go_on.set()
+        await eventually(lambda: "entity:2" in world.said())
+
+
+async def test_stopping_gives_the_entity_up_at_once(serve, live, eventually, cast_of, tmp_path):
+    async with serve() as world:
+        async with live(world, cast_of(lambda _: Wait()), state_dir=tmp_path / "state") as life:
+            await eventually(lambda: world.controlled("entity:1") and life.tick_id)
+            assert (tmp_path / "state" / "lease.json").stat().st_mode & 0o777 == 0o600
+            assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+        assert not world.controlled("entity:1")
+        assert life.state is AgentState.STOPPING
+        assert list((tmp_path / "state").iterdir()) == []
+    states = [one.state for one in world.reports if isinstance(one, AgentStatus)]
+    assert states[-1] is AgentState.STOPPING
+    assert AgentState.RUNNING in states
+
+
+async def test_a_second_process_with_the_secret_takes_over_and_the_first_one_ends(
+    serve, live, eventually, cast_of, tmp_path
+):
+    state = tmp_path / "state"
+    async with serve() as world, live(world, cast_of(lambda _: Say("first")), state_dir=state) as first:
+        await eventually(lambda: "first" in world.said())
+        async with live(world, cast_of(lambda _: Say("second")), state_dir=state):
+            await eventually(lambda: "second" in world.said())
+            with pytest.raises(ControlLostError, match="taken over"):
+                await first.task
+            said = len(world.said())
+            await eventually(lambda: len(world.said()) > said + 3)
+            assert set(world.said()[said:]) == {"second"}
+
+
+async def test_without_the_secret_nobody_takes_over(serve, live, eventually, cast_of):
+    async with serve() as world, live(world, cast_of(lambda _: Say("first"))):
+        await eventually(lambda: "first" in world.said())
+        async with live(world, cast_of(lambda _: Say("second"))) as second:
+            said = len(world.said())
+            await eventually(lambda: len(world.said()) > said + 5)
+            assert second.state is AgentState.STARTING
+    assert "second" not in world.said()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entities", [("entity:1",), ALL])
+async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, cast_of, tmp_path, entities):
+    address = f"unix:{tmp_path / 'world.sock'}"
+    async with serve(address=address) as world, live(world, cast_of(lambda _: Say("here")), entities) as life:
+        await eventually(lambda: "here" in world.said())
+        world.server.stop()
+        await world.server.close()
+        await eventually(lambda: life.state is AgentState.DEGRADED)
+        async with serve(address=address) as again:
+            await eventually(lambda: again.said().count("here") >= len(entities))
+            assert life.state is AgentState.RUNNING
+
+
+async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_of):
+    async with serve() as world, live(world, cast_of(lambda _: Wait()), ("nobody",)) as life:
+        with pytest.raises(AgentError, match="no entity nobody; set ENTITY_ID"):
+            await life.task
+    async with serve() as world, live(world, cast_of(lambda _: Wait()), ("entity:1", "nobody")) as life:
+        with pytest.raises(AgentError, match="no entity nobody"):
+            await life.task
+
+
+async def test_a_missing_token_is_a_clear_error(serve, live, cast_of):
+    tokens = (Secret("a-token-of-some-length"),)
+    async with serve(tokens=tokens) as world, live(world, cast_of(lambda _: Wait())) as life:
+        with pytest.raises(AgentError, match="wants a valid token"):
+            await life.task
+
+
+@pytest.mark.parametrize("entities", [("entity:1",), ALL[:2]])
+async def test_acts_that_fail_become_wait_and_end_the_process_if_all_of_them_do(
+    serve, live, eventually, cast_of, entities
+):
+    async with serve(lockstep=True, controllers=len(entities)) as world:
+
+        def act(observation):
+            raise ValueError("a mistake in act")
+
+        async with live(world, cast_of(act), entities) as life:
+            with pytest.raises(AgentError, match="every act has failed"):
+                await life.task
+        assert len(world.records) >= MAX_FAILED_TICKS.maximum
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, "Move", Move("N"), Say("\ud800"), Say("x" * 501), Drop("berries", "x"), Drop("berries", 2**70), Drop("")],
+)
+async def test_what_is_no_intent_becomes_wait_and_harms_nobody_else(serve, live, eventually, cast_of, wrong):
+    def act(observation):
+        return wrong if observation.me.entity_id == "entity:2" else Say("fine")
+
+    async with serve(lockstep=True, controllers=2) as world:
+        async with live(world, cast_of(act), ALL[:2]):
+            await eventually(lambda: len(world.records) > 4)
+        assert world.said().count("fine") >= 4
+    async with serve(lockstep=True) as world:
+        async with live(world, cast_of(lambda observation: wrong if observation.tick_id % 2 else Say("fine"))):
+            await eventually(lambda: len(world.records) > 6)
+        assert world.said().count("fine") >= 2
+
+
+async def test_heartbeats_tell_of_every_tick_and_the_end_of_the_reader_ends_the_life(serve, live, eventually, cast_of):
+    reader, writer = os.pipe()
+    async with serve(lockstep=True) as world:
+        async with live(world, cast_of(lambda _: Move(Direction.E)), heartbeat_fd=writer) as life:
+            await eventually(lambda: life.tick_id >= 10)
+            beats = [Heartbeat.decode(line + b"\n") for line in os.read(reader, 65536).splitlines()]
+            os.close(reader)
+            async with asyncio.timeout(60):
+                await life.task
+        assert not world.controlled("entity:1")
+    assert beats[0] == Heartbeat(0, AgentState.STARTING, 0, 0)
+    assert beats[1].state is AgentState.RUNNING
+    ticks = [beat.tick for beat in beats if beat.tick]
+    assert ticks[:5] == list(range(ticks[0], ticks[0] + 5))
+    assert beats[-1].entities == 1
+    assert beats[-1].acted == 1
+
+
+class Thinker:
+    """A cast that has one thought."""
+
+    def __init__(self):
+        self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
+
+    def perceive(self, tick_id, observations):
+        pass
+
+    def act(self, observation):
+        return Wait()
+
+    def take_thoughts(self):
+        left, self.left = self.left, []
+        return left
+
+    def deliberating(self, entity_id):
+        return bool(self.left)
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("entities", [("entity:1",), ALL[:2]])
+async def test_thoughts_reach_the_record(serve, live, eventually, entities):
+    async with serve(lockstep=True) as world, live(world, Thinker(), entities):
+        await eventually(lambda: any(isinstance(one, ThoughtReport) for one in world.reports))
+    (report,) = [one for one in world.reports if isinstance(one, ThoughtReport)]
+    assert report.entity_id == "entity:1"
+    assert report.thought.reply == "{}"
+    assert AgentState.DELIBERATING in [one.state for one in world.reports if isinstance(one, AgentStatus)]
+
+
+@pytest.mark.slow
+async def test_a_host_takes_entities_that_become_free_later(serve, live, eventually, cast_of, monkeypatch):
+    monkeypatch.setattr("tickmind.agent.lines.RETRY_MISSING_S", 0.5)
+    async with serve() as world, WorldClient(world.address) as client:
+        lease = await client.acquire("entity:2", "somebody else")
+        async with live(world, cast_of(lambda observation: Say(observation.me.entity_id)), ALL):
+            await eventually(lambda: {"entity:1", "entity:3"} <= set(world.said()))
+            assert "entity:2" not in world.said()
+            await client.release(lease)
+            await eventually(lambda: "entity:2" in world.said())

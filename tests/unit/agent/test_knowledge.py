@@ -1,0 +1,291 @@
+from collections import deque
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.agent.knowledge import Memory, Speech, Surroundings, TileMemory, direction_to, distance, find_path
+from tickmind.agent.knowledge.memory import MAX_NOTES, words_of
+from tickmind.agent.knowledge.paths import MAX_TILES_TRIED
+from tickmind.agent.testing import Drawing, SmallWorld, observe
+from tickmind.base import Limit
+from tickmind.protocol import Direction, Heard, Left, Move, Say, VisibleTiles
+
+
+def seen(text):
+    tiles = TileMemory()
+    tiles.see(observe(text).visible_tiles)
+    return tiles
+
+
+# Tiles
+
+
+@given(
+    radius=st.integers(0, 12),
+    centre=st.tuples(st.integers(0, 40), st.integers(0, 40)),
+    data=st.data(),
+)
+def test_tiles_are_remembered_as_they_were_seen_last(radius, centre, data):
+    side = 2 * radius + 1
+    size = (side * side + 7) // 8
+    full = (1 << side * side) - 1
+    tiles = TileMemory()
+    expected = {}
+    for _ in range(2):
+        x, y = centre
+        on_map = sum(
+            1 << place
+            for place in range(side * side)
+            if x - radius + place % side >= 0 and y - radius + place // side >= 0
+        )
+        visible = data.draw(st.integers(0, full)) & on_map
+        walkable = data.draw(st.integers(0, full)) & visible
+        window = VisibleTiles(radius, x, y, visible.to_bytes(size, "little"), walkable.to_bytes(size, "little"))
+        tiles.see(window)
+        tiles.see(window)
+        expected |= {at: window.can_walk(*at) for at in window.tiles()}
+        centre = (x + 1, y + 1)
+    assert len(tiles) == len(expected)
+    for x in range(-1, 60):
+        for y in range(-1, 60):
+            assert tiles.knows(x, y) is ((x, y) in expected)
+            assert tiles.can_walk(x, y) is expected.get((x, y), False)
+
+
+def test_the_nearest_frontier_is_reachable_and_beside_the_unknown():
+    tiles = seen(
+        """
+        #########
+        #@..#...
+        #...#...
+        #........
+        #########
+        """
+    )
+    assert tiles.nearest_frontier((1, 1)) in {(7, 1), (7, 2), (7, 3), (8, 3)}
+    closed = seen("#####\n#@..#\n#####")
+    assert closed.nearest_frontier((1, 1)) is None
+
+
+# Ways
+
+
+def walk(drawing, way):
+    """Whether a way can be walked, by the rules of the small world."""
+    world = SmallWorld("@")
+    world.drawing = drawing
+    return all(not world.step(Move(direction_to(world.at, step))) for step in way)
+
+
+DRAWINGS = st.lists(st.text(".....#", min_size=8, max_size=8), min_size=3, max_size=8).map(
+    lambda lines: "\n".join(["@" + lines[0][1:], *lines[1:]])
+)
+
+
+def steps_to(drawing):
+    """The number of steps to every tile, the slow and plain way."""
+    free = drawing.walkable
+    found = {drawing.me: 0}
+    todo = deque([drawing.me])
+    while todo:
+        x, y = todo.popleft()
+        for way in Direction:
+            new = (x + way.dx, y + way.dy)
+            if new not in free or new in found:
+                continue
+            if way.diagonal and not {(new[0], y), (x, new[1])} <= free:
+                continue
+            found[new] = found[x, y] + 1
+            todo.append(new)
+    return found
+
+
+@given(DRAWINGS, st.tuples(st.integers(0, 7), st.integers(0, 7)))
+def test_ways_are_shortest_and_can_be_walked(text, goal):
+    drawing = Drawing.read(text)
+    tiles = TileMemory()
+    tiles.see(drawing.tiles())
+    reached = steps_to(drawing)
+    way = find_path(tiles, drawing.me, goal)
+    if goal in reached:
+        assert way is not None
+        assert len(way) == reached[goal]
+        assert walk(drawing, way)
+    else:
+        assert way is None
+
+
+@given(DRAWINGS, st.tuples(st.integers(0, 7), st.integers(0, 7)))
+def test_ways_end_beside_what_can_not_be_entered(text, goal):
+    drawing = Drawing.read(text)
+    tiles = TileMemory()
+    tiles.see(drawing.tiles())
+    near = [steps for at, steps in steps_to(drawing).items() if distance(at, goal) <= 1]
+    way = find_path(tiles, drawing.me, goal, beside=True)
+    assert (way is None) is (not near)
+    if way is not None:
+        assert len(way) == min(near)
+        assert walk(drawing, way)
+
+
+def test_ways_lead_around_others_and_through_doors():
+    tiles = seen("######\n#@.+.#\n#..#.#\n######")
+    assert find_path(tiles, (1, 1), (4, 1)) is None
+    way = find_path(tiles, (1, 1), (4, 1), passable=lambda x, y: (x, y) == (3, 1))
+    assert way == [(2, 1), (3, 1), (4, 1)]
+    open_field = seen("@..\n...")
+    assert find_path(open_field, (0, 0), (2, 0), avoid={(1, 0)}) == [(1, 1), (2, 0)]
+    assert find_path(open_field, (0, 0), (0, 0)) == []
+
+
+def test_a_way_that_takes_too_long_to_find_is_given_up():
+    tiles = seen("@" + "." * 40)
+    assert find_path(tiles, (0, 0), (40, 0), max_tiles=MAX_TILES_TRIED.at(10)) is None
+
+
+# People and things
+
+
+def test_people_and_things_are_remembered_with_where_and_when():
+    around = Surroundings()
+    around.take_in(observe("@.b\n..3", tick=5))
+    around.take_in(observe("@", tick=9, events=[Heard("entity:4", "local", "hello", 7, 7), Left("entity:3", 2, 1)]))
+    assert around.people["entity:3"].at == (2, 1)
+    assert around.people["entity:3"].seen_tick == 5
+    assert around.people["entity:4"].at == (7, 7)
+    assert around.people["entity:4"].heard_tick == 9
+    assert around.people["entity:4"].seen_tick == 0
+    assert around.in_sight == ()
+    (bush,) = around.things_with("berries")
+    assert bush.at == (2, 0)
+    assert bush.tick == 5
+    assert bush.amount("berries") == 3
+    assert around.near((0, 0), 5) == ()
+
+
+def test_what_lay_on_the_ground_and_is_gone_is_forgotten():
+    from tickmind.agent.testing import Object
+
+    legend = {"g": Object("ground", items={"coin": 2})}
+    around = Surroundings()
+    around.take_in(observe("@g.b", legend=legend, tick=1))
+    assert {thing.seen.kind for thing in around.things.values()} == {"ground", "berry_bush"}
+    around.take_in(observe("@ .b", tick=2))
+    assert len(around.things) == 2
+    around.take_in(observe("@..b", tick=3))
+    assert {thing.seen.kind for thing in around.things.values()} == {"berry_bush"}
+
+
+def test_memory_of_people_and_things_is_bounded():
+    around = Surroundings(max_people=Limit("people", 3), max_things=Limit("things", 5))
+    for tick in range(1, 10):
+        around.take_in(observe(f"@{tick}", tick=tick))
+    assert sorted(around.people) == ["entity:7", "entity:8", "entity:9"]
+    around.take_in(observe("@bbbbbbbb", tick=20))
+    around.take_in(observe("@" + "b" * 20, tick=21))
+    assert len(around.things) <= 20
+
+
+# Memory
+
+
+def test_recall_goes_by_words_importance_and_age():
+    memory = Memory(half_life_ticks=10)
+    memory.note(1, "There are berries near the old oak.", importance=0.2)
+    memory.note(50, "Bob sleeps all day.", importance=0.2, about="bob")
+    memory.note(51, "My house burnt down.", importance=1.0)
+    memory.note(60, "It rains.", importance=0.1)
+    assert memory.recall(60, "where are berries?", most=1)[0].text.startswith("There are berries")
+    assert memory.recall(60, about="bob", most=1)[0].about == "bob"
+    assert memory.recall(60, most=2)[0].text == "My house burnt down."
+    assert [note.text for note in memory.latest(1)] == ["It rains."]
+
+
+def test_the_same_thing_again_is_remembered_once_and_as_new():
+    memory = Memory()
+    memory.note(1, "I met  Bob.", importance=0.9, about="bob")
+    memory.note(2, "It rains.")
+    memory.note(9, "I met Bob.", importance=0.1)
+    assert [(note.tick, note.importance, note.about) for note in memory] == [(2, 0.3, ""), (9, 0.9, "bob")]
+
+
+@given(st.lists(st.tuples(st.text(max_size=600), st.floats(-2, 2)), max_size=80))
+def test_memory_is_bounded_whatever_is_noted(notes):
+    memory = Memory(max_notes=MAX_NOTES.at(20))
+    for tick, (text, importance) in enumerate(notes):
+        made = memory.note(tick, text, importance=importance)
+        assert 0 <= made.importance <= 1
+        assert len(made.text) <= 500
+        assert len(memory) <= 20
+    assert len(memory.recall(99, "some words", most=5)) == min(5, len(memory))
+
+
+def test_important_things_outlast_trifles():
+    memory = Memory(max_notes=MAX_NOTES.at(10), half_life_ticks=5)
+    memory.note(1, "My house burnt down.", importance=1.0)
+    for tick in range(2, 100):
+        memory.note(tick, f"A leaf fell, number {tick}.", importance=0.05)
+    assert "My house burnt down." in [note.text for note in memory]
+
+
+def test_small_words_are_not_what_a_text_is_about():
+    assert words_of("The berries are in the wood") == {"berries", "wood"}
+
+
+# Speech
+
+
+def heard(speech, tick, speaker, text, drawing="@.1"):
+    at = Drawing.read(drawing)
+    x, y = at.others[speaker][1] if speaker in at.others else at.me
+    speech.listen(observe(drawing, tick=tick, events=[Heard(speaker, "local", text, x, y)]))
+    return speech.owed()
+
+
+@pytest.mark.parametrize(
+    ("text", "drawing", "meant"),
+    [
+        ("Good day!", "@.1", True),  # nobody else is near
+        ("Good day!", "@...12", False),  # the other one is nearer
+        ("Good day, me.", "@...12", True),  # named
+        ("Good day, Anna.", "@...12", True),  # named by its other name
+        ("Good day, entity:2.", "@.1..2", False),  # somebody else is named
+        ("Good day!", "@.........1", False),  # too far away
+        ("I mean it.", "@...12", False),  # a name inside a word is no name
+    ],
+)
+def test_what_is_meant_for_oneself_is_known(text, drawing, meant):
+    speech = Speech("me", ("Anna",))
+    assert (heard(speech, 1, "entity:1", text, drawing) is not None) is meant
+
+
+def test_an_answer_settles_what_is_owed():
+    speech = Speech("me")
+    assert heard(speech, 1, "entity:1", "Hello?").text == "Hello?"
+    assert speech.say(2, "Hello!", to="entity:1") == Say("Hello!")
+    assert speech.owed() is None
+    assert speech.talked_lately("entity:1", 30)
+    assert not speech.talked_lately("entity:1", 99)
+    assert speech.spoke_to("entity:1", 30) == 1
+
+
+def test_what_waits_too_long_needs_no_answer():
+    speech = Speech("me")
+    heard(speech, 1, "entity:1", "Hello?")
+    speech.listen(observe("@", tick=20))
+    assert speech.owed() is None
+
+
+def test_the_same_is_not_said_again_soon():
+    speech = Speech("me")
+    assert speech.may_say(1, "Hello there!")
+    speech.say(1, "Hello there!")
+    assert not speech.may_say(2, "hello   THERE")
+    assert not speech.may_say(2, " ")
+    assert speech.may_say(100, "Hello there!")
+    assert speech.silent_ticks(10) == 9
+
+
+def test_what_is_said_has_a_bound():
+    assert len(Speech("me").say(1, "word " * 1000).text) <= 300

@@ -1,0 +1,134 @@
+"""Acts beside the event loop."""
+
+import asyncio
+import threading
+
+import pytest
+
+from tickmind.agent import Start
+from tickmind.agent.cast import PlainCast
+from tickmind.agent.testing import observe
+from tickmind.agent.turns import MAX_STUCK, Turns
+from tickmind.protocol import Say, Wait
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
+LONG_S = 60.0
+
+
+class Minds(PlainCast):
+    def __init__(self, act):
+        super().__init__(lambda _start: self, Start)
+        self._function = act
+
+    def act(self, observation):
+        return self._function(observation.me.entity_id)
+
+
+def everybody(*names, tick=1):
+    return [observe("@", entity_id=name, tick=tick) for name in names]
+
+
+async def until(condition):
+    async with asyncio.timeout(LONG_S):
+        while not condition():  # noqa: ASYNC110  threads tell nobody when they are done
+            await asyncio.sleep(0.01)
+
+
+async def test_everybody_acts():
+    turns = Turns(Minds(Say))
+    played = await turns.play(1, everybody("a", "b"), LONG_S)
+    assert played.intents == {"a": Say("a"), "b": Say("b")}
+    assert not played.failed
+    assert not played.late
+    turns.close()
+
+
+async def test_an_act_that_raises_fails_alone():
+    def act(name):
+        if name == "a":
+            raise ValueError("oh")
+        return None if name == "b" else Wait()
+
+    turns = Turns(Minds(act))
+    played = await turns.play(1, everybody("a", "b", "c"), LONG_S)
+    assert played.intents == {"c": Wait()}
+    assert played.failed == {"a", "b"}
+    turns.close()
+
+
+async def test_a_stuck_act_is_passed_over_until_it_returns_and_others_go_on():
+    go_on, entered = threading.Event(), threading.Event()
+
+    def act(name):
+        if name == "a" and not go_on.is_set():
+            entered.set()
+            go_on.wait(100)
+        return Say(name)
+
+    turns = Turns(Minds(act))
+    first = await turns.play(1, everybody("a", "b"), 0.05)
+    assert "a" in first.late
+    assert await asyncio.to_thread(entered.wait, 60)
+    for tick in (2, 3):
+        played = await turns.play(tick, everybody("a", "b", tick=tick), LONG_S)
+        assert played.intents == {"b": Say("b")}
+        assert played.late == {"a"}
+    assert turns.stuck == 1
+    go_on.set()
+    tick = 4
+    await until(lambda: not turns.stuck)
+    played = await turns.play(tick, everybody("a", "b", tick=tick), LONG_S)
+    assert played.intents == {"a": Say("a"), "b": Say("b")}
+    turns.close()
+
+
+async def test_a_bound_on_stuck_acts_is_kept():
+    go_on = threading.Event()
+
+    def act(name):
+        go_on.wait(100)
+        return Say(name)
+
+    turns = Turns(Minds(act), max_stuck=MAX_STUCK.at(2))
+    threads = threading.active_count()
+    for tick in range(1, 8):
+        played = await turns.play(tick, everybody("a", "b", "c", "d", tick=tick), 0.1)
+        assert played.intents == {}
+        assert played.late == {"a", "b", "c", "d"}
+    assert turns.stuck <= 2
+    assert threading.active_count() <= threads + 3
+    go_on.set()
+    turns.close()
+
+
+async def test_those_who_had_no_turn_come_first_in_the_next():
+    begun = []
+    go_on = threading.Event()
+
+    def act(name):
+        begun.append(name)
+        if len(begun) == 2:
+            go_on.wait(100)
+        return Say(name)
+
+    turns = Turns(Minds(act))
+    first = await turns.play(1, everybody("a", "b", "c", "d"), 0.2)
+    assert "c" in first.late
+    assert "d" in first.late
+    go_on.set()
+    await until(lambda: turns.idle)
+    begun.clear()
+    await turns.play(2, everybody("a", "b", "c", "d", tick=2), LONG_S)
+    assert begun[:2] == ["c", "d"]
+    turns.close()
+
+
+async def test_perceiving_that_fails_fails_everybody():
+    class Broken(Minds):
+        def perceive(self, tick_id, observations):
+            raise ValueError("oh")
+
+    turns = Turns(Broken(Say))
+    played = await turns.play(1, everybody("a"), LONG_S)
+    assert played.failed == {"a"}
+    turns.close()

@@ -1,0 +1,39 @@
+"""Characters without a server: a company of one, in a small world."""
+
+import random
+
+import pytest
+
+from tickmind.agent import Company, Settings, Start
+from tickmind.agent.testing import SmallWorld
+
+
+class Solo:
+    """One character and its world."""
+
+    def __init__(self, kind, text, *, settings=None, client=None, entity_id="me", **world):
+        self.world = SmallWorld(text, entity_id=entity_id, **world)
+        start = Start(entity_id, Settings(settings), random.Random(1))
+        self.company = Company(kind, lambda _entity_id: start, client=client)
+        self.character = None
+
+    def act(self, observation):
+        self.company.perceive(observation.tick_id, [observation])
+        self.character = self.company.character(observation.me.entity_id)
+        return self.company.act(observation)
+
+    def play(self, ticks):
+        return self.world.play(self.act, ticks)
+
+
+@pytest.fixture
+def solo():
+    made = []
+
+    def make(*args, **kwargs):
+        made.append(Solo(*args, **kwargs))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.company.close()

@@ -1,0 +1,97 @@
+"""The ready characters in small worlds."""
+
+import pytest
+
+from tickmind.agent import Start
+from tickmind.agent.testing import SmallWorld, observe
+from tickmind.characters.berry_eater import berry_eater
+from tickmind.characters.forager_bt import Forager
+from tickmind.characters.random_walker import RandomWalker
+from tickmind.characters.tool_user import ToolUser
+from tickmind.characters.villager import Villager
+from tickmind.protocol import Entered, Interact, Move, Say, Sleep, Use, Wait, Wake
+
+HOUSE = """
+    ##########
+    #@..+...b#
+    #...#..b.#
+    #.B.#....#
+    ##########
+"""
+
+
+def test_a_random_walker_walks_only_where_it_can():
+    world = SmallWorld("###\n#@.\n###")
+    walker = RandomWalker(Start("me"))
+    for _ in range(20):
+        assert not world.step(walker.act(world.observe()))
+    assert RandomWalker(Start("me")).act(observe("###\n#@1\n###")) == Wait()
+
+
+def test_a_berry_eater_walks_eats_and_speaks():
+    world = SmallWorld("@...b..", hunger=500)
+    done = world.play(berry_eater, 8)
+    assert Use("berries") in done
+    assert world.hunger < 500
+    assert berry_eater(observe("@.1", events=[Entered("entity:1", 2, 0)])) == Say("Hello there!")
+    assert isinstance(berry_eater(observe("@...")), Move)
+    assert berry_eater(observe("###\n#@#\n###")) == Wait()
+
+
+def test_a_forager_opens_the_door_gathers_and_eats(solo):
+    one = solo(Forager, HOUSE, hunger=500, hunger_per_tick=3)
+    done = one.play(40)
+    assert Interact("door:1", "open") in done
+    assert done.count(Use("berries")) >= 2
+    assert one.world.hunger < 500
+
+
+def test_a_forager_goes_to_bed_and_gets_up(solo):
+    one = solo(Forager, HOUSE, energy=100)
+    done = one.play(10)
+    assert Sleep() in done
+    assert one.world.at == (2, 3)
+    assert Wake() not in done
+    one.world.energy = 950
+    assert one.play(1) == [Wake()]
+
+
+@pytest.mark.parametrize("kind", [Villager, ToolUser])
+def test_without_a_model_one_still_eats(solo, kind):
+    one = solo(kind, HOUSE, hunger=800, hunger_per_tick=2)
+    done = one.play(60)
+    assert Use("berries") in done
+    assert one.world.hunger < 800
+
+
+def test_a_villager_greets_and_answers(solo):
+    one = solo(Villager, "@.1", settings={"name": "Anna"})
+    assert one.play(1) == [Say("Hello, entity:1! I am Anna.")]
+    one.world.hear("entity:1", "Good day, Anna! Where can I find berries?")
+    assert Say("I have seen nothing to eat yet.") in one.play(2)
+    assert "entity:1" in {note.about for note in one.character.memory}
+
+
+def test_a_villager_tells_where_the_food_is(solo):
+    one = solo(Villager, "@.1\n..b", hunger=0)
+    one.play(1)
+    one.world.hear("entity:1", "me, where is food?")
+    assert Say("There is something to eat at (2, 1).") in one.play(2)
+
+
+def test_villagers_do_not_talk_for_ever(solo):
+    one = solo(Villager, "@.1")
+    for _ in range(100):
+        one.world.hear("entity:1", "Hello, me! How are you?")
+        one.play(1)
+    assert len(one.world.said) <= 8
+
+
+def test_a_villager_wanders_where_nothing_is_to_be_done(solo):
+    one = solo(Villager, "......\n..@...\n......", carrying={"berries": 9})
+    assert any(isinstance(intent, Move) for intent in one.play(30))
+
+
+def test_a_character_that_fails_to_walk_tries_something_else(solo):
+    one = solo(Forager, "#####\n#@#b#\n#####", hunger=600)
+    assert set(one.play(20)) == {Wait()}
