@@ -149,12 +149,12 @@ def test_nothing_survives_when_up_is_killed(start, mark):
 
 def test_up_ends_with_its_world_and_brings_a_gateway(start, mark):
     process = start(
-        "up", "scenarios/clearing.yaml", "--port", "0", "--gateway-port", "0", "--tps", "4", "--ticks", "40"
+        "up", "scenarios/clearing.yaml", "--port", "0", "--gateway-port", "0", "--tps", "10", "--ticks", "60"
     )
     process.says(r"gateway: The gateway is at http://")
     code, said = process.end()
     assert code == 0, said
-    assert "world: 40 ticks" in said
+    assert "world: 60 ticks" in said
     assert gone(mark, 10)
 
 

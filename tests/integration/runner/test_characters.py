@@ -65,7 +65,8 @@ async def living(tools, actors, folder, spec=WALKER):
 
 @pytest.mark.asyncio
 async def test_killed_agents_come_back_with_their_leases_and_nobody_else_misses_an_intent(tools, tmp_path):
-    rng, victims, back_s = random.Random(8), set(), []
+    rng, back_s = random.Random(8), []
+    victims: set[str] = set()
     async with living(tools, 5, tmp_path) as (runner, audience, _):
         everybody = {row.entity_id for row in runner.rows()}
         first = audience.last
