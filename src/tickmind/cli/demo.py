@@ -1,10 +1,7 @@
 """`tickmind demo`: a village that lives, talks and thinks, by one command."""
 
-import asyncio
 import os
 import sys
-import webbrowser
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +40,9 @@ def demo(
     (`tickmind model install`), else a script. Ctrl-C stops everything, and the run stays to be replayed.
     """
     needs_world()
+    import asyncio
+    from datetime import UTC, datetime
+
     from tickmind.runner import MappingFile
 
     scenario = scenario_file(SCENARIO)
@@ -69,6 +69,8 @@ async def _demo(
     scripted: bool,
     browser: bool,
 ) -> None:
+    import webbrowser
+
     from tickmind.cli.ensemble import Ensemble, bring_up
     from tickmind.cli.runner_status import RunnerStatus
     from tickmind.cli.served_model import served_model

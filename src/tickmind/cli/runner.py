@@ -50,10 +50,10 @@ def runner(
 
 def needs_world() -> None:
     """Say what to install if this installation has no worlds."""
-    try:
-        import grpc  # noqa: F401 - whether it is there
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"a runner needs {error.name}, which is not installed; install tickmind[world]") from error
+    from importlib.util import find_spec
+
+    if missing := [name for name in ("grpc", "numpy") if find_spec(name) is None]:
+        raise ConfigError(f"a runner needs {missing[0]}, which is not installed; install tickmind[world]")
 
 
 def state_dir(given: Path | None, mapping: Path) -> Path:

@@ -1,6 +1,5 @@
 """`tickmind up`: a world, the models' gateway and everybody's agents together, and nothing left of them afterwards."""
 
-import asyncio
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +32,8 @@ def up(
 ) -> None:
     """Bring up a world with all its characters and their models. Ctrl-C stops all of it."""
     needs_world()
+    import asyncio
+
     from tickmind.cli.check import check_file
     from tickmind.cli.ensemble import Ensemble, bring_up
     from tickmind.cli.runner_status import RunnerStatus

@@ -89,8 +89,12 @@ class Tools:
     command = staticmethod(command)
     serving = staticmethod(serving)
     running = staticmethod(running)
-    best = staticmethod(lambda: next(each for each in Isolation if is_allowed_here(each)))
     python = (sys.executable, "-I", "-S", "-c")
+
+    @staticmethod
+    def best():
+        """The isolation that a runner takes here."""
+        return next(each for each in Isolation if is_allowed_here(each))
 
 
 @pytest.fixture

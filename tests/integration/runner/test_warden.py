@@ -241,6 +241,8 @@ def kill_runners(isolation, mark, count, tools):
     )
     gone_s = []
     with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         for _ in range(count):
             process.stdin.write("next\n")
             process.stdin.flush()

@@ -15,7 +15,8 @@ SPEC = AgentSpec("villager", ("true",), Path("/"), restart=RestartPolicy(3, (250
 
 def crash_loop(spec, *, run_s=0.0, most=100):
     """Start and crash until it is given up; the times of the starts."""
-    life, now_s, starts = Life(spec), 100.0, []
+    life, now_s = Life(spec), 100.0
+    starts: list[float] = []
     while life.state not in (LifeState.FAILED, LifeState.FALLBACK) and len(starts) < most:
         now_s = max(now_s, life.due_s() or now_s)
         assert life.may_start(now_s)

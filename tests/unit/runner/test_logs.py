@@ -104,8 +104,14 @@ def test_any_bytes_in_any_pieces_are_the_same_lines(tmp_path_factory, data, cuts
 async def test_a_flooded_pipe_is_read_one_piece_at_a_time():
     read, write = os.pipe()
     os.set_blocking(write, False)
-    got, first = [], asyncio.Event()
-    reader = PacedReader(read, lambda data: (got.append(data), first.set()), piece_bytes=1000, pause_s=3600.0)
+    got: list[bytes] = []
+    first = asyncio.Event()
+
+    def take(data):
+        got.append(data)
+        first.set()
+
+    reader = PacedReader(read, take, piece_bytes=1000, pause_s=3600.0)
     os.write(write, b"x" * 5000)
     await first.wait()
     for _ in range(20):

@@ -10,6 +10,7 @@ from tickmind.base import ConfigError
 from tickmind.base.problems import ConfigFileError
 from tickmind.protocol import EntityInfo
 from tickmind.runner import MappingFile, ResourceLimits, RestartPolicy, SecretSource, load_mapping, mapping_schema_text
+from tickmind.world import load_scenario
 
 ROOT = Path(__file__).parents[3]
 SEED = """
@@ -123,7 +124,7 @@ def test_all_mistakes_are_told_at_once(load):
 
 
 def test_a_scenario_may_hold_its_mapping(tmp_path):
-    text = (ROOT / "scenarios" / "clearing.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "scenarios" / "clearing.yaml").read_text(encoding="utf-8").partition("# Who lives there")[0]
     file = tmp_path / "clearing.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigFileError, match="names no agents"):
@@ -134,6 +135,13 @@ def test_a_scenario_may_hold_its_mapping(tmp_path):
     file.write_text(text + SMALL % ", per_process: 0", encoding="utf-8")
     with pytest.raises(ConfigFileError, match=f"clearing.yaml:{lines + 2}:39: "):
         load_mapping(file)
+
+
+@pytest.mark.parametrize("scenario", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda file: file.name)
+def test_the_scenarios_name_agents_for_everybody(scenario):
+    mapping = load_mapping(scenario)
+    for actor in load_scenario(scenario).actors:
+        assert mapping.spec_for(EntityInfo(actor.entity_id, actor.type, actor.tags)) is not None
 
 
 def test_a_missing_file_is_a_plain_sentence(tmp_path):

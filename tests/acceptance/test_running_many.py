@@ -1,0 +1,209 @@
+"""What the guide about running many shows is run: its file and its commands, as real processes that leave nothing."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from tests.acceptance.test_documents import BLOCKS, ROOT, RUN_CLI, commands_of, fresh_environment
+
+GUIDE = ROOT / "docs" / "guides" / "running-many.md"
+COMMANDS = [words for block in BLOCKS[GUIDE] if block.language == "console" for words in commands_of(block)]
+READY_S = 200
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(290)]
+
+
+def marked(mark):
+    """All living processes that came from a test: locale variables are passed on to agents."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if mark.encode() in (folder / "environ").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+@pytest.fixture
+def mark():
+    return uuid.uuid4().hex
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with the guide's mapping and the scenarios."""
+    (mapping,) = (block.text for block in BLOCKS[GUIDE] if block.language == "yaml")
+    (tmp_path / "agents.yaml").write_text(mapping)
+    shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
+    return tmp_path
+
+
+class Process:
+    """A command as a person runs it, with what it says so far."""
+
+    def __init__(self, words, folder, mark):
+        self._log = folder / f"{uuid.uuid4().hex}.log"
+        with self._log.open("wb") as opened:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", RUN_CLI, *words],
+                cwd=folder,
+                env={**fresh_environment(), "LC_TICKMIND_MARK": mark},
+                stdin=subprocess.DEVNULL,
+                stdout=opened,
+                stderr=opened,
+            )
+
+    def says(self, pattern, times=1):
+        """Wait until it has said something so many times; what it said last."""
+        until_s = time.monotonic() + READY_S
+        while len(found := re.findall(pattern, self._log.read_text())) < times:
+            assert self._process.poll() is None, self._log.read_text()
+            assert time.monotonic() < until_s, self._log.read_text()
+            time.sleep(0.05)
+        return found[-1]
+
+    def end(self, number=None):
+        """Send a signal and wait; the code and all that it said."""
+        if number is not None:
+            self._process.send_signal(number)
+        code = self._process.wait(READY_S)
+        return code, self._log.read_text()
+
+
+@pytest.fixture
+def start(folder, mark):
+    started = []
+
+    def run(*words):
+        started.append(Process(words, folder, mark))
+        return started[-1]
+
+    yield run
+    for process in started:
+        process._process.kill()
+        process._process.wait()
+
+
+def gone(mark, within_s):
+    until_s = time.monotonic() + within_s
+    while marked(mark) and time.monotonic() < until_s:
+        time.sleep(0.02)
+    return marked(mark) == []
+
+
+def test_the_guide_has_the_commands_that_are_run_here():
+    assert {words[1] for words in COMMANDS} == {"up", "world", "runner", "check", "doctor"}
+
+
+def test_a_check_says_that_the_guides_files_are_good(start):
+    (check,) = (words[1:] for words in COMMANDS if words[1] == "check")
+    code, said = start(*check).end()
+    assert code == 0, said
+    assert "agents.yaml: a mapping with 2 agents and 3 assignments" in said
+    assert "scenarios/clearing.yaml: the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2" in said
+
+
+def test_a_check_tells_every_mistake_by_line(start, folder):
+    file = folder / "agents.yaml"
+    file.write_text(file.read_text().replace("fallback: walker", "fallback: runner").replace("tags: [npc]", "tag: npc"))
+    code, said = start("check", "agents.yaml", "scenarios/village.yaml", "nowhere.yaml").end()
+    assert code == 1
+    assert re.search(r"agents.yaml:\d+:\d+: assignments\[1\].match.tag: there is no such setting", said)
+    assert "scenarios/village.yaml: the world village-7" in said
+    assert "nowhere.yaml: the configuration file can't be read" in said
+
+
+def test_the_doctor_says_how_agents_are_kept(start):
+    code, said = start("doctor").end()
+    assert code == 0
+    assert re.search(r"agents: kept by .*(namespaces|subreaper)", said)
+
+
+def test_up_brings_everybody_up_and_ctrl_c_leaves_nothing(start, mark):
+    (up,) = (words[1:] for words in COMMANDS if words[1] == "up")
+    process = start(*up, "--port", "0")
+    process.says(r"entity:\d: \w+ is running", times=3)
+    assert len(marked(mark)) >= 5
+    code, said = process.end(signal.SIGINT)
+    assert code == 0, said
+    assert "3 characters, 0 restarts; all agents have ended." in said
+    assert "Traceback" not in said
+    assert gone(mark, 10)
+
+
+def test_nothing_survives_when_up_is_killed(start, mark):
+    process = start("up", "scenarios/village.yaml", "--no-gateway", "--port", "0")
+    process.says(r"villager is running", times=12)
+    process.end(signal.SIGKILL)
+    assert gone(mark, 10)
+
+
+def test_up_ends_with_its_world_and_brings_a_gateway(start, mark):
+    process = start(
+        "up", "scenarios/clearing.yaml", "--port", "0", "--gateway-port", "0", "--tps", "10", "--ticks", "60"
+    )
+    process.says(r"gateway: The gateway is at http://")
+    code, said = process.end()
+    assert code == 0, said
+    assert "world: 60 ticks" in said
+    assert gone(mark, 10)
+
+
+def test_up_says_why_a_part_does_not_come_up(start, mark):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, said = start("up", "scenarios/clearing.yaml", "--no-gateway", "--port", port).end()
+    assert code == 1
+    assert "choose another port" in said
+    assert "the world did not come up" in said
+    assert gone(mark, 10)
+
+
+def test_a_runner_follows_its_file_and_a_second_one_is_refused(start, mark, folder):
+    world = start("world", "scenarios/clearing.yaml", "--port", "0", "--tps", "2")
+    address = world.says(r"is at (\S+); Ctrl-C")
+    runner = start("runner", "agents.yaml", "--world", address)
+    runner.says(r"entity:\d: berry_eater is running", times=2)
+    code, said = start("runner", "agents.yaml", "--world", address).end()
+    assert code == 1
+    assert "another runner is at work" in said
+    file = folder / "agents.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("use: null", "use: nobody"))
+    runner.says(r"the mapping has mistakes")
+    file.write_text(text.replace("use: null", "use: walker"))
+    runner.says(r"loaded anew: 0 agents stop, 1 start")
+    runner.says(r"entity:3: walker is running")
+    code, said = runner.end(signal.SIGTERM)
+    assert code == 0, said
+    assert "entity:1: berry_eater is stopped" in said
+    assert world.end(signal.SIGINT)[0] == 0
+    assert gone(mark, 10)
+    log = next((folder / ".tickmind" / "agents").glob("berry_eater*/agent.log")).read_text()
+    assert "took control" in log
+
+
+def test_a_runner_without_a_world_waits_for_it(start):
+    runner = start("runner", "agents.yaml", "--world", "127.0.0.1:1")
+    runner.says(r"Agents are kept by")
+    code, said = runner.end(signal.SIGINT)
+    assert code == 0
+    assert "0 characters" in said
+
+
+def test_the_schema_is_printed_for_editors(start):
+    code, said = start("runner", "--schema").end()
+    assert code == 0
+    assert '"title": "tickmind runner"' in said
+    assert os.environ.get("HOME", "/root") not in said

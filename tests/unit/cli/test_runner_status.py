@@ -1,0 +1,80 @@
+"""What a person sees of running characters, with and without a terminal."""
+
+import io
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from tickmind.cli.runner_status import RunnerStatus
+from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
+
+
+def row(name, state=LifeState.RUNNING, **given):
+    values = {
+        "agent": "villager",
+        "instead_of": "",
+        "controlled": True,
+        "last_action": "Move",
+        "last_tick": 7,
+        "restarts": 2,
+        "thinking": True,
+        "trouble": "",
+    }
+    return CharacterRow(entity_id=name, state=state, **{**values, **given})
+
+
+def runner(*rows):
+    stats = RunnerStatistics(tick_id=8, characters=len(rows), processes=1, restarts=3, states={})
+    return SimpleNamespace(rows=lambda: list(rows), statistics=lambda: stats)
+
+
+@pytest.fixture
+def table():
+    """Draws the table as a terminal of a size would show it."""
+
+    def draw(*rows, height=30):
+        out = io.StringIO()
+        console = Console(file=out, width=140, height=height, force_terminal=True, color_system=None)
+        status = RunnerStatus()
+        status._live = Live(console=console)
+        console.print(status._table(list(rows), runner(*rows)))
+        return out.getvalue()
+
+    return draw
+
+
+def test_the_table_says_all_that_matters(table):
+    shown = table(row("entity:1"), row("entity:2", LifeState.FAILED, instead_of="poet", trouble="it exited with 1"))
+    head, names, worst, best = (" ".join(line.split()) for line in shown.splitlines())
+    assert head == "tick 8: 2 characters in 1 processes, 3 restarts"
+    assert names == "character agent state lease last intent restarts thinks"
+    assert worst == "entity:2 villager for poet failed held Move in 7 2 yes it exited with 1"
+    assert best == "entity:1 villager running held Move in 7 2 yes"
+
+
+def test_more_characters_than_lines_are_counted(table):
+    shown = table(*(row(f"entity:{number}") for number in range(50)), height=16)
+    assert "40 more not shown" in shown
+    assert len(shown.splitlines()) == 12
+
+
+def test_what_agents_and_worlds_call_themselves_is_only_text(table):
+    shown = table(row("[red]x\x1b[31m", trouble="[bold]\x07"))
+    assert "[red]x" in shown
+    assert "\x1b[31m" not in shown
+    assert "\x07" not in shown
+
+
+def test_without_a_terminal_each_change_is_one_line(capsys):
+    status = RunnerStatus()
+    for state in (LifeState.STARTING, LifeState.RUNNING, LifeState.RUNNING, LifeState.BACKING_OFF):
+        status.show(runner(row("entity:1", state, trouble="it exited with 1")))
+    status.end(runner(row("entity:1")))
+    assert capsys.readouterr().err.splitlines() == [
+        "entity:1: villager is starting (it exited with 1)",
+        "entity:1: villager is running",
+        "entity:1: villager is backing off (it exited with 1)",
+        "1 characters, 3 restarts; all agents have ended.",
+    ]
