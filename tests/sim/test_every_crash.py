@@ -119,10 +119,12 @@ def _quick_reading():
 
 
 def crash_everywhere(seed, times, options):
+    """Crash each moment so often; of the many moments in which the finished files are written, some are enough."""
     cases = 0
-    for moment in history(seed, options):
-        if moment.run_id:
-            for number in range(times):
+    for place, moment in enumerate(history(seed, options)):
+        finishing = len(moment.shown) == TICKS
+        for number in range(times if not finishing else place % 5 == 0):
+            if moment.run_id:
                 check(moment, seed * 1_000_003 + cases, options, lost_power=number % 3 > 0)
                 cases += 1
     return cases
@@ -134,10 +136,10 @@ def test_a_world_goes_on_after_a_crash_at_any_operation():
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("seed", range(2, 4))
 def test_a_world_goes_on_after_many_crashes_at_every_operation(seed):
     options = LogOptions(keep_log=True, segment_ticks=(4096, 3)[seed % 2])
-    assert crash_everywhere(seed, 6, options) > 300
+    assert crash_everywhere(seed, 10, options) > 300
 
 
 @pytest.mark.parametrize("sync", [SyncPolicy.NEVER, SyncPolicy(500)], ids=["never", "500 ms"])

@@ -14,6 +14,7 @@ from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
 from tickmind.record.parquet_file import TableFile
 
+_SMALL_CELLS = 4_000_000
 _STATE = ("x", "y", "status_bits", "facing")
 
 
@@ -94,7 +95,13 @@ class ActorBlocks:
         rows = self._order(table.column(0), actors, ticks)
         if not np.array_equal(np.sort(rows), np.arange(start, stop)):
             raise DamagedRunError("actor_state.parquet has other actors than the world")
-        return _Group(rows, tuple(narrow(table.column(name).to_numpy()).reshape(actors, ticks) for name in _STATE))
+        return _Group(
+            rows, tuple(self._kept_form(table.column(name).to_numpy()).reshape(actors, ticks) for name in _STATE)
+        )
+
+    def _kept_form(self, column: Column) -> Column:
+        """As it is, or in as few bytes as it needs where a block is large."""
+        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else narrow(column)
 
     def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
         """Whose ticks come first, whose second, and so on."""

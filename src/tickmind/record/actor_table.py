@@ -18,8 +18,10 @@ from tickmind.record.columns import Column
 from tickmind.record.tables import ACTOR_STATE
 
 _CELLS = 1 << 20  # of a block in a small world
-MOST_CELLS = 20_000_000  # of a block in a large one
-_LEAST_TICKS = 192
+MOST_CELLS = 26_000_000  # of a block in a large one
+_LEAST_TICKS = 96
+_LARGE = 50_000  # actors: from here on it matters more how much there is to keep than how soon one tick is read
+_LEAST_TICKS_OF_LARGE = 256
 _MOST_TICKS = 4096
 _GROUP_ROWS = 1 << 20
 _KINDS: dict[str, type[np.generic]] = {"x": np.int32, "y": np.int32, "status_bits": np.int32, "facing": np.int8}
@@ -37,7 +39,8 @@ class Blocks:
     def of(cls, actors: int) -> "Blocks":
         """The cut for a world with so many actors: one tick and one actor are both cheap to read."""
         actors = max(actors, 1)
-        ticks = max(min(_CELLS // actors, _MOST_TICKS), min(_LEAST_TICKS, max(MOST_CELLS // actors, 1)))
+        least = _LEAST_TICKS if actors < _LARGE else _LEAST_TICKS_OF_LARGE
+        ticks = max(min(_CELLS // actors, _MOST_TICKS), min(least, max(MOST_CELLS // actors, 1)))
         return cls(ticks, min(max(_GROUP_ROWS // ticks, 1), actors))
 
     def groups(self, actors: int) -> "list[tuple[int, int]]":

@@ -14,7 +14,10 @@ from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.steps import check_rows
 
 _MOVE = ACTION_CODES[ActionType.MOVE]
-_WAYS = 64  # + direction: a move
+_AHEAD = 63  # a move to where the actor faces after the tick, as nearly all are
+_WAYS = 64  # + direction: a move elsewhere
+_DIRECTIONS = 8
+_NOBODY = 255
 _DETAILED = 255  # see INTENT_DETAILS
 _FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
 _FEW_FAIL = 8
@@ -22,23 +25,18 @@ _FEW_FAIL = 8
 Batches = list[tuple[int, pa.RecordBatch]]
 
 
-def pack_intents(intents: IntentColumns, actors: int) -> tuple[bytes | None, Batches]:
-    """The bits of those who ask, if that is the way to say it, and the tables."""
-    count = len(intents)
+def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
+    """The bits of those who ask, if that is the way to say it, and the tables; `facing` is that after the tick."""
+    count, actors = len(intents), len(facing)
     if not count:
         return None, []
-    action, direction = intents.action, intents.direction
-    moves = (action == _MOVE) & (direction >= 0) & (direction < 8)
-    plain = (intents.kind == UNUSED) & (intents.amount == UNUSED) & (intents.target == UNUSED)
-    plain &= moves | ((direction == UNUSED) & (action < _WAYS))
-    code = np.where(moves, _WAYS + direction.astype(np.uint8), action)
-    found: Batches = []
-    if not plain.all():
-        code[~plain] = _DETAILED
-        places = np.flatnonzero(~plain).astype(np.int32)
-        columns = (action, direction, intents.kind, intents.amount, intents.target)
-        details = batch(SCHEMAS[Table.INTENT_DETAILS], places, *(column[places] for column in columns))
-        found.append((Table.INTENT_DETAILS, details))
+    if _plain_moves(intents) and facing.view(np.uint8).max() < _DIRECTIONS:
+        code, asks = _pack_moves(intents, facing)
+        found: Batches = []
+    else:
+        code, found = _pack_details(intents, facing)
+        asks = np.zeros(actors, dtype=np.bool_)
+        asks[intents.actor] = True
     if intents.texts:
         said = sorted(intents.texts.items())
         columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
@@ -49,13 +47,52 @@ def pack_intents(intents: IntentColumns, actors: int) -> tuple[bytes | None, Bat
     found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
     if count == actors:
         return None, found
-    asks = np.zeros(actors, dtype=np.bool_)
-    asks[intents.actor] = True
     return np.packbits(asks).tobytes(), found
 
 
-def read_intents(found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, actors: int) -> IntentColumns:
-    """The intents as they were."""
+def _plain_moves(intents: IntentColumns) -> bool:
+    """Whether they are all moves in a direction, without anything else."""
+    if not (intents.action == _MOVE).all() or intents.direction.view(np.uint8).max() >= _DIRECTIONS:
+        return False
+    rest = intents.kind & intents.amount
+    rest &= intents.target
+    return bool(rest.min() == UNUSED == -1)  # all bits are set in all of them
+
+
+def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column, Column]:
+    """The codes of moves, and who makes one."""
+    ways = np.full(len(facing), _NOBODY, dtype=np.uint8)
+    ways[intents.actor.astype(np.intp)] = intents.direction.view(np.uint8)
+    asks, ahead = ways != _NOBODY, ways == facing.view(np.uint8)
+    if np.count_nonzero(ahead) == len(intents):
+        return np.full(len(intents), _AHEAD, dtype=np.uint8), asks
+    ways += np.uint8(_WAYS)
+    ways[ahead] = _AHEAD
+    return ways[asks], asks
+
+
+def _pack_details(intents: IntentColumns, facing: Column) -> tuple[Column, Batches]:
+    """The codes of intents of all kinds, and a table of those that no code says."""
+    action, direction = intents.action, intents.direction
+    ahead = direction == facing[intents.actor]
+    moves = (action == _MOVE) & (direction >= 0) & (direction < _DIRECTIONS)
+    code = np.where(moves, np.where(ahead, np.uint8(_AHEAD), direction.view(np.uint8) + np.uint8(_WAYS)), action)
+    plain = (intents.kind == UNUSED) & (intents.amount == UNUSED) & (intents.target == UNUSED)
+    plain &= moves | ((direction == UNUSED) & (action < _AHEAD))
+    if plain.all():
+        return code, []
+    code[~plain] = _DETAILED
+    places = np.flatnonzero(~plain).astype(np.int32)
+    columns = (action, direction, intents.kind, intents.amount, intents.target)
+    table = batch(SCHEMAS[Table.INTENT_DETAILS], places, *(column[places] for column in columns))
+    return code, [(Table.INTENT_DETAILS, table)]
+
+
+def read_intents(
+    found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, facing: Column
+) -> IntentColumns:
+    """The intents as they were; `facing` is that after the tick."""
+    actors = len(facing)
     code: Column
     if Table.SOME_INTENTS in found:
         rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
@@ -67,9 +104,11 @@ def read_intents(found: Mapping[int, pa.RecordBatch], count: int, askers: bytes 
         code, rows = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
     if len(code) != count or len(rows) != count:
         raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
-    moves = (code >= _WAYS) & (code < _WAYS + 8)
-    action = np.where(moves, np.uint8(_MOVE), code)
+    ahead = code == _AHEAD
+    moves = (code >= _WAYS) & (code < _WAYS + _DIRECTIONS)
+    action = np.where(moves | ahead, np.uint8(_MOVE), code)
     direction = np.where(moves, code - np.uint8(_WAYS), np.uint8(255)).view(np.int8)
+    direction = np.where(ahead, facing[rows], direction)
     kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
     if Table.INTENT_DETAILS in found:
         some = found[Table.INTENT_DETAILS]

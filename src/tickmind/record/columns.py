@@ -12,6 +12,7 @@ from tickmind.record.flat import is_compressed
 
 _ENTRY = struct.Struct("<II")  # number of the table, size of its batch
 
+_TEXT = pa.string()
 Column = np.ndarray[Any, Any]
 
 
@@ -55,17 +56,17 @@ def unpack_batches(content: pa.Buffer, schemas: Mapping[int, pa.Schema]) -> dict
     return found
 
 
-def batch(schema: pa.Schema, *columns: Column | pa.Array | Sequence[Any]) -> pa.RecordBatch:
-    """A batch of one table from columns in the schema's order."""
-    arrays = [
-        column
-        if isinstance(column, pa.Array)
-        else pa.array(column, field.type)
-        if isinstance(column, np.ndarray) or not pa.types.is_string(field.type)
-        else texts(column)
-        for column, field in zip(columns, schema, strict=True)
-    ]
+def batch(schema: pa.Schema, *columns: Column | Sequence[Any]) -> pa.RecordBatch:
+    """A batch of one table from columns in the schema's order; arrays are taken as they are, not copied."""
+    arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(column: Column | Sequence[Any], kind: pa.DataType) -> pa.Array:
+    if isinstance(column, np.ndarray):
+        assert column.itemsize == kind.bit_width // 8, "columns are handed over in the type that they are written in"
+        return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))], 0)
+    return texts(column) if kind == _TEXT else pa.array(column, kind)
 
 
 def numbers(batch: pa.RecordBatch, name: str) -> Column:

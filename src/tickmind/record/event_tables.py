@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
-from tickmind.record.columns import Column, texts
-from tickmind.record.tables import ACTION_RESULTS, INTENTS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+from tickmind.record.asked import pack_intents
+from tickmind.record.columns import Column, pack_batches, texts
+from tickmind.record.tables import ACTION_RESULTS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
 _REASONS = pa.array([str(one) for one in REASONS], pa.string())
@@ -94,42 +94,6 @@ def results_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Arra
     )
 
 
-def intents_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
-    """The rows of `intents`."""
-    counts = [len(record.intents) for record in records]
-    columns = [
-        pa.array(_joined([getattr(record.intents, name) for record in records], kind))
-        for name, kind in (
-            ("action", np.uint8),
-            ("direction", np.int8),
-            ("kind", np.int32),
-            ("amount", np.int32),
-            ("target", np.int32),
-        )
-    ]
-    said: dict[int, tuple[str, str]] = {}
-    start = 0
-    for record, count in zip(records, counts, strict=True):
-        said.update((start + place, words) for place, words in sorted(record.intents.texts.items()))
-        start += count
-    spoken = pa.nulls(start, pa.string())
-    if said:
-        missing = np.ones(start, dtype=np.bool_)
-        missing[np.fromiter(said, dtype=np.int64, count=len(said))] = False
-        spoken = pa.nulls(start, pa.string())
-        words = texts([text for _, text in said.values()])
-        spoken = pc.replace_with_mask(spoken, pa.array(~missing), words)
-    return _table(
-        INTENTS,
-        _repeated(run_id, start),
-        pa.array(_of_ticks(records, counts)),
-        _coded(_joined([record.intents.actor for record in records], np.int32), actor_ids),
-        *columns,
-        _sparse({place: channel for place, (channel, _) in said.items()}, start),
-        spoken,
-    )
-
-
 def utterances_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
     """The rows of `utterances`."""
     said = [one for record in records for one in record.utterances]
@@ -159,12 +123,13 @@ def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
 
 
 def replay_table(records: Sequence[TickRecord], run_id: str, begin: Sequence[int]) -> pa.Table:
-    """The rows of `replay`; `begin` is how many rows the four tables of events had before."""
-    counts = [[len(one.intents), len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
-    columns: list[pa.Array] = []
+    """The rows of `replay`; `begin` is how many rows the three tables of events had before."""
+    counts = [[len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
+    places: list[pa.Array] = []
     for place, before in enumerate(begin):
         found = np.array([count[place] for count in counts], dtype=np.int64)
-        columns += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
+        places += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
+    asked = [pack_intents(record.intents, record.actor_state.facing) for record in records]
     return _table(
         REPLAY,
         _repeated(run_id, len(records)),
@@ -174,7 +139,10 @@ def replay_table(records: Sequence[TickRecord], run_id: str, begin: Sequence[int
             [None if record.controlled is None else np.packbits(record.controlled).tobytes() for record in records],
             pa.binary(),
         ),
-        *columns,
+        pa.array([len(record.intents) for record in records], pa.int32()),
+        pa.array([bits for bits, _ in asked], pa.binary()),
+        pa.array([pack_batches(batches) for _, batches in asked], pa.binary()),
+        *places,
     )
 
 

@@ -40,6 +40,7 @@ class Codec(IntEnum):
 
 _CODECS = {Codec.ZSTD: pa.Codec("zstd", 1), Codec.LZ4: pa.Codec("lz4_raw")}
 SMALLEST_TO_COMPRESS = 128
+LARGEST_FOR_ZSTD = 32_768  # it takes less room than LZ4, and more time
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,12 @@ class Frame:
 
 
 def pack_frame(
-    kind: FrameKind, tick_id: int, content: bytes, *, synced: int, keyframe: bool = False, codec: Codec = Codec.ZSTD
+    kind: FrameKind, tick_id: int, content: bytes, *, synced: int, keyframe: bool = False, codec: Codec | None = None
 ) -> bytes:
-    """Header and content as they are written."""
+    """Header and content as they are written; without a codec, the one that suits the size."""
     MAX_FRAME_BYTES.check(len(content))
+    if codec is None:
+        codec = Codec.ZSTD if len(content) <= LARGEST_FOR_ZSTD else Codec.LZ4
     stored: bytes = content
     if codec is not Codec.NONE and len(content) >= SMALLEST_TO_COMPRESS:
         stored = _CODECS[codec].compress(content, asbytes=True)

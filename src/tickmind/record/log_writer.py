@@ -20,7 +20,7 @@ class LogOptions:
     keyframe_ticks: int = 64  # all actors once in so many ticks, so that no state is far from one
     segment_bytes: int = 64_000_000
     segment_ticks: int = 4096
-    codec: Codec = Codec.ZSTD
+    codec: Codec | None = None  # without one, whichever suits the size of a tick
     keep_log: bool = False  # beside the finished files, so that the run can still be resumed
 
 

@@ -12,20 +12,19 @@ from tickmind.record.limits import MAX_FOOTER_BYTES, MAX_GROUP_ROWS
 from tickmind.record.page_guard import check_column
 from tickmind.record.tables import ENCODING, TableSpec
 
-_LEVEL = 3
 _END_BYTES = 8
 
 
-def open_writer(where: Any, spec: TableSpec, *, level: int = _LEVEL) -> pq.ParquetWriter:
+def open_writer(where: Any, spec: TableSpec) -> pq.ParquetWriter:
     """A writer of one table: zstd, and for each column the encoding that we say, not the one that is guessed."""
     return pq.ParquetWriter(
         where,
         spec.written_schema,
         compression="zstd",
-        compression_level=level,
+        compression_level=spec.level,
         use_dictionary=list(spec.dictionary) or False,
         column_encoding=dict.fromkeys(spec.delta, ENCODING),
-        write_statistics=[name for name in ("tick_id", "actor_id", "object_id") if name in spec.schema.names],
+        write_statistics=[name for name in ("tick_id",) if name in spec.schema.names] or False,
         write_page_checksum=True,
         data_page_size=1 << 20,
         dictionary_pagesize_limit=48_000_000,

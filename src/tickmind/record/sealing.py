@@ -12,7 +12,6 @@ from tickmind.protocol import TickRecord, WorldInfo
 from tickmind.record.actor_table import ActorTable, Blocks
 from tickmind.record.event_tables import (
     deltas_table,
-    intents_table,
     replay_table,
     results_table,
     ticks_table,
@@ -26,7 +25,6 @@ from tickmind.record.tables import (
     ACTOR_STATE,
     AGENT_STATUSES,
     FINISHED,
-    INTENTS,
     LLM_CALLS,
     OBJECT_DELTAS,
     REPLAY,
@@ -119,7 +117,7 @@ class Sealer:
         )
         self._records: list[TickRecord] = []
         self._pending_rows = 0
-        self._begin = [0, 0, 0, 0]  # rows of intents, results, utterances and deltas so far
+        self._begin = [0, 0, 0]  # rows of results, utterances and deltas so far
         self._thoughts: list[ThoughtReport] = []
         self._statuses: list[AgentStatus] = []
         self._chars = 0
@@ -168,7 +166,6 @@ class Sealer:
         tables.write(TICKS, ticks_table(records, run_id))
         for place, (spec, table) in enumerate(
             (
-                (INTENTS, intents_table(records, run_id, self._ids)),
                 (ACTION_RESULTS, results_table(records, run_id, self._ids)),
                 (UTTERANCES, utterances_table(records, run_id)),
                 (OBJECT_DELTAS, deltas_table(records, run_id)),

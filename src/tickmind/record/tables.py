@@ -1,7 +1,7 @@
 """The finished tables: their columns, and how each column is encoded.
 
-The first five are the public ones, whose columns never change within a schema version. `intents` and `replay` hold
-what a world needs to be stepped again; `thoughts`, `llm_calls` and `agent_statuses` what its agents told.
+The first five are the public ones, whose columns never change within a schema version. `replay` holds what a world
+needs to be stepped again; `thoughts`, `llm_calls` and `agent_statuses` what its agents told.
 """
 
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ class TableSpec:
     schema: pa.Schema
     delta: tuple[str, ...] = ()  # columns written as differences
     plain: tuple[str, ...] = ()  # columns written as they are; all others have a dictionary
+    level: int = 1  # of compression
 
     @property
     def file_name(self) -> str:
@@ -67,6 +68,7 @@ ACTOR_STATE = TableSpec(
         facing=_I8,
     ),
     delta=("tick_id", "x", "y"),
+    level=3,
 )
 ACTION_RESULTS = TableSpec(
     "action_results",
@@ -111,53 +113,26 @@ OBJECT_DELTAS = TableSpec(
     ),
     delta=("tick_id",),
 )
-INTENTS = TableSpec(
-    "intents",
-    _columns(
-        "run_id tick_id actor_id action direction kind amount target",
-        run_id=_TEXT,
-        tick_id=_I64,
-        actor_id=_TEXT,
-        action=_U8,
-        direction=_I8,
-        kind=_I32,
-        amount=_I32,
-        target=_I32,
-        channel=_TEXT,
-        text=_TEXT,
-    ),
-    delta=("tick_id",),
-    plain=("text",),
-)
 REPLAY = TableSpec(
     "replay",
     _columns(
-        "run_id tick_id state_hash intents_from intents results_from results said_from said deltas_from deltas",
+        "run_id tick_id state_hash intents asked results_from results said_from said deltas_from deltas",
         run_id=_TEXT,
         tick_id=_I64,
         state_hash=pa.binary(),
-        controlled=pa.binary(),
-        intents_from=_I64,
+        controlled=pa.binary(),  # actor row -> bit; null: all
         intents=_I32,
-        results_from=_I64,
+        askers=pa.binary(),  # actor row -> bit
+        asked=pa.binary(),  # the intents as the log has them
+        results_from=_I64,  # rows in action_results
         results=_I32,
-        said_from=_I64,
+        said_from=_I64,  # rows in utterances
         said=_I32,
-        deltas_from=_I64,
+        deltas_from=_I64,  # rows in object_deltas
         deltas=_I32,
     ),
-    delta=(
-        "tick_id",
-        "intents_from",
-        "intents",
-        "results_from",
-        "results",
-        "said_from",
-        "said",
-        "deltas_from",
-        "deltas",
-    ),
-    plain=("state_hash", "controlled"),
+    delta=("tick_id", "intents", "results_from", "results", "said_from", "said", "deltas_from", "deltas"),
+    plain=("state_hash", "controlled", "askers", "asked"),
 )
 THOUGHTS = TableSpec(
     "thoughts",
@@ -229,7 +204,6 @@ FINISHED = MappingProxyType(
             ACTION_RESULTS,
             UTTERANCES,
             OBJECT_DELTAS,
-            INTENTS,
             REPLAY,
             THOUGHTS,
             LLM_CALLS,

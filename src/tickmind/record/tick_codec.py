@@ -32,8 +32,7 @@ NO_REPORTS = Reports()
 
 def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports = NO_REPORTS) -> bytes:
     """The content of a frame: the changes since `before`, or all actors if that is None."""
-    actors = len(record.actor_ids)
-    askers, asked = pack_intents(record.intents, actors)
+    askers, asked = pack_intents(record.intents, record.actor_state.facing)
     controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
     tick = batch(
         SCHEMAS[Table.TICK],
@@ -75,7 +74,8 @@ def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, 
     if tick is None or tick.num_rows != 1:
         raise DamagedRunError("the log has a tick that does not say which one it is")
     row = tick.to_pylist()[0]
-    intents = read_intents(found, row["intents"], row["askers"], actors)
+    state = read_state(found, before, actors)
+    intents = read_intents(found, row["intents"], row["askers"], state.facing)
     controlled = None if row["controlled"] is None else read_bits(row["controlled"], actors)
     return TickRecord(
         tick_id=row["tick_id"],
@@ -83,7 +83,7 @@ def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, 
         world_version=row["world_version"],
         state_hash=row["state_hash"],
         actor_ids=actor_ids,
-        actor_state=read_state(found, before, actors),
+        actor_state=state,
         results=read_results(found, row["results"], intents, actors),
         utterances=_read_utterances(found),
         object_deltas=_read_deltas(found),

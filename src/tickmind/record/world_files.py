@@ -140,7 +140,8 @@ def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
     for name, table in world_tables(info, run_id).items():
         sink = pa.BufferOutputStream()
         with open_writer(sink, WORLD_TABLES[name]) as writer:
-            writer.write_table(table, row_group_size=_GROUP_ROWS)
+            if table.num_rows:
+                writer.write_table(table, row_group_size=_GROUP_ROWS)
         yield WORLD_TABLES[name].file_name, sink.getvalue().to_pybytes()
 
 

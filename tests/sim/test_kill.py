@@ -1,0 +1,77 @@
+"""kill -9 of real worlds: at every write, sync and rename, and at any other moment."""
+
+import random
+
+import pytest
+import pytest_asyncio
+
+from tests.sim.kills import FAILED, KILLED, KillSite, Launcher
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(600)]
+OPERATIONS_OF_BEGINNING = 26
+OPERATIONS = 36  # of mending, of the first checkpoint, of ten ticks and two more checkpoints
+MOMENTS = 20
+
+
+@pytest_asyncio.fixture
+async def make_site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("k")
+    async with Launcher(folder / "log") as launcher:
+        sites = 0
+
+        def make(seed=0):
+            nonlocal sites
+            sites += 1
+            place = folder / str(sites)
+            place.mkdir()
+            return KillSite(place, launcher, random.Random(seed))
+
+        yield make
+
+
+async def test_a_world_that_is_killed_while_it_begins_begins_again(make_site):
+    site = make_site()
+    for number in range(1, OPERATIONS_OF_BEGINNING + 1):
+        if site.run_id:
+            break
+        assert await site.live(kill_at=number, how=("before", "half", "after")[number % 3]) == KILLED
+    assert await site.live(ticks=3) == 0
+    assert site.kills >= 15
+    assert site.check() >= 3
+
+
+async def test_no_tick_is_lost_by_a_kill_at_any_operation_of_the_disk(make_site):
+    site = make_site()
+    assert await site.live(ticks=2) == 0
+    for how in ("before", "half", "after"):
+        for number in range(1, OPERATIONS + 1):
+            assert await site.live(kill_at=number, how=how) == KILLED
+    assert await site.live(ticks=2) == 0
+    assert site.kills == 3 * OPERATIONS
+    assert len(site.epochs) > OPERATIONS
+    assert len(site.seen) > OPERATIONS
+    assert site.check() > 3 * OPERATIONS
+
+
+async def test_no_tick_is_lost_by_a_kill_at_any_moment(make_site):
+    site = make_site(seed=7)
+    assert await site.live(ticks=2) == 0
+    for _ in range(MOMENTS):
+        assert await site.live(kill_after_s=site.rng.uniform(0.001, 0.15)) == KILLED
+    for _ in range(MOMENTS // 4):  # while the finished files are written, too
+        assert await site.live(ticks=2, kill_at=site.rng.randint(25, 120)) == KILLED
+    assert await site.live(ticks=2) == 0
+    assert site.accepted
+    assert site.check() > MOMENTS
+
+
+async def test_a_full_disk_stops_the_world_before_anybody_sees_what_could_not_be_kept(make_site):
+    site = make_site(seed=9)
+    assert await site.live(ticks=2) == 0
+    for number in range(12, 30, 3):
+        assert await site.live(kill_at=number, how="full") == FAILED
+        said = site.launcher.log.read_text()
+        assert "the disk is full; make room, then resume the run" in said
+        assert f"tickmind world --resume {site.run_id}" in said
+    assert await site.live(ticks=2) == 0
+    assert site.check() > 12
