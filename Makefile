@@ -9,9 +9,11 @@ BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
+PAGE := src/tickmind/viewer/page/index.html
+PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench fuzz fmt docs proto pins clean
+.PHONY: help setup demo test check bench fuzz fmt docs page proto pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +45,7 @@ demo: $(READY) ## Watch the arena: predators that deliberate; ARGS="--outage 100
 	@$(BIN)/python examples/05_arena_strategist.py $(ARGS)
 
 test: $(READY) ## Everything: style, types, layers and all tests
-	@$(MAKE) --no-print-directory system lint
+	@$(MAKE) --no-print-directory system page lint
 	@$(BIN)/pytest -n auto --dist worksteal
 
 check: $(READY) ## The quick half of test, under 2 minutes
@@ -87,6 +89,18 @@ fmt: $(READY) ## Format the code and mend what ruff can
 docs: $(READY) ## Build the documentation into build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site && echo "build/site/index.html"
 
+# The page of the viewer. Where Node is missing it is not built, and the tests that need it are skipped.
+page: ## Build the viewer's page into the package (needs Node)
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PAGE); else echo "No Node here, so the viewer's page is not built"; fi
+
+viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
+	@echo "Setting up viewer/node_modules"
+	@cd viewer && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+$(PAGE): viewer/node_modules/.ready $(PAGE_SOURCES)
+	@cd viewer && npm run --silent build -- --logLevel warn
+
 proto: $(READY) ## Write the code of the schema in proto/ anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
 
@@ -101,4 +115,4 @@ pins: ## Resolve the pinned requirements anew
 		--output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 
 clean: ## Remove the environments and everything built
-	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) viewer/node_modules src/tickmind/viewer/page build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,7 +13,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 2000,
     rollupOptions: {
       output: {
-        codeSplitting: false,
+        inlineDynamicImports: true,
         entryFileNames: "assets/viewer.js",
         assetFileNames: "assets/[name][extname]",
       },

@@ -43,6 +43,7 @@ export class App {
 
   private stopWatching = () => {};
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
+  private visiting = -1;
   private lastPanel = 0;
   private thinkers = new Set<number>();
   private thinkersAt = Number.NaN;
@@ -113,9 +114,19 @@ export class App {
     this.connected.value = span.connected;
   }
 
+  /** Brings the camera to who is visited, once the tick that is wanted is there. */
+  private arrive(): void {
+    const { scene } = this.film;
+    const row = this.visiting;
+    if (row < 0 || !this.map || scene.tick !== this.player.tick) return;
+    this.visiting = -1;
+    this.map.camera.go(scene.x[row] + 0.5, scene.y[row] + 0.5, Math.max(this.map.camera.scale, 34));
+  }
+
   /** Called after each frame of the map: let the panels follow. */
   sync(now: number): void {
     const { player, film } = this;
+    this.arrive();
     const still = !player.playing && !player.following;
     if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
     this.lastPanel = now;
@@ -154,8 +165,8 @@ export class App {
   /** Go to somebody on the map. */
   visit(row: number): void {
     this.select(row);
-    const { scene } = this.film;
-    this.map?.camera.go(scene.x[row] + 0.5, scene.y[row] + 0.5, Math.max(this.map.camera.scale, 34));
+    this.visiting = row;
+    this.map?.touch();
   }
 
   follow(on: boolean): void {

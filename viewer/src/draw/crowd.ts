@@ -118,7 +118,7 @@ void main() {
   }
   if (alpha < 0.12) discard;
   colour = mix(colour, vec3(dot(colour, vec3(0.3, 0.55, 0.15))) * 0.92 + 0.06 * alpha, vGrey * 0.85);
-  finalColor = vec4(colour * uLight, alpha);
+  finalColor = vec4(colour * (uLight * 0.7 + 0.3), alpha); // nobody is lost in the dark
 }`;
 
 const BADGE_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}

@@ -20,7 +20,7 @@ void main() {
   float row = floor(aPlace.z / ${number(COLUMNS)});
   vCell = (vec2(column, row) + aCorner) / vec2(${number(COLUMNS)}, ${number(ROWS)});
   vec2 at = aPlace.xy + vec2(0.5 - ${number(FOOT_X / TILE)}, 1.0 - ${number(BOTTOM / TILE)});
-  float depth = depthOf(aPlace.y + (aPlace.w > 0.5 ? 0.1 : 0.8), 0.0);
+  float depth = depthOf(aPlace.y + (aPlace.w > 0.5 ? 0.1 : 0.8), aPlace.x * 0.00002);
   gl_Position = onScreen(at + aCorner * vec2(${number(CELL_W / TILE)}, ${number(CELL_H / TILE)}), depth);
 }`;
 

@@ -93,7 +93,7 @@ function bush(pen: Pen, look: Look): void {
 
 function wall(pen: Pen, look: Look): void {
   const rise = 30;
-  const [left, wide] = [LEFT - 1, SIDE + 2]; // a little over the edge, so that no gap shows between two
+  const [left, wide] = [LEFT - 2, SIDE + 4]; // a little over the edge, so that no gap shows between two
   if (!look.south) {
     block(pen, left, BOTTOM - rise - 2, wide, rise + 2, 0, "#b9a78f");
     pen.strokeStyle = "rgb(110 94 76 / 0.55)";

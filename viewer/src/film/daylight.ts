@@ -6,16 +6,16 @@ const START_H = 7;
 
 /** Hour of the day -> red, green, blue that everything is multiplied with. */
 const LIGHT: [hour: number, red: number, green: number, blue: number][] = [
-  [0, 0.42, 0.47, 0.72],
-  [4.5, 0.44, 0.49, 0.74],
+  [0, 0.46, 0.52, 0.78],
+  [4.5, 0.48, 0.54, 0.78],
   [6, 0.86, 0.74, 0.74],
   [7.5, 1, 0.96, 0.9],
   [10, 1, 1, 1],
   [16.5, 1, 1, 1],
   [18.5, 1, 0.87, 0.72],
   [20, 0.72, 0.62, 0.74],
-  [21.5, 0.45, 0.5, 0.74],
-  [24, 0.42, 0.47, 0.72],
+  [21.5, 0.5, 0.55, 0.78],
+  [24, 0.46, 0.52, 0.78],
 ];
 
 export function hourOf(timeMs: number): number {

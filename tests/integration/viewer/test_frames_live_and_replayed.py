@@ -1,0 +1,105 @@
+"""The same run, watched live and read from its record."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from tickmind.record import RunStore
+from tickmind.viewer.frames import FrameKind, unpack
+from tickmind.viewer.replay import ReplaySource
+
+pytestmark = pytest.mark.asyncio
+
+
+def by_tick(data, kind=FrameKind.TICK):
+    found = {}
+    at = 0
+    for frame in unpack(data):
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        if frame.kind is kind:
+            found[frame.tick_id] = data[at : at + size]
+        at += size
+    return found
+
+
+@pytest.mark.slow
+async def test_live_and_replay_give_the_same_frames_tick_by_tick(village, viewing, until, tmp_path):
+    async with village(record=True) as life, viewing(life.client) as (_server, source):
+        await life.run(40)
+        await until(lambda: source.span().last_tick_id == 40)
+        live = by_tick(await source.window(1, 40))
+        live_keys = by_tick(await source.window(1, 40), FrameKind.KEYFRAME)
+        life.log.close()
+    async with ReplaySource(lambda: RunStore(tmp_path / "runs").open("village")) as replay:
+        replayed = by_tick(await replay.window(1, 40))
+        assert sorted(live) == sorted(replayed) == list(range(1, 41))
+        assert {tick for tick in live if live[tick] != replayed[tick]} <= {1}  # nobody has recorded what was before
+        for tick, frame in live_keys.items():
+            if tick > 0:
+                assert by_tick(await replay.window(tick + 1, 40), FrameKind.KEYFRAME)[tick] == frame
+        middle = by_tick(await replay.window(17, 23))
+        assert middle == {tick: replayed[tick] for tick in range(17, 24)}
+
+
+@pytest.mark.slow
+async def test_a_run_that_is_still_growing_is_shown_as_far_as_it_is(village, until, tmp_path):
+    async with village(record=True) as life:
+        await life.run(12)
+        async with ReplaySource(lambda: RunStore(tmp_path / "runs").open("village")) as replay:
+            await until(lambda: replay.span().last_tick_id == 12 and replay.digest()["ticks"] == 12)
+            assert replay.span().growing
+            await life.run(8)
+            await until(lambda: replay.span().last_tick_id == 20)
+            assert max(by_tick(await replay.window(1, 20))) == 20
+            assert [one["reply"] for one in await replay.thoughts(0, 20, 5)] == [life.thought.reply]
+            assert await replay.thoughts(0, 7, 5) == []
+            life.log.close()
+            await until(lambda: not replay.span().growing)
+            assert replay.digest()["columns"]["answers"][7] == 6
+
+
+@pytest.mark.slow
+async def test_many_watchers_are_one_subscription_of_the_world(village, viewing, until):
+    async with village() as life, viewing(life.client) as (server, source), aiohttp.ClientSession() as session:
+        watching = []
+        for _ in range(30):
+            socket = await session.ws_connect(f"{server.url}live")
+            await socket.send_str("")
+            watching.append(socket)
+        await until(lambda: len(source.watchers) == 30)
+        await life.run(10)
+        for socket in watching:
+            seen = {}
+            while 10 not in seen:
+                message = await asyncio.wait_for(socket.receive(), 30)
+                seen.update(by_tick(message.data))
+        assert life.server.statistics().streams["viewer"] == 1
+
+
+@pytest.mark.slow
+async def test_a_watcher_that_stalls_goes_on_from_a_keyframe(village, viewing, until):
+    async with village() as life, viewing(life.client) as (_server, source):
+        with source.watchers.join() as slow, source.watchers.join() as quick:
+            assert next(unpack(await slow.next())).kind is FrameKind.KEYFRAME
+            assert next(unpack(await quick.next())).kind is FrameKind.KEYFRAME
+            running = asyncio.create_task(life.run(60))
+            seen = []
+            while not seen or seen[-1] < 60:
+                frame = next(unpack(await asyncio.wait_for(quick.next(), 30)))
+                if frame.kind is FrameKind.TICK:
+                    seen.append(frame.tick_id)
+            await running
+            assert seen == list(range(1, 61))
+            first = next(unpack(await slow.next()))
+            assert (first.kind, first.tick_id) == (FrameKind.KEYFRAME, 60)
+            assert slow.skipped > 0
+
+
+@pytest.mark.slow
+async def test_a_world_that_was_away_is_found_again(village, viewing, until):
+    async with village() as life, viewing(life.client) as (_server, source):
+        await life.run(5)
+        await until(lambda: source.span().last_tick_id == 5)
+        assert source.span().connected
+    assert source.span().last_tick_id == 5

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { clockOf, hourOf, lightAt, DAY_MS } from "../src/film/daylight";
+import type { Film } from "../src/film/film";
+import { Player } from "../src/film/player";
+import { placeAbove } from "../src/draw/overlay";
+import { readHash, writeHash } from "../src/hash";
+
+function filmOf(last: number, { growing = false, reach = last } = {}) {
+  return {
+    span: { first: 1, last, growing, connected: true, live: growing },
+    scene: { tick: 0 },
+    windowTicks: 64,
+    world: { info: { tick_ms: 1000 } },
+    has: (tick: number) => tick <= reach,
+    reaches: (tick: number) => tick <= reach,
+    need: async () => {},
+  } as unknown as Film;
+}
+
+describe("the playhead", () => {
+  it("shows the tick that everybody is on the way to", () => {
+    const player = new Player(filmOf(100));
+    player.seek(10);
+    expect([player.tick, player.progress]).toEqual([10, 1]);
+    player.playing = true;
+    player.advance(250);
+    expect(player.tick).toBe(11);
+    expect(player.progress).toBeCloseTo(0.25);
+    player.advance(750);
+    expect([player.tick, player.progress]).toEqual([11, 1]);
+  });
+
+  it("goes as fast as it is told to, and stops at the end", () => {
+    const player = new Player(filmOf(20));
+    player.seek(2);
+    player.playing = true;
+    player.speed = 8;
+    player.advance(1000);
+    expect(player.position).toBeCloseTo(10);
+    player.advance(5000);
+    expect([player.tick, player.playing]).toEqual([20, false]);
+  });
+
+  it("waits where frames are missing instead of skipping them", () => {
+    const player = new Player(filmOf(100, { reach: 12 }));
+    player.seek(12);
+    player.playing = true;
+    expect(player.advance(500)).toBe(false);
+    expect([player.tick, player.waiting]).toEqual([12, true]);
+  });
+
+  it("keeps up with a live world and comes back to it", () => {
+    const film = filmOf(50, { growing: true, reach: 1000 });
+    const player = new Player(film);
+    player.follow();
+    film.span = { ...film.span, last: 53 };
+    for (let frame = 0; frame < 120; frame += 1) player.advance(16);
+    expect(player.position).toBeGreaterThan(51.5);
+    expect(player.position).toBeLessThanOrEqual(53);
+    player.seek(5);
+    expect([player.tick, player.following]).toEqual([5, false]);
+    film.span = { ...film.span, last: 500 };
+    player.follow();
+    player.advance(16);
+    expect(player.tick).toBe(500);
+  });
+});
+
+describe("the light", () => {
+  it("begins in the morning and comes back every day", () => {
+    expect(hourOf(0)).toBe(7);
+    expect(clockOf(0)).toBe("Day 1, 07:00");
+    expect(clockOf(DAY_MS)).toBe("Day 2, 07:00");
+    expect(lightAt(DAY_MS * 3.2)).toEqual(lightAt(DAY_MS * 0.2));
+    for (let at = 0; at < 100; at += 1) {
+      for (const part of lightAt((at / 100) * DAY_MS)) expect(part).toBeGreaterThan(0.4);
+    }
+  });
+});
+
+describe("bubbles", () => {
+  const box = (left: number, top: number) => ({ left, right: left + 50, top, bottom: top + 20 });
+
+  it("go up until they cover nobody", () => {
+    expect(placeAbove(box(0, 100), [])).toEqual(box(0, 100));
+    const placed = placeAbove(box(10, 100), [box(0, 95), box(20, 75)]);
+    expect(placed?.bottom).toBeLessThan(75);
+  });
+
+  it("are left out rather than far away", () => {
+    const tower = Array.from({ length: 20 }, (_, at) => box(0, 100 - at * 22));
+    expect(placeAbove(box(0, 100), tower)).toBeNull();
+  });
+});
+
+describe("the address", () => {
+  it("keeps tick, character, panel and filters", () => {
+    const kept = { tick: 42, actor: "entity:3", tab: "talk" as const, filters: { types: ["speech" as const, "failure" as const], actor: "ann", region: { left: 1, top: 2, right: 3, bottom: 4 } } };
+    expect(readHash(writeHash(kept))).toEqual(kept);
+    expect(writeHash(kept)).toBe("#tick=42&actor=entity:3&tab=talk&types=speech,failure&who=ann&region=1,2,3,4");
+  });
+
+  it("does not believe nonsense", () => {
+    const read = readHash("#tick=-1&tab=evil&types=speech,<b>&region=1,2,x,4");
+    expect(read).toEqual({ tick: null, actor: "", tab: null, filters: { types: ["speech"], actor: "", region: null } });
+  });
+});
