@@ -62,8 +62,8 @@ def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, re
     calls = sum(len(provider.calls) for provider in real.values())
     limited = sum(provider.limited for provider in real.values())
     total = sum(map(len, served.values()))
-    assert limited <= 0.03 * calls
-    assert total >= 0.88 * 6 * 600
+    assert limited <= 0.05 * calls
+    assert total >= 0.92 * 6 * 600
     shares = [len(served[name]) for name in ("m1", "m2", "m3")]
     assert jain(shares) > 0.99
 
