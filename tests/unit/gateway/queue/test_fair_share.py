@@ -161,14 +161,17 @@ def chance_waits(desk, time, rpm, burst, size, *, greedy):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rpm", "burst", "size", "slots"),
-    [(1200, 1, 0, 2.2), (1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3), (60, 1, 0, 1.1)]
-    + [(60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1), (60, 10, 1, 3.2), (60, 10, 0, 8.0), (30, 5, 1, 3.2)],
+    [
+        *((1200, 1, 0, 2.2), (1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3)),
+        *((60, 1, 0, 1.1), (60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1)),
+        *((60, 10, 1, 3.2), (60, 10, 0, 8.0), (30, 5, 1, 3.2)),
+    ],
 )
 def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longer_at_most(
     desk, time, rpm, burst, size, slots
 ):
-    """A slot is the limit's even distance. No burst: who is first finds a slot just taken, and a late timer's slack used
-    up. A small window that somebody keeps full: what is kept free of it is soon used, the rest comes back slot by slot.
+    """A slot is the limit's even distance. No burst: who is first finds a slot just taken, and no timer that was late.
+    A small window that somebody keeps full: what is kept free of it is soon used, the rest comes back slot by slot.
     """
     alone_s = p99(chance_waits(desk, time, rpm, burst, size, greedy=False))
     beside_s = p99(chance_waits(desk, time, rpm, burst, size, greedy=True))
