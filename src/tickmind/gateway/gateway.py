@@ -50,12 +50,14 @@ class Gateway:
         lanes = Lanes(config, Random(), make_pace=self._shared.pace if self._shared is not None else local_pace)
         self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self.feed.add, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
-        if self._shared is not None:
-            self._shared.share(config.sharing, self.sessions, self.cooldowns, SharedLanes(lanes, self.clock))
         self.defers = Defers(self.clock)
         self.tally = Tally(self.clock)
         self.trend = Trend(self.clock, self.look())
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
+        if self._shared is not None:
+            near = SharedLanes(lanes, self.clock)
+            parts = (config.sharing, self.sessions, self.cooldowns, near)
+            self._shared.share(*parts, defers=self.defers, budgets=self.budgets)
         self.cache = ReplyCache(config.cache, self.clock)
         self.upstreams = Upstreams(config.wire, loop)
         self.deadlines = Deadlines(self.clock.monotonic, self.call_at)

@@ -4,19 +4,22 @@
         print(model.choice.why)
         print((await model.client.complete("Say hello in five words.")).content)
 
-It follows the ladder of `tickmind.llm.local`: the configured endpoint, weights on this machine, a scripted double.
+It follows the ladder of `tickmind.llm.local`: the gateway or endpoint that is configured, weights on this machine, a
+scripted double.
 """
 
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tickmind.llm.cassette import CassettePlayer, CassetteRecorder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import ModelConfig, load_model_config
+from tickmind.llm.gateway.calls import load_gateway_config
+from tickmind.llm.gateway.client import GatewayClient
 from tickmind.llm.local.ladder import SCRIPTED, ModelChoice, ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.server import DEFAULT_CONTEXT_TOKENS, LocalModel
@@ -92,6 +95,13 @@ async def open_default_model(
     chosen = _of_config(choice) if isinstance(choice, ModelConfig) else choice
     if chosen is None:
         chosen = choose_model(gather_facts(env, store=store), known=store.known)
+    if chosen.kind is ModelKind.GATEWAY:
+        config = load_gateway_config(url=chosen.base_url, env=env)
+        if cassette is None:
+            async with GatewayClient(config, meter=meter) as client:
+                yield DefaultModel(client, chosen)
+            return
+        config = replace(config, base_url=f"{config.base_url.removesuffix('/v1')}/v1")  # recorded as any endpoint is
     try:
         transport: Transport
         if chosen.weights:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock
+from tickmind.base.background import BackgroundLoop
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig
 from tickmind.llm.errors import LLMCancelledError, LLMConfigError
@@ -25,60 +26,9 @@ Item_co = TypeVar("Item_co", covariant=True)
 Outcome_co = TypeVar("Outcome_co", covariant=True)
 
 
-class BackgroundLoop:
-    """An event loop in a thread of its own, for blocking faces of async things."""
-
-    def __init__(self, name: str = "tickmind-llm") -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._lock = threading.Lock()
-        self._closed = False
-        self._thread.start()
-
-    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Start work on the loop."""
-        with self._lock:
-            if self._closed:
-                work.close()
-                raise LLMConfigError("this client is closed; make a new one")
-            if threading.current_thread() is self._thread:
-                work.close()
-                raise LLMConfigError("a blocking call inside its own event loop would wait for ever; use ModelClient")
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
-        future = self.submit(work)
-        try:
-            return future.result()
-        except CancelledError:
-            raise LLMCancelledError("the call was cancelled because its client was closed") from None
-        except BaseException:
-            future.cancel()
-            raise
-
-    def close(self) -> None:
-        """Cancel what is under way and end the thread."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        if threading.current_thread() is not self._thread:
-            self._thread.join()
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-            tasks = asyncio.all_tasks(self._loop)
-            for task in tasks:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-            self._loop.run_until_complete(self._loop.shutdown_default_executor())
-        finally:
-            self._loop.close()
+def background_loop(name: str = "tickmind-llm") -> BackgroundLoop:
+    """A loop for blocking calls to models, whose errors are those of the model client."""
+    return BackgroundLoop(name, refuse=LLMConfigError, cancelled=LLMCancelledError, instead="ModelClient")
 
 
 class SyncModelClient:
@@ -97,7 +47,7 @@ class SyncModelClient:
 
     def _adopt(self, client: ModelClient) -> None:
         self._client = client
-        self._background = BackgroundLoop()
+        self._background = background_loop()
         self._closing = threading.Lock()
         self._closed = False
 

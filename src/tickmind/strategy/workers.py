@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from tickmind.base import Clock
+from tickmind.base.background import BackgroundLoop
 from tickmind.llm.deliberation import Contained, sign_of_life
-from tickmind.llm.sync import BackgroundLoop
+from tickmind.llm.sync import background_loop
 
 T = TypeVar("T")
 
@@ -88,7 +89,7 @@ class Workers:
         job.started = True
         try:
             if self._loop is None or self._is_blocked():
-                self._loop, self._life = BackgroundLoop("tickmind-strategy"), None
+                self._loop, self._life = background_loop("tickmind-strategy"), None
             job.future = self._loop.submit(Contained(work))
         except BaseException:
             work.close()

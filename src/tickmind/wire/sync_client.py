@@ -1,14 +1,12 @@
 """The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
 
-import asyncio
 import random
-import threading
-from collections.abc import AsyncIterator, Coroutine, Iterator
-from concurrent.futures import CancelledError
+from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tickmind.base import Secret
+from tickmind.base.background import BackgroundLoop
 from tickmind.protocol import (
     Ack,
     EntityInfo,
@@ -39,76 +37,14 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-class Background:
-    """An event loop in a thread of its own, on which a blocking client does its work."""
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._serve, name="tickmind-wire", daemon=True)
-        self._lock = threading.Lock()
-        self._closed = False
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
-        with self._lock:
-            if self._closed or threading.current_thread() is self._thread:
-                work.close()
-                raise WireConfigError("this client is closed, or was called from its own event loop; use WorldClient")
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except CancelledError:
-            raise UnreachableError("the call was cancelled because its client was closed", status="CANCELLED") from None
-        except BaseException:
-            future.cancel()
-            raise
-
-    def iterate(self, stream: AsyncIterator[T]) -> Iterator[T]:
-        """The items of a stream; leaving the iteration ends the stream."""
-
-        async def following() -> tuple[bool, T | None]:
-            try:
-                return True, await anext(stream)
-            except StopAsyncIteration:
-                return False, None
-
-        try:
-            while True:
-                there_is_one, item = self.run(following())
-                if not there_is_one:
-                    return
-                yield item  # type: ignore[misc]  # None only where the stream holds None
-        finally:
-            if not self._closed and hasattr(stream, "aclose"):
-                self.run(stream.aclose())
-
-    def close(self) -> None:
-        """Cancel what is under way and end the thread."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_forever()
-            tasks = asyncio.all_tasks(self._loop)
-            for task in tasks:
-                task.cancel()
-            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
-        finally:
-            self._loop.close()
+def _cancelled(message: str) -> UnreachableError:
+    return UnreachableError(message, status="CANCELLED")
 
 
 class _Session(Generic[S]):
     """What both kinds of blocking session have in common."""
 
-    def __init__(self, background: Background, session: S) -> None:
+    def __init__(self, background: BackgroundLoop, session: S) -> None:
         self._background = background
         self._session = session
 
@@ -180,7 +116,9 @@ class SyncWorldClient:
     """`WorldClient` for code without an event loop; its methods mean the same. Any number of threads may share it."""
 
     def __init__(self, connection: Connection | str, *, rng: random.Random | None = None) -> None:
-        self._background = Background()
+        self._background = BackgroundLoop(
+            "tickmind-wire", refuse=WireConfigError, cancelled=_cancelled, instead="WorldClient"
+        )
         try:
             self._client = self._background.run(_make(connection, rng))
         except BaseException:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from socket import SO_LINGER, SOL_SOCKET
+from socket import SO_LINGER, SOL_SOCKET, create_server
 from typing import Any
 
 import pytest
@@ -298,18 +298,29 @@ START_S = 30.0
 
 
 class RedisServer:
-    """A server of its own, without persistence, on a socket in a folder of its own; it can be killed and started."""
+    """A server of its own, without persistence, in a folder of its own; it can be killed and started.
 
-    def __init__(self, program, folder):
+    It is reached by a socket in that folder or, with `tls`, by a port of this machine and certificates in the folder.
+    """
+
+    def __init__(self, program, folder, *, tls=False):
         self._program = program
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
+        self._options = {"port": "0", "unixsocket": str(folder / "redis.sock")}
         self.url = f"unix://{folder / 'redis.sock'}"
+        if tls:
+            make_certificates(folder)
+            with create_server(("127.0.0.1", 0)) as free:
+                port = free.getsockname()[1]
+            names = {"tls-cert-file": "server.pem", "tls-key-file": "server.key", "tls-ca-cert-file": "ca.pem"}
+            files = {name: str(folder / file) for name, file in names.items()}
+            self._options = {"port": "0", "tls-port": str(port), "tls-auth-clients": "no", **files}
+            self.url = f"rediss://127.0.0.1:{port}?ssl_ca_certs={folder / 'ca.pem'}"
 
     def start(self):
         options = {
-            "port": "0",
-            "unixsocket": str(self._folder / "redis.sock"),
+            **self._options,
             "save": "",
             "appendonly": "no",
             "dir": str(self._folder),
@@ -335,6 +346,20 @@ class RedisServer:
             self._process = None
 
 
+def make_certificates(folder):
+    """A certificate authority, `ca.pem`, and a server's certificate by it, `server.pem` and `server.key`."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+    new = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+    openssl("req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=tickmind test")
+    openssl("req", *new, "-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=127.0.0.1")
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1")
+    by = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "names")
+    openssl("x509", "-req", "-in", "server.csr", *by, "-out", "server.pem")
+
+
 def installed(names, package):
     """A program by the first of its names, installed if it is not there and can be; None otherwise."""
     found = next((path for name in names if (path := shutil.which(name))), None)
@@ -357,14 +382,37 @@ def chromium():
     return program
 
 
+@contextlib.contextmanager
+def running(program, *, tls=False):
+    """A server of a program, while it is needed."""
+    with tempfile.TemporaryDirectory(prefix="tm-redis-") as folder:
+        server = RedisServer(program, Path(folder), tls=tls)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
+
+
 @pytest.fixture
 def redis_server():
     """A running server, or a skip where there is none and none can be installed."""
     program = installed(("redis-server", "valkey-server"), "redis-server")
     if program is None:
         pytest.skip("no redis-server, and it can't be installed here; on Debian: apt-get install redis-server")
-    with tempfile.TemporaryDirectory(prefix="tm-redis-") as folder:
-        server = RedisServer(program, Path(folder))
-        server.start()
+    with running(program) as server:
         yield server
-        server.kill()
+
+
+@pytest.fixture(params=["redis", "redis with TLS", "valkey"])
+def any_server(request):
+    """A running server of each kind, or a skip where there is none."""
+    name = "valkey-server" if request.param == "valkey" else "redis-server"
+    program = installed((name,), name)
+    if program is None:
+        pytest.skip(f"no {name}, and it can't be installed here; on Debian 13 or later: apt-get install {name}")
+    tls = request.param == "redis with TLS"
+    if tls and not shutil.which("openssl"):
+        pytest.skip("no openssl to make certificates with; on Debian: apt-get install openssl")
+    with running(program, tls=tls) as server:
+        yield server

@@ -127,7 +127,7 @@ async def test_two_gateways_keep_one_limit_in_real_time(house):
     sent = sorted(one.sent + two.sent)
     await house.close()
     assert len(sent) <= 20 * took_s + 1
-    assert len(sent) >= 0.9 * 20 * 6  # the machine may be busy; in simulated time it is more than 0.95
+    assert len(sent) >= 0.7 * 20 * 6  # the machine may be busy; in simulated time it is more than 0.95
     assert min(len(one.sent), len(two.sent)) >= 0.25 * len(sent)
 
 
@@ -143,7 +143,7 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     await asyncio.sleep(4)
     took_s = CLOCK.monotonic() - begin_s
     for gateway, count in zip((one, two), before, strict=True):
-        assert 0.8 * 10 * 4 <= len(gateway.sent) - count <= 10 * took_s + 2
+        assert 0.6 * 10 * 4 <= len(gateway.sent) - count <= 10 * took_s + 2
     statistics = one.shared.statistics()
     assert (statistics.connected, statistics.degraded, statistics.gateways, statistics.losses) == (False, True, 2, 1)
     assert statistics.reason
@@ -157,7 +157,7 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     await asyncio.sleep(4)
     took_s = CLOCK.monotonic() - begin_s
     served = len(one.sent) + len(two.sent) - count
-    assert 0.8 * 20 * 4 <= served <= 20 * (took_s + 0.5) + 2
+    assert 0.6 * 20 * 4 <= served <= 20 * (took_s + 0.5) + 2
     assert one.shared.statistics().leases > leases
     assert not one.shared.statistics().degraded
     await house.close()

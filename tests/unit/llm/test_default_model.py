@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.llm import CallConfig, Message, ModelConfig, OutputSpec, ToolAgent, UsageMeter, tool
+from tickmind.llm import CallConfig, GatewayClient, Message, ModelConfig, OutputSpec, ToolAgent, UsageMeter, tool
 from tickmind.llm.default_model import local_choice, open_default_model, scripted_choice
 from tickmind.llm.local import ModelKind, WeightStore
 from tickmind.llm.messages import ToolCall
@@ -34,6 +34,27 @@ async def test_an_endpoint_of_the_environment_is_used_and_named(store):
             assert (await model.client.complete("Hi")).content == "Hello."
             assert model.extra_for("ash") == {}
             model.release("ash")
+
+
+async def test_a_gateway_of_the_environment_goes_before_an_endpoint_and_gets_no_providers_key(store):
+    async with FakeProvider(["Hello."]) as server:
+        env = {**NOTHING, "LLM_GATEWAY_URL": server.origin, "LLM_BASE_URL": "http://127.0.0.1:1/v1", "LLM_MODEL": "npc"}
+        env |= {"LLM_API_KEY": "k-123456"}
+        async with open_default_model(env=env, store=store) as model:
+            assert model.choice.kind is ModelKind.GATEWAY
+            assert "LLM_GATEWAY_URL" in model.choice.why
+            assert isinstance(model.client, GatewayClient)
+            assert (await model.client.complete("Hi")).content == "Hello."
+        assert "k-123456" not in server.seen_keys
+
+
+async def test_what_a_gateway_says_is_recorded_and_played_back(store, tmp_path):
+    async with FakeProvider(["Hello."]) as server:
+        env = {**NOTHING, "LLM_GATEWAY_URL": server.origin, "LLM_MODEL": "npc"}
+        async with open_default_model(env=env, store=store, cassette=tmp_path / "said") as model:
+            assert (await model.client.complete("Hi")).content == "Hello."
+    async with open_default_model(env=NOTHING, store=store, cassette=tmp_path / "said") as model:
+        assert (await model.client.complete("Hi")).content == "Hello."
 
 
 async def test_a_dotenv_file_counts_as_the_environment(store, tmp_path):

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MIN_WEIGHT = 1e-6
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
+_LEEWAY = 4  # requests at least: where the rate is low, a part of the window would be less than one
 _PRESSING = 50  # requests' time: who waits for so long, and not less than the next, presses
 _PRESSING_S = 1.0
 
@@ -123,14 +124,14 @@ class Ledger(Share):
     def charge(self, account: SessionAccount, cost: float, weight: float, now: float) -> None:
         """The session's request goes out. The weight is the owner's and, among its sessions, the session's."""
         owner = account.owner
+        step = cost / weight
         if now >= self.next_s:
             if len(self._owners) >= self._sweep_at:
                 self._sweep(now)
             self.move(now, self._owners.values())
-            self.leeway = self.credit / _PARTS
+            self.leeway = max(self.credit / _PARTS, _LEEWAY * step)
         if now >= owner.next_s:
             owner.move(now, owner.sessions.values())
-        step = cost / weight
         owner.weight = account.weight = weight
         owner.used_s = account.used_s = now
         self.total += cost

@@ -150,7 +150,8 @@ class Lane:
         self._retry = retry
         self._random = chance
         given = (key.pace,) if self.pace is None else (key.pace, self.pace)
-        self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s)
+        unbounded = self.concurrency == key.concurrency == math.inf
+        self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s, feel=unbounded)
         self.request_s = 0.0
         self.token_s = 0.0
         self._weigh()
@@ -256,13 +257,10 @@ class Lane:
         self.limited += 1
         self.troubles += 1
         asked = retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0
-        guess = self.restraint.guess
-        if sent_s >= self.limited_until_s:  # else it was on its way when the limit became known
+        news = sent_s >= self.limited_until_s  # else it was on its way when the limit became known
+        if news:
             self.streak += 1
-            if guess is not None:
-                guess.refused(now, self.sent, retry_after_s if asked else None)
-        elif guess is not None:
-            guess.not_taken()
+        self.restraint.refused(now, self.sent, retry_after_s if asked else None, news=news)
         if asked:
             assert retry_after_s is not None, "it was asked for"
             wait_s = min(max(retry_after_s, MIN_WAIT_S), self._retry.max_wait_s)
@@ -270,18 +268,18 @@ class Lane:
             growth = 2.0 ** min(self.streak - 1, 10)
             wait_s = self._retry.default_wait_s * (1 + self._random.random() * growth)
             wait_s = min(wait_s, MAX_DEFAULT_WAIT_S, self._retry.max_wait_s)
-        self.limit_until(now + wait_s, f"rate limited, asked to wait {wait_s:.3g} s")
+        self.limit_until(now, now + wait_s, f"rate limited, asked to wait {wait_s:.3g} s")
         self._shrink()
         if self.circuit.state is CircuitState.PROBING:
             self.circuit.succeeded()  # a provider that counts is not down
             self._reckon_block()
 
-    def limit_until(self, until_s: float, reason: str) -> None:
+    def limit_until(self, now: float, until_s: float, reason: str) -> None:
         """Nothing goes out before; then the rate ramps up with no burst."""
         if until_s > self.limited_until_s:
             self.limited_until_s = until_s
             self.reason = reason
-            self.restraint.limited(until_s)
+            self.restraint.limited(until_s, now)
             self._reckon_block()
         self.troubles = max(1, self.troubles)
 

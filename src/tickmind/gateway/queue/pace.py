@@ -24,6 +24,7 @@ MARGIN = 0.01  # of every rate stays unused
 SLACK = 0.005  # of a window is how much a late send is caught up
 MAX_SLACK_S = 0.05
 KEPT = 0.01  # of a window at most is kept from who takes only what is spare, or the burst would be there in name only
+MIN_KEPT_LIMIT = 25  # a window of so many keeps one request at least; what is kept is not used
 ROOM = 8  # requests that are kept besides the burst, for those who come right after it
 SLOTS = 362  # of a window's counter; a slot is a 360th of the window, and what is in it counts until all of it is out
 MINUTE_S = 60.0
@@ -114,7 +115,7 @@ class Meter:
         self.window = Window(limit, span_s) if counted or not spaced else None
         self._spare_s = 0.0  # what ran over, in seconds
         self._most_spare_s = self.unit_s + self._slack_s if self._tolerance >= 1 and spaced else 0.0  # 0: all is alike
-        self._kept = min(burst + ROOM, int(KEPT * limit))
+        self._kept = min(burst + ROOM, max(int(limit >= MIN_KEPT_LIMIT), int(KEPT * limit)))
 
     def earliest_s(self, now: float, amount: float, spare: bool = False) -> float:
         """When this much may go out; a time in the past is now."""

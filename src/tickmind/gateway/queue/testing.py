@@ -71,7 +71,9 @@ class SimulatedTime(ManualClock):
 class ScriptedProvider:
     """Answers by a real count of its last window, sliding or fixed, and notes every call.
 
-    `script`, if given, decides instead: it gets the job and the time and returns an outcome, or None for the count's.
+    `bucket` makes it one that holds so many and refills by the limit. `whole_seconds` rounds up what it asks to wait,
+    as most do. `script`, if given, decides instead: it gets the job and the time and returns an outcome, or None for
+    the count's.
     """
 
     def __init__(
@@ -81,14 +83,20 @@ class ScriptedProvider:
         limit: float = math.inf,
         span_s: float = 60.0,
         fixed: bool = False,
+        bucket: float = 0.0,
         retry_after: bool = True,
+        whole_seconds: bool = False,
         script: Callable[[Job, float], Outcome | None] | None = None,
     ) -> None:
         self._time = time
         self._limit = limit
         self._span_s = span_s
         self._fixed = fixed
+        self._bucket = bucket
+        self._level = bucket
+        self._level_s = time.monotonic()
         self._retry_after = retry_after
+        self._whole_seconds = whole_seconds
         self._script = script
         self._accepted: deque[float] = deque()
         self.calls: list[float] = []
@@ -102,16 +110,18 @@ class ScriptedProvider:
         if outcome is not None:
             self.limited += outcome.result is Result.RATE_LIMITED
             return outcome
-        accepted = self._accepted
-        begin_s = math.floor(now / self._span_s) * self._span_s if self._fixed else now - self._span_s
-        while accepted and (accepted[0] < begin_s if self._fixed else accepted[0] <= begin_s):
-            accepted.popleft()
-        if len(accepted) >= self._limit:
-            self.limited += 1
-            free_s = (begin_s if self._fixed else accepted[0]) + self._span_s
-            return Outcome(Result.RATE_LIMITED, 429, retry_after_s=free_s - now if self._retry_after else None)
-        accepted.append(now)
-        return Outcome(Result.OK, 200, prompt_tokens=job.tokens, completion_tokens=0)
+        wait_s = self._refill(now) if self._bucket else self._count(now)
+        if not wait_s:
+            return Outcome(Result.OK, 200, prompt_tokens=job.tokens, completion_tokens=0)
+        self.limited += 1
+        if self._whole_seconds:
+            wait_s = float(math.ceil(wait_s))
+        return Outcome(Result.RATE_LIMITED, 429, retry_after_s=wait_s if self._retry_after else None)
+
+    def fill(self, part: float) -> None:
+        """As if so much of the last window's limit had been used, evenly; for a sliding window."""
+        now, used = self._time.monotonic(), int(part * self._limit)
+        self._accepted.extend(now - self._span_s * (1 - number / used) for number in range(1, used + 1))
 
     def busiest(self, span_s: float) -> int:
         """The most calls in any window of so many seconds, its end not included."""
@@ -121,3 +131,24 @@ class ScriptedProvider:
                 first += 1
             most = max(most, last - first + 1)
         return most
+
+    def _count(self, now: float) -> float:
+        """Take it into the window, or say how long to wait."""
+        accepted = self._accepted
+        begin_s = math.floor(now / self._span_s) * self._span_s if self._fixed else now - self._span_s
+        while accepted and (accepted[0] < begin_s if self._fixed else accepted[0] <= begin_s):
+            accepted.popleft()
+        if len(accepted) >= self._limit:
+            return (begin_s if self._fixed else accepted[0]) + self._span_s - now
+        accepted.append(now)
+        return 0.0
+
+    def _refill(self, now: float) -> float:
+        """Take it out of the bucket, or say how long to wait."""
+        per_s = self._limit / self._span_s
+        self._level = min(self._bucket, self._level + (now - self._level_s) * per_s)
+        self._level_s = now
+        if self._level < 1 - 1e-9:
+            return (1 - self._level) / per_s
+        self._level -= 1
+        return 0.0

@@ -3,6 +3,8 @@
 import ipaddress
 from typing import Final
 
+from tickmind.llm.safety import is_loopback
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # network -> what it is; the special ones of IPv4, none of which is a public host
@@ -79,6 +81,16 @@ def special_kind(address: Address) -> str:
     if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP:
         return "ISATAP"
     return "" if address in _GLOBAL_V6 else "reserved"
+
+
+def is_own_network(host: str) -> bool:
+    """Whether a host is this machine or, by its address or a name without a dot, one of the same network."""
+    if is_loopback(host):
+        return True
+    try:
+        return special_kind(ipaddress.ip_address(host)) in _PRIVATE_NETWORKS
+    except ValueError:
+        return "." not in host or host.endswith(".local")
 
 
 def forbidden_kind(address: Address, *, private: bool) -> str:

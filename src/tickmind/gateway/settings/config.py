@@ -31,6 +31,7 @@ class Limits:
 
 
 UNKNOWN_LIMITS = Limits(requests_per_minute=12, burst=1, concurrency=1)  # for an endpoint of which nothing is said
+OWN_LIMITS = Limits(concurrency=4)  # for one on this machine or in its network: it has no quota, but only so much power
 
 
 @dataclass(frozen=True, slots=True)

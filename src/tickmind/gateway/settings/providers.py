@@ -10,8 +10,9 @@ from tickmind.base.problems import nearest
 from tickmind.base.secret_sources import SecretSources, SourceError, has_reference
 from tickmind.base.yaml_source import Document
 from tickmind.base.yaml_source import Path as SettingPath
+from tickmind.gateway.settings.addresses import is_own_network
 from tickmind.gateway.settings.base_url import BaseUrl, BaseUrlError, parse_base_url
-from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, Limits, Provider, Route
+from tickmind.gateway.settings.config import OWN_LIMITS, UNKNOWN_LIMITS, ApiKey, Limits, Provider, Route
 from tickmind.gateway.settings.defaults import (
     BUILT_IN_LIMITS,
     BUILT_IN_MODELS,
@@ -116,7 +117,7 @@ class ProviderReader:
             return FromEnvironment(ignored="LLM_BASE_URL names this gateway itself, so it is no provider of it")
         model = self._model_variable()
         known = next((one for one in providers.values() if parse_base_url(one.base_url) == url), None)
-        base = known or Provider(ENV_PROVIDER, str(url))
+        base = known or Provider(ENV_PROVIDER, str(url), limits=_limits_of(ENV_PROVIDER, url, {}))
         if known is None and ENV_PROVIDER in providers:
             return FromEnvironment(ignored=f"the file has a provider {ENV_PROVIDER!r}; LLM_BASE_URL is not used")
         key = self._variable("LLM_API_KEY")
@@ -155,13 +156,12 @@ class ProviderReader:
             return None
         keys, missing = self._keys(path, said, url)
         headers, secret_headers = self._headers((*path, "headers"), said.get("headers", {}))
-        base_limits = BUILT_IN_LIMITS.get(name, UNKNOWN_LIMITS)
         return Provider(
             name,
             str(url),
             keys=keys,
             missing_keys=missing,
-            limits=self._lay_over(base_limits, said.get("limits", {})),
+            limits=self._lay_over(_limits_of(name, url, said), said.get("limits", {})),
             model_limits={
                 model: self._lay_over(Limits(), limits) for model, limits in said.get("model_limits", {}).items()
             },
@@ -299,3 +299,15 @@ def read_chain(
 
 def _no_such_provider(name: str, names: Collection[str]) -> str:
     return f"there is no provider {name!r}{nearest(name, names)}; there are: {', '.join(sorted(names))}"
+
+
+def _limits_of(name: str, url: BaseUrl, said: Mapping[str, Any]) -> Limits:
+    """What holds where the settings of a provider say nothing else."""
+    built_in = BUILT_IN_LIMITS.get(name)
+    if built_in is not None:
+        return built_in
+    if is_own_network(url.host):
+        return OWN_LIMITS
+    if "requests_per_second" in said.get("limits", {}):  # a rate is known, so none is assumed
+        return replace(UNKNOWN_LIMITS, requests_per_minute=None)
+    return UNKNOWN_LIMITS

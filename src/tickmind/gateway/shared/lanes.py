@@ -30,9 +30,10 @@ class SharedLanes:
 
     def limit(self, limit: LaneLimit) -> None:
         """Hold the lane of that name; one that is not there yet will meet the limit itself."""
+        now_s = self._clock.monotonic()
         for lane in self._lanes.lanes.values():
             if name_of(lane) == limit.lane and limit.until_s > lane.limited_until_s:
-                lane.limit_until(limit.until_s, limit.reason)
+                lane.limit_until(now_s, limit.until_s, limit.reason)
 
     def resize(self, gateways: int) -> None:
         """Divide what may be in flight."""

@@ -1,10 +1,11 @@
 """Brings what gateways tell each other into sessions and lanes, and collects what is to be told."""
 
 from tickmind.base import Clock
-from tickmind.gateway.shared.news import LimitNews, News, UseNews
+from tickmind.gateway.shared.news import DeferNews, LimitNews, News, UseNews
 from tickmind.gateway.shared.port import LaneLimit, LimitedLanes
 from tickmind.gateway.sharing.activity import NEVER, Activity, Use
 from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.sessions import Sessions
 
 MAX_NEWS = 2_000  # in one message; what is left goes with the next
@@ -23,6 +24,7 @@ class Merger:
         *,
         timeout_s: float,
         strict: bool,
+        defers: Defers | None = None,
     ) -> None:
         self.offset_s = 0.0
         self._sessions = sessions
@@ -31,6 +33,9 @@ class Merger:
         self.timeout_s = timeout_s
         self._fresh: dict[Use, Activity] = {}  # admitted, and not told of yet
         self._limits: dict[str, float] = {}  # lane -> until when the others know that it is limited
+        self._defers = defers
+        if defers is not None:
+            defers.fresh = {}
         if strict:
             cooldowns.on_admitted = self._admitted
 
@@ -43,6 +48,10 @@ class Merger:
                 self._limits[limit.lane] = limit.until_s
                 news.append(LimitNews(limit.lane, self._server_ms(limit.until_s), limit.reason))
         self._limits = {lane: until_s for lane, until_s in self._limits.items() if until_s > now_s}
+        deferred = self._defers.fresh if self._defers is not None else None
+        while deferred and len(news) < MAX_NEWS:
+            (label, agent), until_s = deferred.popitem()
+            news.append(DeferNews(label, agent, self._server_ms(until_s)))
         while self._fresh and len(news) < MAX_NEWS:
             use, activity = self._fresh.popitem()
             news.append(self._told(activity, use, now_s))
@@ -63,6 +72,10 @@ class Merger:
             if until_s > now_s:
                 self._limits[news.lane] = max(until_s, self._limits.get(news.lane, NEVER))
                 self.lanes.limit(LaneLimit(news.lane, until_s, news.reason))
+            return
+        if isinstance(news, DeferNews):
+            if self._defers is not None:
+                self._defers.hear(news.label, news.agent, self._local_s(news.until_ms))
             return
         used_s = min(now_s, self._local_s(news.used_ms))
         if used_s <= now_s - self.timeout_s:

@@ -1,4 +1,4 @@
-"""What gateways tell each other: which sessions use which key, who was let through, and which lanes are limited."""
+"""What gateways tell each other: who uses which key, who was let through, who defers, and which lanes are limited."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,19 +33,31 @@ class LimitNews:
     reason: str
 
 
-News = UseNews | LimitNews
+@dataclass(frozen=True, slots=True)
+class DeferNews:
+    """An agent of a session has deferred until a time of the server's, in milliseconds; one that is over ends it."""
+
+    label: str
+    agent: str
+    until_ms: int
+
+
+News = UseNews | LimitNews | DeferNews
 
 
 def encode(news: list[News]) -> bytes:
     """As one message."""
-    return orjson.dumps(
-        [
-            ["use", one.group, one.label, one.owner, one.weight, one.used_ms, one.admitted_ms]
-            if isinstance(one, UseNews)
-            else ["limit", one.lane, one.until_ms, one.reason[:_MAX_TEXT]]
-            for one in news
-        ]
-    )
+    return orjson.dumps([_fields(one) for one in news])
+
+
+def _fields(news: News) -> list[Any]:
+    match news:
+        case UseNews():
+            return ["use", news.group, news.label, news.owner, news.weight, news.used_ms, news.admitted_ms]
+        case LimitNews():
+            return ["limit", news.lane, news.until_ms, news.reason[:_MAX_TEXT]]
+        case DeferNews():
+            return ["defer", news.label, news.agent, news.until_ms]
 
 
 def decode(message: bytes) -> Iterator[News]:
@@ -64,6 +76,9 @@ def decode(message: bytes) -> Iterator[News]:
             case ["limit", str(lane), int(until), str(reason)]:
                 if _are_names(lane) and len(reason) <= _MAX_TEXT:
                     yield LimitNews(lane, until, reason)
+            case ["defer", str(label), str(agent), int(until)]:
+                if _are_names(label, agent):
+                    yield DeferNews(label, agent, until)
             case _:
                 continue
 

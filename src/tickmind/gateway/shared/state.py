@@ -15,7 +15,10 @@ from tickmind.gateway.shared.pace import SharedPace
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
 from tickmind.gateway.shared.script import BEAT, RESERVE
+from tickmind.gateway.shared.spending import Spending
+from tickmind.gateway.sharing.budgets import Budgets
 from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -80,6 +83,7 @@ class SharedState:
         self._poked: dict[Pool, None] = {}  # whose stock should be refilled
         self._work = asyncio.Event()
         self._merger: Merger | None = None
+        self._spending: Spending | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self._connected = False
@@ -103,9 +107,17 @@ class SharedState:
         return pace
 
     def share(
-        self, config: SharingConfig, sessions: Sessions, cooldowns: Cooldowns, lanes: LimitedLanes | None = None
+        self,
+        config: SharingConfig,
+        sessions: Sessions,
+        cooldowns: Cooldowns,
+        lanes: LimitedLanes | None = None,
+        *,
+        defers: Defers | None = None,
+        budgets: Budgets | None = None,
     ) -> None:
-        """Share sessions, cooldowns and the limits of lanes, too; before `start`."""
+        """Share sessions, cooldowns, the limits of lanes, defers and budgets, too; before `start`."""
+        self._spending = None if budgets is None else Spending(budgets, self._namespace)
         self._merger = Merger(
             sessions,
             cooldowns,
@@ -113,6 +125,7 @@ class SharedState:
             self._clock,
             timeout_s=config.session_timeout_s,
             strict=config.mode == "strict",
+            defers=defers,
         )
 
     # Life
@@ -240,6 +253,8 @@ class SharedState:
                 fields: dict[Any, Any] = {"from": self._id, "news": encode(news)}
                 await client.xadd(f"{self._namespace}:news", fields, maxlen=NEWS_KEPT, approximate=True)
                 self._news_sent += len(news)
+            if self._spending is not None:
+                await self._spending.exchange(client)
             await asyncio.sleep(TELL_S)
 
     async def _hear(self, client: "Redis", now_us: int) -> None:

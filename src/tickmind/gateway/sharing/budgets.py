@@ -1,5 +1,6 @@
 """What each session or caller may use: requests, tokens and money, per day or in all."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -30,9 +31,25 @@ class BudgetStatus:
     reserved_usd: float
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What was used."""
+
+    requests: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.requests + other.requests, self.tokens + other.tokens, self.usd + other.usd)
+
+
+NOTHING = Spent()
+
+
 class _Account:
     __slots__ = (
-        "budget", "day", "held", "held_tokens", "held_usd", "owner", "requests", "tokens", "unpriced", "usd",
+        "budget", "day", "held", "held_tokens", "held_usd", "owner", "requests", "shared_s", "tokens", "unpriced",
+        "untold", "usd",
     )  # fmt: skip
 
     def __init__(self, owner: str, budget: Budget, day: int) -> None:
@@ -46,6 +63,8 @@ class _Account:
         self.held = 0  # requests under way, and what they may take
         self.held_tokens = 0
         self.held_usd = 0.0
+        self.untold = NOTHING  # of what was used, other gateways have not heard of this
+        self.shared_s = -math.inf  # when they were last asked
 
 
 class Hold:
@@ -89,6 +108,7 @@ class Budgets:
         self._price_of = price_of
         self._max_accounts = max_accounts
         self._accounts: dict[str, _Account] = {}  # owner -> account
+        self.tells = False  # whether other gateways are to hear of what is used
         self._day = self._wall_day()
         self._day_began_s = clock.monotonic()
 
@@ -129,17 +149,43 @@ class Budgets:
         if account is None or not hold.open:
             return
         self._let_go(account, hold)
-        account.requests += 1
-        account.tokens += tokens
-        if usd is None:
-            account.unpriced += 1
-        else:
-            account.usd += usd
+        self._add(account, Spent(1, tokens, usd or 0.0))
+        account.unpriced += usd is None
 
     def release(self, hold: Hold) -> None:
         """Give a reservation back: the request was not served; once, later calls do nothing."""
         if hold.account is not None and hold.open:
             self._let_go(hold.account, hold)
+
+    # Other gateways
+
+    def to_share(self, most: int, every_s: float) -> list[tuple[str, int | None, Spent]]:
+        """What others have not heard of, by owner and day (None: in all), and from time to time nothing new, to hear.
+
+        Each must come back, by `shared` or by `not_shared`.
+        """
+        now_s = self._clock.monotonic()
+        found: list[tuple[str, int | None, Spent]] = []
+        for account in self._accounts.values():
+            if (account.untold is not NOTHING or now_s - account.shared_s >= every_s) and len(found) < most:
+                found.append((account.owner, account.day if account.budget.per_day else None, account.untold))
+                account.untold = NOTHING
+                account.shared_s = now_s
+        return found
+
+    def shared(self, owner: str, day: int | None, total: Spent) -> None:
+        """What all gateways together have used."""
+        account = self._accounts.get(owner)
+        if account is None or (day is not None and account.day != day):
+            return
+        known = total + account.untold
+        account.requests, account.tokens, account.usd = known.requests, known.tokens, known.usd
+
+    def not_shared(self, owner: str, day: int | None, spent: Spent) -> None:
+        """Others could not be told; they will be."""
+        account = self._accounts.get(owner)
+        if account is not None and (day is None or account.day == day) and spent is not NOTHING:
+            account.untold += spent
 
     def listing(self) -> tuple[BudgetStatus, ...]:
         """All accounts with what is used of them."""
@@ -184,6 +230,7 @@ class Budgets:
         account.day = self._day
         account.requests = account.tokens = account.unpriced = 0
         account.usd = 0.0
+        account.untold = NOTHING
 
     def _turn_day(self) -> None:
         """The day only counts up, so that none comes twice; once a clock was set back, days last 24 hours from then."""
@@ -207,6 +254,13 @@ class Budgets:
             f"the budget of the day is spent: {what}; it renews in {hours} h {minutes} min{when}",
             retry_after_s=wait_s,
         )
+
+    def _add(self, account: _Account, spent: Spent) -> None:
+        account.requests += spent.requests
+        account.tokens += spent.tokens
+        account.usd += spent.usd
+        if self.tells:
+            account.untold += spent
 
     @staticmethod
     def _let_go(account: _Account, hold: Hold) -> None:

@@ -57,6 +57,7 @@ class Defers:
         self._made = 0
         self._cancelled = 0
         self._held = 0
+        self.fresh: dict[tuple[str, str], float] | None = None  # what others are to hear, where there are others
 
     def defer(self, session: Session, agent: str, duration_ms: float = DEFAULT_DEFER_MS) -> Deferred:
         """Hold an agent's requests from now on; a second one extends the first, never shortens it.
@@ -83,6 +84,8 @@ class Defers:
             heappush(self._due, (wanted_s, next(self._numbers), key))
         until_s = self._until_s[key] = wanted_s if known_s is None else max(known_s, wanted_s)
         self._made += 1
+        if self.fresh is not None:
+            self.fresh[key] = until_s
         return Deferred(session.label, agent, until_s - now_s)
 
     def cancel(self, session: Session, agent: str) -> bool:
@@ -94,7 +97,22 @@ class Defers:
             return False
         self._until_s[key] = now_s  # its entry in the heap comes up at its time
         self._cancelled += 1
+        if self.fresh is not None:
+            self.fresh[key] = now_s
         return True
+
+    def hear(self, label: str, agent: str, until_s: float) -> None:
+        """An agent deferred, or ended its wait, at another gateway; beyond the bound on all it is not held here."""
+        now_s = self._clock.monotonic()
+        self._sweep(now_s)
+        key = (label, agent)
+        until_s = min(until_s, now_s + self._max_ms / 1000)
+        if key not in self._until_s:
+            if until_s <= now_s or not self._max_defers.allows(len(self._until_s) + 1):
+                return
+            self._of_session[label] = self._of_session.get(label, 0) + 1
+            heappush(self._due, (until_s, next(self._numbers), key))
+        self._until_s[key] = max(self._until_s.get(key, until_s), until_s) if until_s > now_s else now_s
 
     def held_until(self, session: Session, agent: str) -> float | None:
         """The monotonic time until which an agent's request must be held, or None; counted as held."""

@@ -120,9 +120,14 @@ class Sessions:
             else:
                 del self._sessions[session.caller, session.id]
 
-    def listing(self) -> tuple[SessionInfo, ...]:
-        """All that are alive, the oldest first."""
+    def alive(self) -> tuple[Session, ...]:
+        """All that are alive, the oldest first, to be looked at and left as they are."""
         self.sweep()
+        return tuple(self._sessions.values())
+
+    def listing(self) -> tuple[SessionInfo, ...]:
+        """All that are alive, the oldest first, with the keys on which they are active."""
+        alive = self.alive()
         now_s = self._clock.monotonic()
         for activity in self._activities.values():
             activity.sweep(now_s)
@@ -138,7 +143,7 @@ class Sessions:
                 groups=tuple(sorted(group for group, use in session.uses.items() if not use.gone)),
                 label=session.label,
             )
-            for session in sorted(self._sessions.values(), key=lambda one: one.connected_s)
+            for session in alive
         )
 
     def _register(self, session_id: str, caller: str, weight: float | None) -> Session:

@@ -5,6 +5,7 @@ jump, and the whole number is told beside them.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from heapq import nlargest
@@ -14,7 +15,7 @@ from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.queue.statistics import ChainStatistics
 from tickmind.gateway.sharing.feed import FeedLine
-from tickmind.gateway.sharing.sessions import SessionInfo
+from tickmind.gateway.sharing.sessions import Session
 from tickmind.gateway.sharing.tally import SessionTally, TargetTally
 from tickmind.gateway.sharing.trend import LATELY_S, Lately, Point
 from tickmind.gateway.surface.figures import sums_of, times_of, wait_ms
@@ -33,9 +34,9 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
     now_s = gateway.clock.monotonic()
     queue, deferred = gateway.dispatcher.statistics(), gateway.defers.listing()
     lately, points = gateway.trend.lately(gateway.look()), gateway.trend.points()
-    listing = gateway.sessions.listing()
+    alive = gateway.sessions.alive()
     served = lately.served_by
-    sessions = _most(listing, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
+    sessions = _most(alive, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
     tally = gateway.tally.snapshot(sessions=[one.label for one in sessions])
     chains = [one for one in queue.chains if one.depth]
     return {
@@ -59,7 +60,7 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
         "counts": {
             "lanes": len(queue.lanes),
             "chains": len(chains),
-            "sessions": len(listing),
+            "sessions": len(alive),
             "targets": len(tally.targets),
             "deferred": len(deferred),
         },
@@ -71,7 +72,8 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
             sessions,
             {one.session: one for one in tally.sessions},
             lately,
-            due=_due_shares([one for one in listing if one.waiting or one.label in served]),
+            now_s=now_s,
+            due=_due_shares([one for one in alive if one.waiting or one.label in served]),
             queued=_sum((session, jobs) for one in chains for session, jobs in one.waiting),
             deferred=_sum((one.session, 1) for one in deferred),
         ),
@@ -182,10 +184,11 @@ def _most(items: Sequence[_Item], weight: Callable[[_Item], Any]) -> list[_Item]
 
 
 def _sessions(
-    sessions: list[SessionInfo],
+    sessions: list[Session],
     tallies: Mapping[str, SessionTally],
     lately: Lately,
     *,
+    now_s: float,
     due: Mapping[str, float],
     queued: Mapping[str, int],
     deferred: Mapping[str, int],
@@ -200,8 +203,8 @@ def _sessions(
                 "sessionId": one.id,
                 "owner": one.owner,
                 "weight": one.weight,
-                "connectedMs": int(1000 * one.connected_for_s),
-                "idleMs": int(1000 * one.idle_s),
+                "connectedMs": int(1000 * (now_s - one.connected_s)),
+                "idleMs": 0 if one.waiting else int(1000 * (now_s - one.last_seen_s)),
                 "requestCount": one.requests,
                 "waiting": one.waiting,
                 "queued": queued.get(one.label, 0),
@@ -218,10 +221,10 @@ def _sessions(
     return rows
 
 
-def _due_shares(active: list[SessionInfo]) -> dict[str, float]:
+def _due_shares(active: list[Session]) -> dict[str, float]:
     """What each could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
     weights = {one.owner: one.weight for one in active}
-    sessions = _sum((one.owner, 1) for one in active)
+    sessions = Counter([one.owner for one in active])
     total = sum(weights.values())
     return {one.label: one.weight / total / sessions[one.owner] for one in active}
 

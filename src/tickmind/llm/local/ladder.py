@@ -1,4 +1,4 @@
-"""Which model a user gets without asking for one: their endpoint, a capable model, a tiny one, a scripted double."""
+"""Which model a user gets without asking for one: gateway, own endpoint, capable model, tiny one, scripted double."""
 
 import os
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ _HERE = "the llama.cpp server on this machine"
 class ModelKind(StrEnum):
     """The rungs of the ladder, the best first."""
 
+    GATEWAY = "gateway"
     ENDPOINT = "endpoint"
     LOCAL = "local"
     LOCAL_TINY = "local-tiny"
@@ -31,6 +32,7 @@ class LadderFacts:
     """Everything that the choice depends on."""
 
     base_url: str = ""
+    gateway_url: str = ""
     model: str = ""
     api: str = ""
     has_key: bool = False  # whether LLM_API_KEY is set; a provider's own key alone is no wish to spend
@@ -77,6 +79,7 @@ def gather_facts(
         problem = str(error)
     return LadderFacts(
         base_url=look_up("LLM_BASE_URL") or "",
+        gateway_url=look_up("LLM_GATEWAY_URL") or "",
         model=look_up("LLM_MODEL") or "",
         api=look_up("LLM_API") or "",
         has_key=look_up("LLM_API_KEY") is not None,
@@ -89,6 +92,10 @@ def gather_facts(
 def choose_model(facts: LadderFacts | None = None, *, known: tuple[KnownWeights, ...] = KNOWN_WEIGHTS) -> ModelChoice:
     """Decide by the facts alone; without any, they are gathered here."""
     facts = gather_facts() if facts is None else facts
+    if facts.gateway_url:
+        host = urlsplit(facts.gateway_url).hostname or "its address"
+        why = f"Using {facts.model or 'its default model'} of the gateway at {host}, because LLM_GATEWAY_URL is set."
+        return ModelChoice(ModelKind.GATEWAY, facts.model or "default", why, facts.gateway_url)
     if facts.base_url or facts.has_key:
         url, variable = (
             facts.base_url or default_base_url(facts.api),

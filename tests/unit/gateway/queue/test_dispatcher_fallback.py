@@ -76,7 +76,7 @@ def test_hours_long_reset_fails_at_once_for_the_job_and_for_all_who_wait(desk, t
 
 def test_second_429_extends_the_limit_and_never_shortens_it(desk, time, limited):
     waits = [limited(30.0), limited(2.0), limited(50.0)]
-    d = desk({"groq": Limits()}, script={"groq": lambda job, now: waits.pop(0) if waits else None})
+    d = desk({"groq": Limits(concurrency=3)}, script={"groq": lambda job, now: waits.pop(0) if waits else None})
     for _ in range(3):
         d.submit(timeout_s=300)
     time.run_for(0.5)

@@ -8,7 +8,7 @@ import pytest
 
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.testing import ScriptedProvider
-from tickmind.gateway.settings.config import Limits
+from tickmind.gateway.settings.config import GatewayConfig, Limits, QueueConfig
 
 
 def jain(shares):
@@ -62,20 +62,21 @@ def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, re
     calls = sum(len(provider.calls) for provider in real.values())
     limited = sum(provider.limited for provider in real.values())
     total = sum(map(len, served.values()))
-    assert limited <= 0.03 * calls
-    assert total >= 0.88 * 6 * 600
+    assert limited <= 0.05 * calls
+    assert total >= 0.92 * 6 * 600
     shares = [len(served[name]) for name in ("m1", "m2", "m3")]
     assert jain(shares) > 0.99
 
 
-def batches(d, time, name, rate, until_s, chance, *, size=1, jitter=0.1, chain=None, tokens=0):
+def batches(d, time, name, rate, until_s, chance, *, size=1, jitter=0.1, chain=None, tokens=0, by_chance=False):
     """Asks for `rate` requests per second, so many at a time as agents on one tick do, whatever becomes of them."""
     tickets: list[Any] = []
 
     def ask():
         if time.monotonic() < until_s:
             tickets.extend(d.submit(name, chain, tokens=tokens) for _ in range(size))
-            time.after(size * chance.uniform(1 - jitter, 1 + jitter) / rate, ask)
+            apart = chance.expovariate(1.0) if by_chance else chance.uniform(1 - jitter, 1 + jitter)
+            time.after(size * apart / rate, ask)
 
     time.after(size * chance.random() / rate, ask)
     return tickets
@@ -133,6 +134,48 @@ def test_polite_sessions_wait_no_longer_beside_one_that_always_waits(desk, time,
     assert sum(got) >= 0.99 * sum(map(len, polite))
     assert len(provider.calls) >= 0.98 * 20 * 660
     assert provider.busiest(60) <= 1200
+
+
+def chance_waits(desk, time, rpm, burst, size, *, greedy):
+    """Nine that ask for 0.8 of their share by chance, or evenly in batches: their waits, and what they were served."""
+    clock = type(time)()
+    config = GatewayConfig(queue=QueueConfig(capacity=1000, max_wait_s=600.0))
+    limits = {"a": Limits(requests_per_minute=rpm, burst=burst)}
+    d = type(desk(limits))({"a": ScriptedProvider(clock)}, limits, clock, config=config)
+    per_s, until_s = 0.8 * rpm / 600, 60 + 240_000 / rpm
+    polite = [
+        batches(d, clock, f"p{number}", per_s, until_s, random.Random(number), size=max(size, 1), by_chance=not size)
+        for number in range(9)
+    ]
+    served: list[Any] = []
+    if greedy:
+        for _ in range(60):
+            d.worker("greedy", until_s, served)
+    clock.run_until(until_s + 600)
+    assert d.upstream["a"].busiest(60) <= rpm
+    assert len(d.upstream["a"].calls) >= (0.96 if greedy else 0.7) * rpm / 60 * until_s
+    late = [ticket for tickets in polite for ticket in tickets if ticket.job.arrived_s > 60]
+    return waits(late)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rpm", "burst", "size", "slots"),
+    [
+        *((1200, 1, 0, 2.2), (1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3)),
+        *((60, 1, 0, 1.1), (60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1)),
+        *((60, 10, 1, 3.2), (60, 10, 0, 8.0), (30, 5, 1, 3.2)),
+    ],
+)
+def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longer_at_most(
+    desk, time, rpm, burst, size, slots
+):
+    """A slot is the limit's even distance. No burst: who is first finds a slot just taken, and no timer that was late.
+    A small window that somebody keeps full: what is kept free of it is soon used, the rest comes back slot by slot.
+    """
+    alone_s = p99(chance_waits(desk, time, rpm, burst, size, greedy=False))
+    beside_s = p99(chance_waits(desk, time, rpm, burst, size, greedy=True))
+    assert beside_s <= max(1.1 * alone_s, alone_s + slots * 60 / rpm)
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_learnt_limit_is_kept_to_before_any_429(lane):
 
 def test_circuit_opens_after_failures_in_a_row_and_one_probe_closes_it(desk, time):
     outcomes: dict[str, Outcome | None] = {"now": FAILED}
-    d = desk({"a": Limits()}, script={"a": lambda job, now: outcomes["now"]}, service_s=(0.5, 0.5))
+    d = desk({"a": Limits(concurrency=50)}, script={"a": lambda job, now: outcomes["now"]}, service_s=(0.5, 0.5))
 
     def state():
         return d.dispatcher.lanes()[0].circuit.state
@@ -138,7 +138,8 @@ def test_all_who_wait_are_told_when_the_only_circuit_opens(desk, time):
 
 
 def test_cancelled_probe_lets_the_next_one_go(desk, time):
-    d = desk({"a": Limits()}, script={"a": lambda job, now: FAILED if now < 1 else None}, service_s=(0.5, 0.5))
+    script = {"a": lambda job, now: FAILED if now < 1 else None}
+    d = desk({"a": Limits(concurrency=50)}, script=script, service_s=(0.5, 0.5))
     for _ in range(5):
         d.submit()
     time.run_for(16)

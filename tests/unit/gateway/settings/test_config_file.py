@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tickmind.base import ConfigError, Secret, redact
 from tickmind.base.problems import ConfigFileError
-from tickmind.gateway.settings.config import UNKNOWN_LIMITS, GatewayConfig, Limits
+from tickmind.gateway.settings.config import OWN_LIMITS, UNKNOWN_LIMITS, GatewayConfig, Limits
 from tickmind.gateway.settings.file import default_config_text, load_config
 from tickmind.gateway.settings.form import config_schema
 
@@ -200,6 +200,27 @@ def test_an_unknown_endpoint_gets_careful_limits(load):
     provider = load("providers: {mine: {base_url: 'http://gpu.example:8000/v1/', keys: []}}").providers["mine"]
     assert (provider.base_url, provider.limits) == ("http://gpu.example:8000/v1", UNKNOWN_LIMITS)
     assert [(key.id, bool(key.secret)) for key in provider.keys] == [("none", False)]
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "192.168.1.7", "10.0.0.1:8000", "[fd12::1]:80", "gpu-box"],
+)
+def test_an_endpoint_on_this_machine_or_in_its_network_is_limited_by_concurrency_only(load, host):
+    config = load(f"providers: {{mine: {{base_url: 'http://{host}/v1', keys: []}}}}")
+    assert config.providers["mine"].limits == OWN_LIMITS
+    assert load("", {"LLM_BASE_URL": f"http://{host}/v1", "LLM_API_KEY": "k"}).providers["default"].limits == OWN_LIMITS
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "192.168.1.7.example.com", "169.254.169.254", "[2606:4700::1]"])
+def test_an_endpoint_elsewhere_stays_careful(load, host):
+    config = load(f"providers: {{mine: {{base_url: 'http://{host}/v1', keys: []}}}}")
+    assert config.providers["mine"].limits == UNKNOWN_LIMITS
+
+
+def test_a_rate_per_second_takes_the_place_of_the_careful_one_per_minute(load):
+    config = load("providers: {mine: {base_url: 'https://x.example/v1', keys: [], limits: {requests_per_second: 20}}}")
+    assert config.providers["mine"].limits == Limits(requests_per_second=20, burst=1, concurrency=1)
 
 
 def test_a_limit_can_be_lifted(load):

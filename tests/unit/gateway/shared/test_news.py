@@ -7,9 +7,10 @@ from tickmind.base import ManualClock, Secret
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Limits, Provider, SharingConfig
 from tickmind.gateway.shared.merge import Merger
-from tickmind.gateway.shared.news import LimitNews, UseNews, decode, encode
+from tickmind.gateway.shared.news import DeferNews, LimitNews, UseNews, decode, encode
 from tickmind.gateway.shared.port import LaneLimit
 from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.sessions import Sessions
 
 PROVIDER = Provider("p", "http://127.0.0.1/v1", limits=Limits(requests_per_minute=30))
@@ -42,7 +43,10 @@ class Gateway:
         self.cooldowns = Cooldowns(config, self.sessions, clock)
         self.lanes = Lanes()
         strict = mode == "strict"
-        self.merger = Merger(self.sessions, self.cooldowns, self.lanes, clock, timeout_s=60.0, strict=strict)
+        self.defers = Defers(clock)
+        self.merger = Merger(
+            self.sessions, self.cooldowns, self.lanes, clock, timeout_s=60.0, strict=strict, defers=self.defers
+        )
         self.merger.offset_s = offset_s
 
     def ask(self, name):
@@ -156,4 +160,29 @@ def test_a_limit_is_told_once_and_again_when_it_is_extended(clock):
     assert one.tell(two) == 1
     assert two.lanes.heard[-1].until_s == 1060.0
     clock.advance(100)
+    assert one.tell(two) == 0
+
+
+@given(NAMES, NAMES, TIMES)
+def test_defers_come_back_as_they_were(label, agent, until):
+    news = DeferNews(label, agent, until)
+    assert list(decode(encode([news]))) == [news]
+
+
+def test_an_agent_that_deferred_at_one_gateway_is_held_at_the_others_until_it_ends_its_wait():
+    clock = ManualClock()
+    one, two = Gateway(clock), Gateway(clock, offset_s=1000.0)
+    one.merger.offset_s = 1000.0
+    session = one.sessions.get("village")
+    one.defers.defer(session, "ash", 60_000)
+    one.tell(two)
+    assert two.defers.held_until(session, "ash") == pytest.approx(clock.monotonic() + 60, abs=0.01)
+    one.defers.defer(session, "ash", 5_000)
+    one.tell(two)
+    assert two.defers.held_until(session, "ash") == pytest.approx(clock.monotonic() + 60, abs=0.01)
+    two.defers.cancel(session, "ash")
+    assert two.tell(one) == 1
+    assert one.defers.held_until(session, "ash") is None
+    clock.advance(700)
+    assert one.defers.listing() == two.defers.listing() == ()
     assert one.tell(two) == 0

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from tickmind.base import Limit, ManualClock
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import Budget, Caller, SharingConfig
-from tickmind.gateway.sharing.budgets import FREE, OTHER, Budgets, Hold
+from tickmind.gateway.sharing.budgets import FREE, NOTHING, OTHER, Budgets, Hold, Spent
 from tickmind.gateway.sharing.sessions import Session
 from tickmind.llm.prices import Price, find_price
 
@@ -198,3 +198,25 @@ def test_a_budget_is_never_exceeded_by_what_was_reserved(steps):
         assert status.reserved_requests == len(open_holds)
         assert status.reserved_tokens == sum(hold.tokens for hold in open_holds)
         assert (status.requests, status.tokens) == (requests, tokens)
+
+
+def test_what_other_gateways_used_counts_and_what_is_untold_is_not_lost():
+    budgets, clock = house(Budget(requests=10))
+    budgets.tells = True
+    for _ in range(2):
+        budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
+    ((owner, day, spent),) = budgets.to_share(10, 60.0)
+    assert (owner, spent) == ("game", Spent(2, 10, 1.0))
+    budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
+    budgets.not_shared(owner, day, spent)
+    ((_, _, again),) = budgets.to_share(10, 60.0)
+    assert again == Spent(3, 15, 1.5)
+    budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
+    budgets.shared(owner, day, Spent(9, 45, 4.5))
+    assert budgets.listing()[0].requests == 10
+    refused(budgets.reserve(GAME, "m", 0, 0))
+    clock.advance(24 * 3600)
+    held(budgets.reserve(GAME, "m", 0, 0))
+    budgets.shared(owner, day, Spent(9, 45, 4.5))
+    assert budgets.listing()[0].requests == 0, "that was yesterday's"
+    assert budgets.to_share(10, 60.0)[0][2] is NOTHING

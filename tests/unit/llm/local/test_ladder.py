@@ -11,6 +11,14 @@ from tickmind.llm.local.weights import WeightStore
 QWEN, SMOL = "qwen2.5-coder-1.5b", "smollm2-135m"
 
 
+def test_a_gateway_comes_before_everything_and_is_told() -> None:
+    facts = LadderFacts(gateway_url="http://gate.example:8766", base_url="http://x/v1", has_key=True, installed=(QWEN,))
+    choice = choose_model(facts)
+    assert (choice.kind, choice.base_url, choice.is_real) == (ModelKind.GATEWAY, "http://gate.example:8766", True)
+    assert "LLM_GATEWAY_URL" in choice.why
+    assert "gate.example" in choice.why
+
+
 def test_an_endpoint_comes_first() -> None:
     address = "https://user:hunter2secret@models.example/v1"
     choice = choose_model(LadderFacts(base_url=address, model="big", installed=(QWEN,), runtime="x"))

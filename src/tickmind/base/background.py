@@ -1,0 +1,99 @@
+"""An event loop in a thread of its own, for the blocking faces of async things."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class BackgroundLoop:
+    """Does async work for threads that have no loop. It begins at once and ends with `close`.
+
+    `refuse` and `cancelled` make the errors, from a message, of who asks when it can't be and of who was cut short;
+    `instead` names what to use within an event loop.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        refuse: Callable[[str], Exception],
+        cancelled: Callable[[str], Exception],
+        instead: str,
+    ) -> None:
+        self._refuse = refuse
+        self._cancelled = cancelled
+        self._instead = instead
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._thread.start()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Start work on the loop."""
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise self._refuse("this client is closed; make a new one")
+            if threading.current_thread() is self._thread:
+                work.close()
+                message = "a blocking call inside its own event loop would wait for ever"
+                raise self._refuse(f"{message}; use {self._instead}")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do work on the loop and wait for it; an interrupt of the waiting thread cancels it."""
+        future = self.submit(work)
+        try:
+            return future.result()
+        except CancelledError:
+            raise self._cancelled("the call was cancelled because its client was closed") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def iterate(self, stream: AsyncIterator[T]) -> Iterator[T]:
+        """The items of a stream; leaving the iteration ends the stream."""
+
+        async def following() -> tuple[bool, T | None]:
+            try:
+                return True, await anext(stream)
+            except StopAsyncIteration:
+                return False, None
+
+        try:
+            while True:
+                there_is_one, item = self.run(following())
+                if not there_is_one:
+                    return
+                yield item  # type: ignore[misc]  # None only where the stream holds None
+        finally:
+            if not self._closed and hasattr(stream, "aclose"):
+                self.run(stream.aclose())
+
+    def close(self) -> None:
+        """Cancel what is under way and end the thread."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.run_until_complete(self._loop.shutdown_default_executor())
+        finally:
+            self._loop.close()

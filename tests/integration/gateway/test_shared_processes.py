@@ -1,0 +1,178 @@
+"""Two gateways in processes of their own on one Redis: one limit for both, whoever dies."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import AsyncExitStack
+from urllib.request import urlopen
+
+import aiohttp
+import pytest
+
+from tickmind.llm.testing import FakeProvider
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+WAIT_S = 60.0
+PER_SECOND = 20
+CONFIG = """
+providers:
+  one:
+    base_url: {base_url}
+    keys: []
+    limits: {{requests_per_second: {per_second}, concurrency: 64}}
+    default_model: m
+models:
+  m: {{provider: one, fallback: []}}
+default_model: m
+redis_url: {redis_url}
+key_id_secret: ${{TEST_KEY_ID_SECRET}}
+"""
+
+
+class GatewayProcess:
+    """`tickmind gateway` as an operator starts it."""
+
+    def __init__(self, config):
+        self._config = config
+        self.url = ""
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self):
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "tickmind.cli", "gateway", "--config", str(self._config), "--port", "0"),
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env={**os.environ, "TEST_KEY_ID_SECRET": "the-same-for-all-of-them"},
+        )
+        assert self._process.stderr is not None
+        said = []
+        async with asyncio.timeout(WAIT_S):
+            while not self.url:
+                line = (await self._process.stderr.readline()).decode()
+                said.append(line)
+                assert line, said
+                if "The gateway is at " in line:
+                    self.url = line.split("The gateway is at ")[1].split(";")[0].strip()
+        self._drain = asyncio.create_task(self._process.stderr.read())
+        return self
+
+    async def __aexit__(self, *_exc):
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.terminate()
+        await asyncio.wait_for(self._process.wait(), WAIT_S)
+        await self._drain
+
+    async def kill(self):
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        await self._process.wait()
+
+    def shared(self):
+        """How it stands with the other gateways."""
+        with urlopen(f"{self.url}/api/llm/overview", timeout=WAIT_S) as reply:
+            return json.load(reply)["shared"]
+
+
+class Crowd:
+    """Workers that ask a gateway again and again until they are told to stop or it is gone."""
+
+    def __init__(self, client):
+        self._client = client
+        self._tasks: list[asyncio.Task[None]] = []
+        self.served: dict[str, int] = {}
+
+    def ask(self, gateway, count):
+        self._tasks += [asyncio.create_task(self._work(gateway.url, number)) for number in range(count)]
+
+    async def _work(self, url, number):
+        body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+        headers = {"x-tickmind-session": f"s{number}"}
+        while True:
+            try:
+                async with self._client.post(f"{url}/v1/chat/completions", json=body, headers=headers) as reply:
+                    await reply.read()
+                    assert reply.status == 200, reply.status
+                    self.served[url] = self.served.get(url, 0) + 1
+            except aiohttp.ClientError:
+                return
+
+    async def stop(self):
+        for task in self._tasks:
+            task.cancel()
+        for result in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(result, Exception):
+                raise result
+
+
+async def until(condition, what):
+    end_s = time.monotonic() + WAIT_S
+    while not await asyncio.to_thread(condition):
+        assert time.monotonic() < end_s, f"in vain: {what}"
+        await asyncio.sleep(0.05)
+
+
+def busiest(times, span_s):
+    """The most in any window of so many seconds."""
+    first = most = 0
+    for last, at_s in enumerate(times):
+        while times[first] <= at_s - span_s:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of_the_server(any_server, tmp_path):
+    """What is seen on the way may be moved by a busy machine, so the bound in one second has some room."""
+    times: list[float] = []
+
+    def answer(_request):
+        times.append(time.monotonic())
+        return "Hello."
+
+    async with AsyncExitStack() as stack:
+        provider = await stack.enter_async_context(FakeProvider(answer))
+        config = tmp_path / "gateway.yaml"
+        config.write_text(
+            CONFIG.format(base_url=provider.base_url, per_second=PER_SECOND, redis_url=any_server.url), "utf-8"
+        )
+        first = await stack.enter_async_context(GatewayProcess(config))
+        second = await stack.enter_async_context(GatewayProcess(config))
+        await until(lambda: first.shared()["gateways"] == 2, "each knows of the other")
+        client = await stack.enter_async_context(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+        crowd = Crowd(client)
+        stack.push_async_callback(crowd.stop)
+        crowd.ask(first, 15)
+        crowd.ask(second, 15)
+
+        async def served(count):
+            end_s, target = time.monotonic() + WAIT_S, len(times) + count
+            while len(times) < target:
+                assert time.monotonic() < end_s, f"only {len(times)} of {target} were served"
+                await asyncio.sleep(0.05)
+
+        async def rate(seconds):
+            before, began_s = len(times), time.monotonic()
+            await asyncio.sleep(seconds)
+            return (len(times) - before) / (time.monotonic() - began_s)
+
+        await served(40)
+        together = await rate(3.0)
+        assert 0.6 * PER_SECOND <= together <= 1.1 * PER_SECOND
+        assert min(crowd.served.values()) >= 0.25 * max(crowd.served.values()), crowd.served
+        any_server.kill()
+        await until(lambda: first.shared()["problem"], "the loss is told")
+        await served(40)  # each goes on with its part
+        assert await rate(2.0) <= 1.1 * PER_SECOND
+        any_server.start()
+        await until(lambda: not first.shared()["problem"], "it is back")
+        await until(lambda: first.shared()["gateways"] == 2, "each knows of the other again")
+        await second.kill()
+        await until(lambda: first.shared()["gateways"] == 1, "the dead one is not counted any more")
+        await served(20)
+        alone = await rate(3.0)
+        assert 0.7 * PER_SECOND <= alone <= 1.1 * PER_SECOND, "what was the other's is used"
+        assert busiest(times, 3.0) <= 1.25 * 3 * PER_SECOND
