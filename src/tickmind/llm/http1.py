@@ -41,6 +41,20 @@ class ResponseParser:
         self._buffer = b""
         self._left = 0
 
+    @classmethod
+    def after_head(cls, status: int, headers: dict[str, str], length: int | None) -> "ResponseParser":
+        """One that has read such a head already; without a length the body comes in chunks."""
+        parser = cls()
+        parser.status = status
+        parser.headers = headers
+        parser.keep_alive = True
+        if length is None:
+            parser._state = _CHUNK_SIZE
+        else:
+            parser._left = length
+            parser._state = _LENGTH if length else _DONE
+        return parser
+
     @property
     def done(self) -> bool:
         """Whether the whole response was read."""

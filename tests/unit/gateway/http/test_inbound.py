@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
-from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.exchange import Head, Request, Responder
+from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.inbound import MAX_PIPELINED, MAX_URL_BYTES, InboundConnection
 from tickmind.gateway.settings.config import WireConfig
 
@@ -48,13 +49,15 @@ class FakeTransport:
 class Caller:
     """A connection with whatever the handler was given."""
 
-    def __init__(self, *, at_once: bool = True, **wire: Any) -> None:
+    def __init__(self, *, at_once: bool = True, heads: HeadMemo[Head] | None = None, **wire: Any) -> None:
         self.clock = ManualClock()
         self.seen: list[Request] = []
         self.responders: list[Responder] = []
         self.at_once = at_once
         self.closed: list[InboundConnection] = []
-        self.connection = InboundConnection(self._handle, WireConfig(**wire), self.clock, self.closed.append)
+        self.connection = InboundConnection(
+            self._handle, WireConfig(**wire), self.clock, self.closed.append, heads or HeadMemo()
+        )
         self.transport = FakeTransport()
         self.connection.connection_made(self.transport)  # type: ignore[arg-type]  # a double
 
