@@ -376,7 +376,7 @@ class Call:
         return f"the reply is larger than {limit} allows"
 
     def _cooldown(self, job: Job) -> bytes:
-        return self.gateway.cooldowns.of(job.session, job.plan).as_json()
+        return self.gateway.cooldowns.json_of(job.session, job.plan)
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""

@@ -225,7 +225,7 @@ class Gateway:
         self.tally.refused(refusal.code, job.session if job is not None else None)
         cooldown = b""
         if job is not None:
-            cooldown = self.cooldowns.of(job.session, job.plan).as_json()
+            cooldown = self.cooldowns.json_of(job.session, job.plan)
             self._let_out(call, served=False)
             if call.cache_key:
                 self.cache.finish(call.cache_key, call, None)
