@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
-from tickmind.gateway.http.upstream import Exchange, ReplyHead
 from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
@@ -63,6 +63,7 @@ class Call:
         "_room",
         "_slot",
         "_tail",
+        "_usage",
         "admitted",
         "begun",
         "body",
@@ -112,6 +113,7 @@ class Call:
         self._inflater: Inflater | None = None
         self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
         self._tail = b""
+        self._usage = b""  # the lines with the token counts, if they came in whole chunks
 
     # The queue's side
 
@@ -137,6 +139,21 @@ class Call:
         """Begin to pass a stream on, or prepare to collect."""
         self._begin(head, length)
 
+    def chunks(self, data: bytes) -> bool:
+        """Pass whole lines on just as they come, if nothing in them must be changed."""
+        mask = self._mask
+        if mask is None or self._inflater is not None or not self.responder.takes_chunks or not mask.is_needless(data):
+            return False
+        self._room -= len(data)
+        if self._room < 0:
+            self._give_up(Result.BROKEN, self._too_large())
+            return True
+        if b'"usage"' in data:
+            self._usage = data
+        self._tail = data[-_TAIL_BYTES:-2]
+        self.responder.chunks(data)
+        return True
+
     def data(self, pieces: list[bytes]) -> None:
         """Pass on, or collect, as much as there is room for."""
         self._take(pieces[0] if len(pieces) == 1 else b"".join(pieces))
@@ -158,7 +175,7 @@ class Call:
         target = job.target
         assert target is not None, "a job that was sent has a target"
         if self._mask is not None:
-            prompt, completion = tokens_of_stream(self._tail)
+            prompt, completion = tokens_of_stream(self._usage + self._tail)
             last = self._mask.end()
             self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
             self.responder.end(last)
@@ -311,7 +328,7 @@ class Call:
         self._room = 0
         self._inflater = None
         self._mask = None
-        self._tail = b""
+        self._tail = self._usage = b""
 
     def _drop_exchange(self) -> None:
         exchange, self._exchange = self._exchange, None

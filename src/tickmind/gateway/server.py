@@ -1,6 +1,7 @@
 """The gateway as a process: listens, answers, and stops without cutting replies off."""
 
 import asyncio
+import gc
 import signal
 import ssl
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from tickmind.gateway.settings.config import GatewayConfig
 from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
+GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
 _log = get_logger("tickmind.gateway")
 
@@ -140,6 +142,9 @@ def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _ur
             loop.add_signal_handler(number, stopped.set)
         server = GatewayServer(config)
         await server.start()
+        gc.collect()
+        gc.freeze()  # what is there now stays, so the collector need not go through it again and again
+        gc.set_threshold(GARBAGE_OBJECTS)
         on_ready(server.url)
         await stopped.wait()
         await server.stop()

@@ -157,6 +157,11 @@ class Responder:
         if self._connection is not None and data:
             self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunked else data)
 
+    def chunks(self, data: bytes) -> None:
+        """Send the next bytes of the body, which are in chunks already; only to who takes them."""
+        if self._connection is not None:
+            self._connection.write(data)
+
     def end(self, last: bytes = b"") -> None:
         """End the reply that was begun, with a last piece if there is one."""
         connection = self._connection

@@ -30,8 +30,8 @@ class InboundConnection(asyncio.Protocol):
 
     __slots__ = (
         "_body", "_body_bytes", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_heads", "_in_head", "_last", "_on_close", "_parser", "_patience_s", "_queue", "_reading", "_responder", "_transport",
-        "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
+        "_headers", "_heads", "_in_head", "_last", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
+        "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
     def __init__(

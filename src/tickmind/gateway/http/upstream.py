@@ -1,18 +1,19 @@
 """The providers' side of HTTP/1.1: pooled connections, one exchange at a time on each, everything by callback.
 
-It parses with the same `ResponseParser` as the model client, and knows heads again that it has parsed. Redirects are not followed, proxies are not used, and a
-connection goes only to the addresses that were checked for its origin.
+It parses with the same `ResponseParser` as the model client, and knows heads again that it has parsed. Redirects are
+not followed, proxies are not used, and a connection goes only to the addresses that were checked for its origin.
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from tickmind.base import get_logger
 from tickmind.gateway.http.head_memo import HeadMemo
+from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
 from tickmind.gateway.routing.origins import Pin
 from tickmind.llm.http1 import HttpFormatError, ResponseParser
 
@@ -50,63 +51,6 @@ class Endpoint:
         """Host and, if it is not the usual one, port."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
-
-
-class ReplyHead:
-    """The status and the headers of a reply (names in lower case), and what follows from them alone."""
-
-    __slots__ = ("coding", "headers", "is_stream", "status", "tells_limits")
-
-    def __init__(self, status: int, headers: dict[str, str]) -> None:
-        self.status = status
-        self.headers = headers
-        self.coding = headers.get("content-encoding", "identity").lower()
-        self.is_stream = headers.get("content-type", "").startswith("text/event-stream")
-        self.tells_limits = any(name.startswith("x-ratelimit-") for name in headers)
-
-
-class Exchange(Protocol):
-    """A request under way, as its listener sees it; after the exchange it must not be used any more."""
-
-    def cancel(self) -> None:
-        """Give up; nothing is heard after that."""
-        ...
-
-    def pause(self) -> None:
-        """Stop reading, because the caller does not keep up."""
-        ...
-
-    def resume(self) -> None:
-        """Read again."""
-        ...
-
-
-class Listener(Protocol):
-    """Hears one exchange: `head` once, `data` as pieces come, then `done`; or `whole`; or `broken` at any time."""
-
-    def carried_by(self, exchange: Exchange) -> None:
-        """The request goes by another connection than it was told before."""
-        ...
-
-    def head(self, head: ReplyHead, length: int) -> None:
-        """The status and the headers, and the length of the body, -1 if it is not known."""
-        ...
-
-    def data(self, pieces: list[bytes]) -> None:
-        """Pieces of the body, dechunked."""
-        ...
-
-    def done(self) -> None:
-        """The reply is whole."""
-        ...
-
-    def whole(self, head: ReplyHead, body: bytes) -> None:
-        """All of the reply came at once: in place of `head`, `data` and `done`."""
-        ...
-
-    def broken(self, reason: str) -> None:
-        """There will be no whole reply."""
-        ...
 
 
 class UpstreamConnection(asyncio.Protocol):
@@ -231,6 +175,10 @@ class UpstreamConnection(asyncio.Protocol):
 
     def _read(self, parser: ResponseParser, data: bytes, listener: Listener, *, fresh: bool = False) -> None:
         headed = parser.status != 0
+        if headed and (stop := parser.whole_chunks(data)) and listener.chunks(data[:stop]):
+            data = data[stop:]
+            if not data or self._listener is not listener:
+                return
         try:
             pieces = parser.feed(data)
         except HttpFormatError as exc:

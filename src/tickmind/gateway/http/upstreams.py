@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.masking import secrets_of
-from tickmind.gateway.http.upstream import Endpoint, Exchange, Listener, ReplyHead, UpstreamPool
+from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
+from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
 from tickmind.gateway.queue.job import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 

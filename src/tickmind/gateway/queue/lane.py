@@ -197,6 +197,8 @@ class Lane:
     def back_s(self, now: float, tokens: int) -> float:
         """When it could take a request at the earliest, whoever else waits and however many are under way."""
         at = self.key.pace.earliest_s(now, tokens)
+        if now > at:
+            at = now
         if self.blocked_until_s > at:
             at = self.blocked_until_s
         if self.pace is not None:

@@ -144,8 +144,9 @@ class _SessionRow(_Sums):
 class Tally:
     """Counts. Three calls for a request: `arrived`, `attempted` for each try, and an end, `answered` or `refused`.
 
-    A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is bounded: models beyond the limit count as `OTHER`, and
-    sessions that were not heard of for longest are added up under that name, so nothing is lost from the sums.
+    A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is
+    bounded: models beyond the limit count as `OTHER`, and sessions that were not heard of for longest are added up
+    under that name, so nothing is lost from the sums.
     """
 
     def __init__(
