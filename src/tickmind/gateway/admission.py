@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _PRIORITIES = {b"high": Priority.HIGH, b"normal": Priority.NORMAL, b"low": Priority.LOW}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Wishes:
     """What a request says about itself. What is None or empty is left to defaults."""
 
@@ -26,27 +26,27 @@ class Wishes:
     caller: "Caller | None" = None
 
 
-def read_wishes(headers: dict[bytes, bytes]) -> Wishes:
+def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> Wishes:
     """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header."""
-    wishes = Wishes()
+    session = agent = ""
     if (value := headers.get(b"x-tickmind-session")) is not None:
-        wishes.session = _name(value, "x-tickmind-session")
+        session = _name(value, "x-tickmind-session")
     if (value := headers.get(b"x-tickmind-agent")) is not None:
-        wishes.agent = _name(value, "x-tickmind-agent")
-    if (value := headers.get(b"x-tickmind-priority")) is not None:
-        priority = _PRIORITIES.get(value.lower())
-        if priority is None:
-            raise _refuse("x-tickmind-priority must be high, normal or low")
-        wishes.priority = priority
+        agent = _name(value, "x-tickmind-agent")
+    priority = _PRIORITIES.get(headers.get(b"x-tickmind-priority", b"normal").lower())
+    if priority is None:
+        raise _refuse("x-tickmind-priority must be high, normal or low")
+    timeout_s = drop_after_s = None
     if (value := headers.get(b"x-tickmind-timeout-ms")) is not None:
-        wishes.timeout_s = _milliseconds(value, "x-tickmind-timeout-ms")
+        timeout_s = _milliseconds(value, "x-tickmind-timeout-ms")
     if (value := headers.get(b"x-tickmind-drop-after-ms")) is not None:
-        wishes.drop_after_s = _milliseconds(value, "x-tickmind-drop-after-ms")
+        drop_after_s = _milliseconds(value, "x-tickmind-drop-after-ms")
+    replace_older = None
     if (value := headers.get(b"x-tickmind-replace")) is not None:
         if value not in {b"0", b"1"}:
             raise _refuse("x-tickmind-replace must be 0 or 1")
-        wishes.replace_older = value == b"1"
-    return wishes
+        replace_older = value == b"1"
+    return Wishes(session, agent, priority, timeout_s, drop_after_s, replace_older, caller)
 
 
 def _name(value: bytes, header: str) -> str:

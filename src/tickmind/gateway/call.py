@@ -4,14 +4,13 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
-from tickmind.gateway.http.masking import StreamMask, masked, secrets_of
+from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
-from tickmind.gateway.http.upstream import Ticket
 from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
@@ -56,15 +55,15 @@ class Call:
     """See the module. `document` is the parsed request, `body` its bytes."""
 
     __slots__ = (
-        "_headers",
+        "_exchange",
+        "_head",
         "_inflater",
         "_mask",
         "_pieces",
         "_room",
         "_slot",
-        "_status",
         "_tail",
-        "_ticket",
+        "_usage",
         "admitted",
         "begun",
         "body",
@@ -106,15 +105,15 @@ class Call:
         self.held: Handle | None = None  # until its agent's time
         self.begun = False
         self.cache_key = b""  # where replies are shared
-        self._ticket: Ticket | None = None
+        self._exchange: Exchange | None = None
         self._slot = 0
-        self._status = 0
-        self._headers: Mapping[str, str] = {}
+        self._head: ReplyHead | None = None
         self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
         self._room = 0  # bytes that may still come
         self._inflater: Inflater | None = None
         self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
         self._tail = b""
+        self._usage = b""  # the lines with the token counts, if they came in whole chunks
 
     # The queue's side
 
@@ -124,7 +123,7 @@ class Call:
             self._clear()
         body = self.form.request(self, target)
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
-        self._ticket = self.gateway.upstreams.send(target, job.plan.surface, body, self)
+        self._exchange = self.gateway.upstreams.send(target, job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Tell the caller, and be done."""
@@ -132,105 +131,81 @@ class Call:
 
     # The provider's side
 
-    def head(self, status: int, headers: Mapping[str, str]) -> None:
+    def carried_by(self, exchange: Exchange) -> None:
+        """Its connection is open, or it goes by another one."""
+        self._exchange = exchange
+
+    def head(self, head: ReplyHead, length: int) -> None:
         """Begin to pass a stream on, or prepare to collect."""
-        self._status = status
-        self._headers = headers
-        job = self.job
-        assert job is not None, "a call is sent with its job"
-        if job.lane is not None:
-            self.gateway.dispatcher.learn(job, headers)
-        coding = headers.get("content-encoding", "identity").lower()
-        if coding != "identity":
-            try:
-                self._inflater = Inflater(coding)
-            except LLMResponseError as exc:
-                self._give_up(Result.BROKEN, str(exc))
-                return
-        if status != 200:
-            self._room = MAX_ERROR_BYTES
-            return
-        wire = self.gateway.config.wire
-        passes = self.streamed and headers.get("content-type", "").startswith("text/event-stream")
-        self._room = wire.max_stream_bytes if passes else wire.max_reply_bytes
-        length = headers.get("content-length", "")
-        if length.isdigit() and int(length) > self._room:
+        self._begin(head, length)
+
+    def chunks(self, data: bytes) -> bool:
+        """Pass whole lines on just as they come, if nothing in them must be changed."""
+        mask = self._mask
+        if mask is None or self._inflater is not None or not self.responder.takes_chunks or not mask.is_needless(data):
+            return False
+        self._room -= len(data)
+        if self._room < 0:
             self._give_up(Result.BROKEN, self._too_large())
-            return
-        if passes:
-            assert job.target is not None, "a job that was sent has a target"
-            self._mask = StreamMask(secrets_of(job.target))
-            self.begun = True
-            self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
+            return True
+        if b'"usage"' in data:
+            self._usage = data
+        self._tail = data[-_TAIL_BYTES:-2]
+        self.responder.chunks(data)
+        return True
 
     def data(self, pieces: list[bytes]) -> None:
         """Pass on, or collect, as much as there is room for."""
-        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if self._inflater is not None:
-            room = self._room if self._mask is None else min(self._room, _MAX_INFLATED_BYTES)
-            try:
-                data = self._inflater.decode(data, room=room)
-            except LLMResponseError as exc:
-                self._give_up(Result.BROKEN, str(exc))
-                return
-            if len(data) > room:
-                self._room = 0
-        self._room -= len(data)
-        if self._room < 0:
-            if self._status != 200:  # what there is of the error says enough
-                self._pieces.append(data)
-                self._drop_ticket()
-                self.done()
-                return
-            self._give_up(Result.BROKEN, self._too_large())
-            return
-        if self._mask is None:
-            self._collect(data)
-            return
-        tail = self._tail
-        self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
-        self.responder.piece(self._mask.feed(data))
+        self._take(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+
+    def whole(self, head: ReplyHead, body: bytes) -> None:
+        """Take a reply that came at once."""
+        self._exchange = None
+        if self._begin(head, len(body)) and self._take(body):
+            self.done()
 
     def done(self) -> None:
         """The reply is whole."""
-        self._ticket = None
-        self.gateway.deadlines.remove(self, self._slot)
-        job = self.job
+        self._exchange = None
+        gateway = self.gateway
+        gateway.deadlines.remove(self, self._slot)
+        job, head = self.job, self._head
         assert job is not None, "a call is sent with its job"
+        assert head is not None, "a whole reply has a head"
         target = job.target
         assert target is not None, "a job that was sent has a target"
         if self._mask is not None:
-            prompt, completion = tokens_of_stream(self._tail)
+            prompt, completion = tokens_of_stream(self._usage + self._tail)
             last = self._mask.end()
             self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
             self.responder.end(last)
             self.job = None
             return
-        body = masked(b"".join(self._pieces), secrets_of(target))
+        body = masked(b"".join(self._pieces), gateway.upstreams.secrets(target))
         self._pieces = []
-        if self._status == 200:
+        if head.status == 200:
             reply, outcome = self.form.reply(self, target, body)
         else:
-            outcome = outcome_of_error(self._status, self._headers, body, now_wall_s=self.gateway.clock.wall())
+            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
         if not self._end(outcome):
             return  # it goes on, elsewhere or later
         if outcome.result is Result.OK:
             self._answer(200, reply, outcome)
         elif outcome.result is Result.BROKEN:
-            self.gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
+            gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
             status, failure = self.form.failure(self, target, outcome, body)
             self._answer(status, failure, outcome)
 
     def broken(self, reason: str) -> None:
         """The connection is gone, or what came over it can't be read."""
-        self._ticket = None
+        self._exchange = None
         self._give_up(Result.BROKEN, reason)
 
     def overdue(self) -> None:
         """The total deadline has passed."""
-        if self._ticket is None:  # it waited for another's reply
+        if self._exchange is None:  # it waited for another's reply
             self.gateway.cache.leave(self.cache_key, self)
             words = "the identical request that this one waited for was not answered in time"
             self.gateway.refused(self, Refusal(Code.DEADLINE, words))
@@ -247,13 +222,13 @@ class Call:
 
     def hold(self) -> None:
         """The caller reads too slowly: stop reading for it."""
-        if self._ticket is not None and self._ticket.connection is not None and self.begun:
-            self._ticket.connection.pause()
+        if self._exchange is not None and self.begun:
+            self._exchange.pause()
 
     def go_on(self) -> None:
         """The caller has caught up."""
-        if self._ticket is not None and self._ticket.connection is not None:
-            self._ticket.connection.resume()
+        if self._exchange is not None:
+            self._exchange.resume()
 
     # Sharing of replies
 
@@ -277,7 +252,7 @@ class Call:
 
     def abandon(self) -> None:
         """Nobody waits for the reply any more."""
-        self._drop_ticket()
+        self._drop_exchange()
         job = self.job
         if job is not None:
             self.gateway.dispatcher.cancel(job)
@@ -289,19 +264,76 @@ class Call:
 
     # Inside
 
+    def _begin(self, head: ReplyHead, length: int) -> bool:
+        """Take a reply's head; False if nothing can come of it."""
+        self._head = head
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        if head.tells_limits:
+            self.gateway.dispatcher.learn(job, head.headers)
+        if head.coding != "identity":
+            try:
+                self._inflater = Inflater(head.coding)
+            except LLMResponseError as exc:
+                self._give_up(Result.BROKEN, str(exc))
+                return False
+        if head.status != 200:
+            self._room = MAX_ERROR_BYTES
+            return True
+        wire = self.gateway.config.wire
+        passes = self.streamed and head.is_stream
+        self._room = wire.max_stream_bytes if passes else wire.max_reply_bytes
+        if length > self._room:
+            self._give_up(Result.BROKEN, self._too_large())
+            return False
+        if passes:
+            assert job.target is not None, "a job that was sent has a target"
+            self._mask = StreamMask(self.gateway.upstreams.secrets(job.target))
+            self.begun = True
+            self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
+        return True
+
+    def _take(self, data: bytes) -> bool:
+        """Pass a piece on, or collect it; False if that was the end."""
+        if self._inflater is not None:
+            room = self._room if self._mask is None else min(self._room, _MAX_INFLATED_BYTES)
+            try:
+                data = self._inflater.decode(data, room=room)
+            except LLMResponseError as exc:
+                self._give_up(Result.BROKEN, str(exc))
+                return False
+            if len(data) > room:
+                self._room = 0
+        self._room -= len(data)
+        if self._room < 0:
+            assert self._head is not None, "a body comes after its head"
+            if self._head.status != 200:  # what there is of the error says enough
+                self._pieces.append(data)
+                self._drop_exchange()
+                self.done()
+            else:
+                self._give_up(Result.BROKEN, self._too_large())
+            return False
+        if self._mask is None:
+            self._collect(data)
+            return True
+        tail = self._tail
+        self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
+        self.responder.piece(self._mask.feed(data))
+        return True
+
     def _clear(self) -> None:
-        self._status = 0
-        self._headers = {}
+        self._head = None
         self._pieces = []
         self._room = 0
         self._inflater = None
         self._mask = None
-        self._tail = b""
+        self._tail = self._usage = b""
 
-    def _drop_ticket(self) -> None:
-        ticket, self._ticket = self._ticket, None
-        if ticket is not None:
-            ticket.cancel()
+    def _drop_exchange(self) -> None:
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.cancel()
         self.gateway.deadlines.remove(self, self._slot)
 
     def _end(self, outcome: Outcome) -> bool:
@@ -361,18 +393,19 @@ class Call:
         return f"the reply is larger than {limit} allows"
 
     def _cooldown(self, job: Job) -> bytes:
-        return self.gateway.cooldowns.of(job.session, job.plan).as_json()
+        return self.gateway.cooldowns.json_of(job.session, job.plan)
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
-        self._drop_ticket()
+        self._drop_exchange()
         job = self.job
         assert job is not None, "a call is sent with its job"
         name = job.target.provider.name if job.target is not None else "the provider"
-        if not self._end(Outcome(result, self._status, begun=self.begun, message=reason)):
+        status = self._head.status if self._head is not None else 0
+        if not self._end(Outcome(result, status, begun=self.begun, message=reason)):
             return
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
-        if result is Result.BROKEN and not self._status:
+        if result is Result.BROKEN and not status:
             code = Code.PROVIDER_DOWN
         refusal = Refusal(code, f"{name}: {reason}")
         if not self.begun:

@@ -91,21 +91,25 @@ class Gateway:
 
     def wishes(self, request: Request) -> Wishes:
         """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
-        wishes = read_wishes(request.headers)
+        head = request.head
+        if head.wishes is not None:
+            return head.wishes
+        caller = None
         if self.config.callers:
-            wishes.caller = self.caller_keys.check(request.headers.get(b"authorization", b"").decode("latin-1"))
-            if wishes.caller is None:
+            caller = self.caller_keys.check(head.headers.get(b"authorization", b"").decode("latin-1"))
+            if caller is None:
                 raise RefusedError(
                     Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")
                 )
-        return wishes
+        head.wishes = read_wishes(head.headers, caller)
+        return head.wishes
 
-    def session(self, wishes: Wishes, peer: str) -> Session:
-        """The session of a request."""
+    def session(self, wishes: Wishes, peer: str, named: str = "") -> Session:
+        """The session of a request; one that its body has `named` goes before that of its headers."""
         caller = wishes.caller
         if caller is None:
-            return self.sessions.get(wishes.session, peer=peer)
-        return self.sessions.get(wishes.session, caller.name, caller.weight)
+            return self.sessions.get(named or wishes.session, peer=peer)
+        return self.sessions.get(named or wishes.session, caller.name, caller.weight)
 
     def submit(self, call: Call, plan: Plan, wishes: Wishes, *, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
@@ -223,7 +227,7 @@ class Gateway:
         self.tally.refused(refusal.code, job.session if job is not None else None)
         cooldown = b""
         if job is not None:
-            cooldown = self.cooldowns.of(job.session, job.plan).as_json()
+            cooldown = self.cooldowns.json_of(job.session, job.plan)
             self._let_out(call, served=False)
             if call.cache_key:
                 self.cache.finish(call.cache_key, call, None)

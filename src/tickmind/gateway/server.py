@@ -1,6 +1,7 @@
 """The gateway as a process: listens, answers, and stops without cutting replies off."""
 
 import asyncio
+import gc
 import signal
 import ssl
 from collections.abc import Callable
@@ -8,11 +9,14 @@ from typing import cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
 from tickmind.gateway.gateway import Gateway
+from tickmind.gateway.http.exchange import Head
+from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.inbound import InboundConnection
 from tickmind.gateway.settings.config import GatewayConfig
 from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
+GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
 _log = get_logger("tickmind.gateway")
 
@@ -26,6 +30,7 @@ class GatewayServer:
         self._clock = clock or SystemClock()
         self._tls = tls
         self._connections: set[InboundConnection] = set()
+        self._heads: HeadMemo[Head] = HeadMemo()
         self._server: asyncio.Server | None = None
         self._check: asyncio.TimerHandle | None = None
         self._gateway: Gateway | None = None
@@ -65,15 +70,18 @@ class GatewayServer:
         await gateway.start()
         try:
             self._server = await loop.create_server(
-                self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024
+                self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024, start_serving=False
             )
+            gateway.listening(self.port)  # before anybody is served
+            await self._server.start_serving()
         except OSError as exc:
+            if self._server is not None:
+                self._server.close()
             await gateway.stop()
             raise ConfigError(
                 f"can't listen on {self.config.host}:{self.config.port} ({exc.strerror or exc}); "
                 "is a gateway running there already? Choose another port with --port"
             ) from exc
-        gateway.listening(self.port)
         self._check = loop.call_later(CHECK_EVERY_S, self._check_connections)
 
     async def stop(self, *, drain_s: float = DRAIN_S) -> None:
@@ -98,7 +106,9 @@ class GatewayServer:
         if len(self._connections) >= self.config.wire.max_connections:
             self._turned_away += 1
             return _Closed()
-        connection = InboundConnection(self.gateway.handle, self.config.wire, self._clock, self._connections.discard)
+        connection = InboundConnection(
+            self.gateway.handle, self.config.wire, self._clock, self._connections.discard, self._heads
+        )
         self._connections.add(connection)
         return connection
 
@@ -132,6 +142,9 @@ def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _ur
             loop.add_signal_handler(number, stopped.set)
         server = GatewayServer(config)
         await server.start()
+        gc.collect()
+        gc.freeze()  # what is there now stays, so the collector need not go through it again and again
+        gc.set_threshold(GARBAGE_OBJECTS)
         on_ready(server.url)
         await stopped.wait()
         await server.stop()

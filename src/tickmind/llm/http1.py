@@ -5,6 +5,7 @@ nothing is done per chunk of a stream but what the stream needs.
 """
 
 import asyncio
+from functools import lru_cache
 from typing import cast
 
 from tickmind.base import Limit
@@ -41,6 +42,20 @@ class ResponseParser:
         self._buffer = b""
         self._left = 0
 
+    @classmethod
+    def after_head(cls, status: int, headers: dict[str, str], length: int | None) -> "ResponseParser":
+        """One that has read such a head already; without a length the body comes in chunks."""
+        parser = cls()
+        parser.status = status
+        parser.headers = headers
+        parser.keep_alive = True
+        if length is None:
+            parser._state = _CHUNK_SIZE
+        else:
+            parser._left = length
+            parser._state = _LENGTH if length else _DONE
+        return parser
+
     @property
     def done(self) -> bool:
         """Whether the whole response was read."""
@@ -70,6 +85,20 @@ class ResponseParser:
             self._state = _DONE
             self._buffer = rest
         return [body] if body else []
+
+    def whole_chunks(self, data: bytes) -> int:
+        """How many bytes of what comes next are whole chunks of whole lines, to be passed on with their framing.
+
+        It reads nothing: `feed` what is not passed on.
+        """
+        at = 0
+        if self._state == _CHUNK_SIZE and not self._buffer:
+            while (end := data.find(b"\r\n", at, at + 16)) > 0 and (size := _plain_size(data[at:end])):
+                stop = end + 2 + size
+                if data[stop - 1 : stop + 2] != b"\n\r\n":
+                    break
+                at = stop + 2
+        return at
 
     def end(self) -> None:
         """Note that the peer closed the connection; raises if that cuts the response short."""
@@ -173,6 +202,15 @@ class ResponseParser:
             self._state = _CHUNK if self._left else _TRAILER
         self._buffer = data[at:]
         return pieces
+
+
+@lru_cache(4096)
+def _plain_size(line: bytes) -> int:
+    """The size of a chunk with nothing but its digits in front; 0 if it is the last or not as plain."""
+    try:
+        return _chunk_size(line) if line.isalnum() else 0
+    except HttpFormatError:
+        return 0
 
 
 def _chunk_size(line: bytes) -> int:

@@ -1,6 +1,10 @@
 """One request and its reply, as handlers see them: bytes in, and a responder that is used once."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from tickmind.gateway.admission import Wishes
 
 _REASONS = {
     200: b"OK", 204: b"No Content", 400: b"Bad Request", 401: b"Unauthorized", 402: b"Payment Required",
@@ -18,39 +22,56 @@ def status_line(status: int) -> bytes:
     return _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
 
 
-class Request:
-    """One whole request. Header names are lower-case bytes; `chunked`: the caller can read a reply in chunks."""
+class Head:
+    """All of a request but its body. Header names are lower-case bytes; `chunked`: the caller can read chunks.
 
-    __slots__ = ("body", "chunked", "headers", "keep_alive", "method", "peer", "url")
+    Requests with the same head share one, so what follows from the head alone is noted at it: `endpoint` and `wishes`.
+    """
+
+    __slots__ = ("chunked", "close", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
 
     def __init__(
-        self,
-        method: bytes,
-        url: bytes,
-        headers: dict[bytes, bytes],
-        body: bytes,
-        peer: str,
-        *,
-        keep_alive: bool,
-        chunked: bool = True,
+        self, method: bytes, url: bytes, headers: dict[bytes, bytes], *, keep_alive: bool, chunked: bool = True
     ) -> None:
         self.method = method
         self.url = url
         self.headers = headers
-        self.body = body
-        self.peer = peer
         self.keep_alive = keep_alive
         self.chunked = chunked
+        self.close = b"" if keep_alive else b"connection: close\r\n"
+        self.endpoint: Handler | None = None
+        self.wishes: Wishes | None = None
+
+
+class Request:
+    """One whole request."""
+
+    __slots__ = ("body", "head", "peer")
+
+    def __init__(self, head: Head, body: bytes, peer: str) -> None:
+        self.head = head
+        self.body = body
+        self.peer = peer
+
+    @property
+    def method(self) -> bytes:
+        """`POST` and the like."""
+        return self.head.method
+
+    @property
+    def headers(self) -> dict[bytes, bytes]:
+        """By lower-case names."""
+        return self.head.headers
 
     @property
     def path(self) -> bytes:
         """The URL without its query."""
-        return self.url.partition(b"?")[0]
+        return self.head.url.partition(b"?")[0]
 
     @property
     def query(self) -> bytes:
         """What follows the question mark."""
-        return self.url.partition(b"?")[2]
+        return self.head.url.partition(b"?")[2]
 
 
 class Pending(Protocol):
@@ -88,13 +109,12 @@ class Connection(Protocol):
 class Responder:
     """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
 
-    __slots__ = ("_chunked", "_connection", "_head_only", "_keep_alive", "pending")
+    __slots__ = ("_connection", "_head", "_keep_alive", "pending")
 
-    def __init__(self, connection: Connection, request: Request) -> None:
+    def __init__(self, connection: Connection, head: Head) -> None:
         self._connection: Connection | None = connection
-        self._keep_alive = request.keep_alive
-        self._chunked = request.chunked
-        self._head_only = request.method == b"HEAD"
+        self._head = head
+        self._keep_alive = head.keep_alive
         self.pending: Pending | None = None
 
     @property
@@ -102,35 +122,45 @@ class Responder:
         """Whether somebody still waits for the answer."""
         return self._connection is not None
 
+    @property
+    def takes_chunks(self) -> bool:
+        """Whether the caller can read a reply in chunks."""
+        return self._head.chunked
+
     def reply(self, status: int, headers: bytes, body: bytes) -> None:
         """Answer whole; `headers` are lines that end with CRLF, without the length."""
         connection = self._connection
         if connection is None:
             return
         self._connection = self.pending = None
-        close = b"" if self._keep_alive else b"connection: close\r\n"
+        head = self._head
         line = _STATUS_LINES.get(status) or status_line(status)
-        if self._head_only or status == 204:
-            length = b"" if status == 204 else b"content-length: %d\r\n" % len(body)
-            connection.write(b"%b%b%b%b\r\n" % (line, headers, close, length))
-            connection.answered(keep_alive=self._keep_alive)
-            return
-        connection.write(b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, close, len(body), body))
+        if status == 204:
+            connection.write(b"%b%b%b\r\n" % (line, headers, head.close))
+        else:
+            sent = b"" if head.method == b"HEAD" else body
+            connection.write(b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, head.close, len(body), sent))
         connection.answered(keep_alive=self._keep_alive)
 
     def begin(self, status: int, headers: bytes) -> None:
         """Send the head of a reply whose length is not known; to HTTP/1.0 its end is that of the connection."""
         if self._connection is None:
             return
-        self._keep_alive = self._keep_alive and self._chunked
+        chunked = self._head.chunked
+        self._keep_alive = self._keep_alive and chunked
         close = b"" if self._keep_alive else b"connection: close\r\n"
-        framing = b"transfer-encoding: chunked\r\n" if self._chunked else b""
+        framing = b"transfer-encoding: chunked\r\n" if chunked else b""
         self._connection.write(b"%b%b%b%b\r\n" % (status_line(status), headers, close, framing))
 
     def piece(self, data: bytes) -> None:
         """Send the next bytes of the body."""
         if self._connection is not None and data:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunked else data)
+
+    def chunks(self, data: bytes) -> None:
+        """Send the next bytes of the body, which are in chunks already; only to who takes them."""
+        if self._connection is not None:
+            self._connection.write(data)
 
     def end(self, last: bytes = b"") -> None:
         """End the reply that was begun, with a last piece if there is one."""
@@ -138,7 +168,7 @@ class Responder:
         if connection is None:
             return
         self._connection = self.pending = None
-        if not self._chunked:
+        if not self._head.chunked:
             connection.write(last)
         else:
             connection.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
@@ -157,3 +187,6 @@ class Responder:
         self._connection = self.pending = None
         if pending is not None:
             pending.gone()
+
+
+Handler = Callable[[Request, Responder], None]

@@ -13,7 +13,8 @@ from typing import cast
 import httptools
 
 from tickmind.base import Clock, get_logger
-from tickmind.gateway.http.exchange import Request, Responder, status_line
+from tickmind.gateway.http.exchange import Handler, Head, Request, Responder, status_line
+from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.settings.config import WireConfig
 
 MAX_URL_BYTES = 2048
@@ -23,25 +24,30 @@ LINGER_S = 2.0  # how long a refused caller may go on sending, so that it sees t
 _NEVER = math.inf
 _log = get_logger(__name__)
 
-Handler = Callable[[Request, Responder], None]
-
 
 class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
         "_body", "_body_bytes", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_in_head", "_on_close", "_parser", "_patience_s", "_queue", "_reading", "_responder", "_transport",
-        "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
+        "_headers", "_heads", "_in_head", "_last", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
+        "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
     def __init__(
-        self, handler: Handler, wire: WireConfig, clock: Clock, on_close: Callable[["InboundConnection"], None]
+        self,
+        handler: Handler,
+        wire: WireConfig,
+        clock: Clock,
+        on_close: Callable[["InboundConnection"], None],
+        heads: HeadMemo[Head],
     ) -> None:
         self._handler = handler
         self._wire = wire
         self._clock = clock
         self._on_close = on_close
+        self._heads = heads
+        self._last: Request | None = None  # that the parser made of what came last
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._url = b""
@@ -71,10 +77,26 @@ class InboundConnection(asyncio.Protocol):
         self.peer = peer[0] if isinstance(peer, tuple) else "local"
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came; anything malformed is answered with 400 and the connection is closed."""
-        if self._deaf:
-            return
+        """Take what came; anything malformed is answered with 400 and the connection is closed."""
+        if self.busy_since_s == _NEVER:
+            while not self._deaf and (known := self._heads.find(data)) is not None:
+                head, at, length = known
+                if len(data) < at + length or length > self._wire.max_request_bytes:
+                    break
+                request = Request(head, data[at : at + length], self.peer)
+                data = data[at + length :]
+                if not self._take(request):
+                    self._fail(400, _TOO_MANY)
+                if not data:
+                    return
+        if not self._deaf:
+            self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        """Parse what does not come whole, or has a head that was not seen before."""
+        fresh = self.busy_since_s == _NEVER
         self._fed += len(data)
+        self._last = None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -82,12 +104,27 @@ class InboundConnection(asyncio.Protocol):
         except httptools.HttpParserError as exc:
             self._malformed(exc.__context__)
             return
-        if self.busy_since_s != _NEVER and self._fed:
+        if self.busy_since_s != _NEVER:
             wire = self._wire
             if self._in_head and self._fed > wire.max_header_bytes + MAX_URL_BYTES:
                 self._fail(431, b"the headers are too large")
             elif self._fed > wire.max_header_bytes + 2 * wire.max_request_bytes:
                 self._fail(413, b"the request is larger than max_request_bytes")
+        elif fresh and self._last is not None:
+            self._learn(data, self._last)
+
+    def _learn(self, data: bytes, request: Request) -> None:
+        """Know the head again, if this was one request and nothing else, with a body of a given length."""
+        self._last = None
+        head = request.head
+        at = data.find(b"\r\n\r\n") + 4
+        if (
+            len(request.body) == len(data) - at
+            and head.headers.get(b"content-length", b"").isdigit()
+            and b"expect" not in head.headers
+            and head.keep_alive
+        ):
+            self._heads.keep(data, head)
 
     def eof_received(self) -> bool:
         """The caller has closed its side: it is gone."""
@@ -188,22 +225,10 @@ class InboundConnection(asyncio.Protocol):
         parser = self._parser
         keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
         self._deaf = not keep_alive
-        request = Request(
-            parser.get_method(),
-            self._url,
-            self._headers,
-            body,
-            self.peer,
-            keep_alive=keep_alive,
-            chunked=self._chunked,
-        )
-        if self._responder is None and not self._queue and not self._choked:
-            self._serve(request)
-            return
-        self._queue.append(request)
-        self._read_or_wait()
-        if len(self._queue) > 4 * MAX_PIPELINED:
-            raise _BadRequestError(400, b"too many requests without waiting for a reply")
+        head = Head(parser.get_method(), self._url, self._headers, keep_alive=keep_alive, chunked=self._chunked)
+        self._last = Request(head, body, self.peer)
+        if not self._take(self._last):
+            raise _BadRequestError(400, _TOO_MANY)
 
     # called by responders and the server
 
@@ -254,8 +279,17 @@ class InboundConnection(asyncio.Protocol):
             else:
                 transport.close()
 
+    def _take(self, request: Request) -> bool:
+        """Serve a whole request, or keep it until those before are answered; False if too many are kept."""
+        if self._responder is None and not self._queue and not self._choked:
+            self._serve(request)
+            return True
+        self._queue.append(request)
+        self._read_or_wait()
+        return len(self._queue) <= 4 * MAX_PIPELINED
+
     def _serve(self, request: Request) -> None:
-        responder = Responder(self, request)
+        responder = Responder(self, request.head)
         self._responder = responder
         try:
             self._handler(request, responder)
@@ -322,5 +356,6 @@ class _BadRequestError(Exception):
 
 
 _FAULT = b'{"error":{"message":"a fault of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
+_TOO_MANY = b"too many requests without waiting for a reply"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _ONCE = _FRAMING | {b"host", b"authorization"}

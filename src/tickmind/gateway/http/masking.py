@@ -37,6 +37,13 @@ class StreamMask:
         data = self._feed(data)
         return data if self._next is None else self._next.feed(data)
 
+    def is_needless(self, lines: bytes) -> bool:
+        """Whether whole lines, framed or not, can be passed by it: no secret is in them, nor the rest of one."""
+        key = self._key
+        if self._held or b"\n" in key or (key and key in lines):
+            return False
+        return self._next is None or self._next.is_needless(lines)
+
     def end(self) -> bytes:
         """What was held back and turned out to be something else."""
         held, self._held = self._held, b""

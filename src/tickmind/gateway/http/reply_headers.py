@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
-from tickmind.gateway.queue.job import Attempt, Job
+from tickmind.gateway.queue.job import Attempt, Job, Result
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.cache import Kept
 
@@ -18,26 +18,25 @@ _STREAM = (
     b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
 )
 _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own time, or a newer wish of its own
-_ATTEMPT = '{"provider":%s,"model":%s,"result":"%s","status":%d,"waitedMs":%d,"tookMs":%d}'
-_quoted = lru_cache(1024)(json.dumps)  # all ASCII, so that any name can stand in a header
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
     """The attempts as a list."""
     if len(attempts) == 1:
-        return f"[{_attempt(attempts[0])}]".encode()
-    return f"[{','.join(map(_attempt, attempts))}]".encode()
+        return b"[%b]" % _attempt(attempts[0])
+    return b"[%b]" % b",".join(map(_attempt, attempts))
 
 
-def _attempt(one: Attempt) -> str:
-    return _ATTEMPT % (
-        _quoted(one.provider),
-        _quoted(one.model),
-        one.result.value,
-        one.status,
-        one.waited_s * 1000,
-        one.took_s * 1000,
-    )
+def _attempt(one: Attempt) -> bytes:
+    provider, _, model, result, status, waited_s, took_s = one
+    words = _words(provider, model, result)
+    return b'{%b,"status":%d,"waitedMs":%d,"tookMs":%d}' % (words, status, waited_s * 1000, took_s * 1000)
+
+
+@lru_cache(1024)
+def _words(provider: str, model: str, result: Result) -> bytes:
+    """All ASCII, so that any name can stand in a header."""
+    return f'"provider":{json.dumps(provider)},"model":{json.dumps(model)},"result":"{result.value}"'.encode()
 
 
 def reply_headers(job: Job, attempts: bytes, cooldown: bytes, waited_ms: int) -> bytes:

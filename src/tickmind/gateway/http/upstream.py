@@ -1,17 +1,19 @@
 """The providers' side of HTTP/1.1: pooled connections, one exchange at a time on each, everything by callback.
 
-It parses with the same `ResponseParser` as the model client. Redirects are not followed, proxies are not used, and a
-connection goes only to the addresses that were checked for its origin.
+It parses with the same `ResponseParser` as the model client, and knows heads again that it has parsed. Redirects are
+not followed, proxies are not used, and a connection goes only to the addresses that were checked for its origin.
 """
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 from urllib.parse import urlsplit
 
 from tickmind.base import get_logger
+from tickmind.gateway.http.head_memo import HeadMemo
+from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
 from tickmind.gateway.routing.origins import Pin
 from tickmind.llm.http1 import HttpFormatError, ResponseParser
 
@@ -51,28 +53,8 @@ class Endpoint:
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
 
-class Listener(Protocol):
-    """Hears one exchange: `head` once, `data` as pieces come, then `done`; or `broken` at any time. Never both."""
-
-    def head(self, status: int, headers: Mapping[str, str]) -> None:
-        """The status and the headers, names in lower case."""
-        ...
-
-    def data(self, pieces: list[bytes]) -> None:
-        """Pieces of the body, dechunked."""
-        ...
-
-    def done(self) -> None:
-        """The reply is whole."""
-        ...
-
-    def broken(self, reason: str) -> None:
-        """There will be no whole reply."""
-        ...
-
-
 class UpstreamConnection(asyncio.Protocol):
-    """One connection to a provider."""
+    """One connection to a provider, and the exchange that goes by it."""
 
     __slots__ = (
         "_heard",
@@ -80,90 +62,89 @@ class UpstreamConnection(asyncio.Protocol):
         "_parser",
         "_pool",
         "_request",
-        "_reused",
         "_sent_s",
         "_transport",
         "idle_since_s",
+        "usable",
     )  # fmt: skip
 
     def __init__(self, pool: "UpstreamPool") -> None:
         self._pool = pool
         self._transport: asyncio.Transport | None = None
         self._listener: Listener | None = None
-        self._parser = ResponseParser()
-        self._request = b""
-        self._reused = False
+        self._parser: ResponseParser | None = None  # of a reply that does not come at once
+        self._request = b""  # while it may have to be sent again
         self._heard = False
         self._sent_s = 0.0
         self.idle_since_s = 0.0
+        self.usable = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is open."""
         self._transport = cast("asyncio.Transport", transport)
-
-    @property
-    def closed(self) -> bool:
-        """Whether it can't be used any more."""
-        return self._transport is None or self._transport.is_closing()
+        self.usable = True
 
     def start(self, request: bytes, listener: Listener, *, reused: bool) -> None:
         """Send a request; the listener hears the reply."""
         self._listener = listener
-        self._request = request if reused else b""
-        self._reused = reused
         self._heard = False
-        self._sent_s = self._pool.loop.time() if reused else 0.0
-        self._parser = ResponseParser()
+        if reused:
+            self._request = request
+            self._sent_s = self._pool.loop.time()
         if self._transport is not None:
             self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         """Parse, and pass on."""
-        listener, parser = self._listener, self._parser
+        listener = self._listener
         if listener is None:  # nobody asked for anything
             self.abort()
             return
-        headed = self._heard and parser.status != 0
-        self._heard = True
-        try:
-            pieces = parser.feed(data)
-        except HttpFormatError as exc:
-            self._break(str(exc))
+        parser = self._parser
+        if parser is not None:
+            self._read(parser, data, listener)
             return
-        if not headed:
-            if not parser.status:
-                return
-            listener.head(parser.status, parser.headers)
-            if self._listener is not listener:  # it gave up on what it heard
-                return
-        if pieces:
-            listener.data(pieces)
-            if self._listener is not listener:
-                return
-        if parser.done:
-            self._finish(listener)
+        self._heard = True
+        known = self._pool.heads.find(data)
+        if known is None:
+            self._parser = parser = ResponseParser()
+            self._read(parser, data, listener, fresh=True)
+            return
+        head, at, length = known
+        if length == len(data) - at:
+            self._listener = None
+            self._request = b""
+            self._pool.keep(self)
+            self._tell(listener, head, data[at:])
+            return
+        self._parser = parser = ResponseParser.after_head(head.status, head.headers, None if length < 0 else length)
+        listener.head(head, length)
+        if self._listener is listener:  # it did not give up on what it heard
+            self._read(parser, data[at:], listener)
 
     def eof_received(self) -> bool:
         """The provider has said all."""
+        self.usable = False
         listener = self._listener
-        if listener is not None and self._heard:
+        if listener is not None and self._parser is not None:
             try:
                 self._parser.end()
             except HttpFormatError as exc:
                 self._break(str(exc))
             else:
-                self._finish(listener)
+                self._finish(self._parser, listener)
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone; a request that a kept connection lost at once goes out again on a new one."""
         self._transport = None
+        self.usable = False
         self._pool.lost(self)
         listener, self._listener = self._listener, None
         if listener is None:
             return
-        if self._reused and not self._heard and self._pool.loop.time() - self._sent_s < STALE_S:
-            self._pool.send_fresh(self._request, listener)
+        if self._request and not self._heard and self._pool.loop.time() - self._sent_s < STALE_S:
+            listener.carried_by(self._pool.send_fresh(self._request, listener))
             return
         listener.broken(f"the connection broke: {exc}" if exc else "the connection was closed before the reply came")
 
@@ -183,75 +164,103 @@ class UpstreamConnection(asyncio.Protocol):
     def resume_writing(self) -> None:
         """Nothing waits for it."""
 
-    def abort(self) -> None:
+    def cancel(self) -> None:
         """Drop the connection and forget who listened."""
         self._listener = None
+        self.usable = False
         if self._transport is not None:
             self._transport.abort()
 
-    def _finish(self, listener: Listener) -> None:
-        self._listener = None
+    abort = cancel
+
+    def _read(self, parser: ResponseParser, data: bytes, listener: Listener, *, fresh: bool = False) -> None:
+        headed = parser.status != 0
+        if headed and (stop := parser.whole_chunks(data)) and listener.chunks(data[:stop]):
+            data = data[stop:]
+            if not data or self._listener is not listener:
+                return
+        try:
+            pieces = parser.feed(data)
+        except HttpFormatError as exc:
+            self._break(str(exc))
+            return
+        if not headed:
+            if not parser.status:
+                return
+            head, length = self._note_head(parser, data if fresh else b"")
+            listener.head(head, length)
+            if self._listener is not listener:  # it gave up on what it heard
+                return
+        if pieces:
+            listener.data(pieces)
+            if self._listener is not listener:
+                return
+        if parser.done:
+            self._finish(parser, listener)
+
+    def _note_head(self, parser: ResponseParser, data: bytes) -> tuple[ReplyHead, int]:
+        """What a head says that was just read; if it came at once and is of the usual kind, it is known from then."""
+        headers = parser.headers
+        length = headers.get("content-length", "")
+        head = ReplyHead(parser.status, headers)
+        usual = parser.keep_alive and (length.isdigit() or "transfer-encoding" in headers)
+        if usual and data.startswith(b"HTTP/1.1 200"):  # not after a head that only announced it
+            self._pool.heads.keep(data, head)
+        return head, int(length) if length.isdigit() else -1
+
+    def _finish(self, parser: ResponseParser, listener: Listener) -> None:
+        self._listener = self._parser = None
         self._request = b""
-        if self._parser.reusable:
+        if parser.reusable:
             self._pool.keep(self)
         elif self._transport is not None:
+            self.usable = False
             self._transport.close()
-        listener.done()
+        self._tell(listener)
+
+    @staticmethod
+    def _tell(listener: Listener, head: ReplyHead | None = None, body: bytes = b"") -> None:
+        """Tell of a whole reply, with all of it if it came at once."""
+        try:
+            if head is None:
+                listener.done()
+            else:
+                listener.whole(head, body)
+        except Exception:  # noqa: BLE001 - else its caller would wait for ever, and its slot be lost
+            _log.exception("a reply could not be passed on")
+            listener.broken("a fault of the gateway; see its log")
 
     def _break(self, reason: str) -> None:
         listener = self._listener
-        self.abort()
+        self.cancel()
         if listener is not None:
             listener.broken(reason)
 
 
-class Ticket:
-    """An exchange that was handed to a pool; `cancel` ends it wherever it is, and nothing is heard after that."""
+class Dial:
+    """A request whose connection is being opened."""
 
-    __slots__ = ("connection", "dial", "listener", "pool")
+    __slots__ = ("listener", "task")
 
-    def __init__(self, pool: "UpstreamPool", listener: Listener) -> None:
-        self.pool = pool
+    def __init__(self, listener: Listener) -> None:
         self.listener: Listener | None = listener
-        self.connection: UpstreamConnection | None = None
-        self.dial: asyncio.Task[None] | None = None  # while there is no connection
+        self.task: asyncio.Task[None] | None = None
 
     def cancel(self) -> None:
-        """Give up; a connection in the middle of a reply or being opened is dropped."""
+        """Give up."""
         self.listener = None
-        if self.dial is not None:
-            self.dial.cancel()
-        connection, self.connection = self.connection, None
-        if connection is not None:
-            connection.abort()
+        if self.task is not None:
+            self.task.cancel()
 
-    # between the connection and the listener
+    def pause(self) -> None:
+        """Nothing comes yet."""
 
-    def head(self, status: int, headers: Mapping[str, str]) -> None:
-        """Pass it on."""
-        if self.listener is not None:
-            self.listener.head(status, headers)
+    def resume(self) -> None:
+        """Nothing was stopped."""
 
-    def data(self, pieces: list[bytes]) -> None:
-        """Pass it on."""
-        if self.listener is not None:
-            self.listener.data(pieces)
-
-    def done(self) -> None:
-        """Pass it on, and forget the connection."""
+    def failed(self, reason: str) -> None:
+        """There will be no connection."""
         listener, self.listener = self.listener, None
-        self.connection = None
-        if listener is not None:
-            try:
-                listener.done()
-            except Exception:  # noqa: BLE001 - else its caller would wait for ever, and its slot be lost
-                _log.exception("a reply could not be passed on")
-                listener.broken("a fault of the gateway; see its log")
-
-    def broken(self, reason: str) -> None:
-        """Pass it on, and forget the connection."""
-        listener, self.listener = self.listener, None
-        self.connection = None
         if listener is not None:
             listener.broken(reason)
 
@@ -266,9 +275,11 @@ class UpstreamPool:
         loop: asyncio.AbstractEventLoop,
         max_connections: int,
         tls_context: Callable[[], ssl.SSLContext],
+        heads: HeadMemo[ReplyHead],
     ) -> None:
         self.endpoint = endpoint
         self.loop = loop
+        self.heads = heads
         self._max_connections = max_connections
         self._tls_context = tls_context
         self._idle: list[UpstreamConnection] = []  # the freshest last
@@ -277,24 +288,26 @@ class UpstreamPool:
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def send(self, request: bytes, listener: Listener) -> Ticket:
+    def send(self, request: bytes, listener: Listener) -> Exchange:
         """Send a request on a kept connection, or on a new one."""
-        ticket = Ticket(self, listener)
         idle = self._idle
         while idle:
             connection = idle.pop()
-            if not connection.closed:
-                ticket.connection = connection
-                connection.start(request, ticket, reused=True)
-                return ticket
-        self._dial(request, ticket)
-        return ticket
+            if connection.usable:
+                connection.start(request, listener, reused=True)
+                return connection
+        return self.send_fresh(request, listener)
 
-    def send_fresh(self, request: bytes, listener: Listener) -> None:
-        """Send on a new connection what a kept one lost."""
-        assert isinstance(listener, Ticket), "connections of a pool talk to its tickets"
-        listener.connection = None
-        self._dial(request, listener)
+    def send_fresh(self, request: bytes, listener: Listener) -> Exchange:
+        """Send on a new connection; the listener hears by which."""
+        dial = Dial(listener)
+        if len(self._open) + len(self._dials) >= self._max_connections:
+            self.loop.call_soon(dial.failed, "too many connections to this provider; see max_upstream_connections")
+            return dial
+        task = dial.task = self.loop.create_task(self._connect(request, dial))
+        self._dials.add(task)
+        task.add_done_callback(self._dials.discard)
+        return dial
 
     def keep(self, connection: UpstreamConnection) -> None:
         """Keep a connection for the next request."""
@@ -332,16 +345,7 @@ class UpstreamPool:
         for connection in list(self._idle):
             connection.abort()
 
-    def _dial(self, request: bytes, ticket: Ticket) -> None:
-        if len(self._open) + len(self._dials) >= self._max_connections:
-            self.loop.call_soon(ticket.broken, "too many connections to this provider; see max_upstream_connections")
-            return
-        task = self.loop.create_task(self._connect(request, ticket))
-        ticket.dial = task
-        self._dials.add(task)
-        task.add_done_callback(self._dials.discard)
-
-    async def _connect(self, request: bytes, ticket: Ticket) -> None:
+    async def _connect(self, request: bytes, dial: Dial) -> None:
         endpoint = self.endpoint
         context = self._tls_context() if endpoint.tls else None
         connection: UpstreamConnection | None = None
@@ -359,20 +363,22 @@ class UpstreamPool:
                 break
             except (OSError, TimeoutError) as exc:
                 problem = str(exc) or type(exc).__name__
-        ticket.dial = None
+        dial.task = None
         if connection is None:
-            ticket.broken(f"can't connect: {problem}")
-        elif ticket.listener is None or self._closed:  # given up meanwhile
+            dial.failed(f"can't connect: {problem}")
+            return
+        listener = dial.listener
+        if listener is None or self._closed:  # given up meanwhile
             connection.abort()
-        else:
-            self._open.add(connection)
-            ticket.connection = connection
-            connection.start(request, ticket, reused=False)
+            return
+        self._open.add(connection)
+        listener.carried_by(connection)
+        connection.start(request, listener, reused=False)
 
     def _drop_old(self) -> None:
         self._sweep = None
         now_s = self.loop.time()
-        fresh = [item for item in self._idle if not item.closed and now_s - item.idle_since_s < KEEP_ALIVE_S]
+        fresh = [item for item in self._idle if item.usable and now_s - item.idle_since_s < KEEP_ALIVE_S]
         for connection in self._idle:
             if connection not in fresh:
                 connection.abort()

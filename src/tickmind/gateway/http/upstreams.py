@@ -4,7 +4,10 @@ import asyncio
 import ssl
 from dataclasses import dataclass
 
-from tickmind.gateway.http.upstream import Endpoint, Listener, Ticket, UpstreamPool
+from tickmind.gateway.http.head_memo import HeadMemo
+from tickmind.gateway.http.masking import secrets_of
+from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
+from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
 from tickmind.gateway.queue.job import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
@@ -16,6 +19,7 @@ _PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/respon
 class _Way:
     pool: UpstreamPool
     heads: dict[Surface, bytes]  # everything in front of the length
+    secrets: tuple[bytes, ...]  # in those heads
 
 
 class Upstreams:
@@ -25,13 +29,18 @@ class Upstreams:
         self._wire = wire
         self._loop = loop
         self._ways: dict[tuple[str, str, str, bool], _Way] = {}  # the oldest first
+        self._by_target: dict[int, tuple[Target, _Way]] = {}  # id of a target -> that target, so that it lives, and way
+        self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
-    def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Ticket:
+    def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Exchange:
         """Send a body to a target's endpoint."""
-        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
-        way = self._ways.get(name) or self._open(name, target)
+        way = self._way_to(target)
         return way.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (way.heads[surface], len(body), body), listener)
+
+    def secrets(self, target: Target) -> tuple[bytes, ...]:
+        """What a target is sent and nobody else may see."""
+        return self._way_to(target).secrets
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """Connections by provider and key."""
@@ -42,6 +51,18 @@ class Upstreams:
         for way in self._ways.values():
             way.pool.close()
         self._ways.clear()
+        self._by_target.clear()
+
+    def _way_to(self, target: Target) -> _Way:
+        found = self._by_target.get(id(target))
+        if found is not None:
+            return found[1]
+        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
+        way = self._ways.get(name) or self._open(name, target)
+        if len(self._by_target) >= MAX_POOLS:
+            self._by_target.clear()
+        self._by_target[id(target)] = (target, way)
+        return way
 
     def _open(self, name: tuple[str, str, str, bool], target: Target) -> _Way:
         endpoint = Endpoint.of(target.provider.base_url, target.pin)
@@ -50,13 +71,16 @@ class Upstreams:
             loop=self._loop,
             max_connections=self._wire.max_upstream_connections,
             tls_context=self._tls_context,
+            heads=self._reply_heads,
         )
-        way = _Way(pool, {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()})
+        heads = {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()}
+        way = _Way(pool, heads, secrets_of(target))
         self._ways[name] = way
         if len(self._ways) > MAX_POOLS:
             oldest = next((other for other in self._ways if other[3]), None)  # a caller's own
             if oldest is not None:
                 self._ways.pop(oldest).pool.close_idle()
+                self._by_target.clear()
         return way
 
     def _tls_context(self) -> ssl.SSLContext:

@@ -34,7 +34,7 @@ DAY_S = 86_400.0
 class Window:
     """Counts what was used within the last `span_s` seconds, rounded up to its slots."""
 
-    __slots__ = ("_newest", "_slots", "_width_s", "limit", "span_s", "total")
+    __slots__ = ("_ends_s", "_newest", "_slots", "_width_s", "limit", "span_s", "total")
 
     def __init__(self, limit: float, span_s: float) -> None:
         self.limit = limit
@@ -42,6 +42,7 @@ class Window:
         self.total = 0.0
         self._width_s = span_s / (SLOTS - 2)
         self._newest = 0
+        self._ends_s = self._width_s  # when the newest slot is over
         self._slots = [0.0] * SLOTS
 
     def earliest_s(self, now: float, amount: float) -> float:
@@ -59,7 +60,8 @@ class Window:
 
     def add(self, now: float, amount: float) -> None:
         """Count it."""
-        self._roll(now)
+        if now >= self._ends_s:
+            self._roll(now)
         self._slots[self._newest % SLOTS] += amount
         self.total += amount
 
@@ -82,6 +84,7 @@ class Window:
         if number <= newest:
             return
         self._newest = number
+        self._ends_s = (number + 1) * self._width_s
         if self.total == 0.0:
             return
         slots = self._slots
@@ -124,8 +127,9 @@ class Meter:
             at = now if missing_s <= 0 else self.tat_s + self._slack_s + missing_s
             return at if self.window is None else max(at, self.window.earliest_s(now, amount + self._kept))
         at = self.tat_s - self._tolerance * amount * self.unit_s
-        if self.window is not None:
-            return max(at, self.window.earliest_s(now, amount))
+        window = self.window
+        if window is not None and window.total + amount > window.limit:  # else it fits, whatever is out of it by now
+            return max(at, window.earliest_s(now, amount))
         return at
 
     def take(self, now: float, amount: float, spare: bool = False) -> None:

@@ -36,7 +36,10 @@ class Owner:
 class Use:
     """How one session uses one key. It goes after the time of a session without use, unless requests wait."""
 
-    __slots__ = ("admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "waiting")
+    __slots__ = (
+        "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told", "told_for",
+        "waiting",
+    )  # fmt: skip
 
     def __init__(self, label: str, owner_name: str, owner: Owner, now_s: float) -> None:
         self.label = label
@@ -48,6 +51,8 @@ class Use:
         self.waiting = 0
         self.gone = False
         self.published_s = NEVER  # when other gateways heard of it
+        self.told = b""  # what replies say of its share
+        self.told_for: object = None  # for which state of the key that was right
 
 
 class Activity:
@@ -60,6 +65,7 @@ class Activity:
     def __init__(self, group: str, timeout_s: float, max_uses: int) -> None:
         self.group = group
         self.admitted_s = NEVER  # when anybody was let through for the last time
+        self.shares = 0  # changes whenever somebody's share does
         self._timeout_s = timeout_s
         self._max_uses = max_uses
         self._uses: dict[str, Use] = {}  # label of a session -> its use
@@ -104,6 +110,7 @@ class Activity:
             self._weight += weight - owner.weight
             owner.weight = weight
         owner.sessions += 1
+        self.shares += 1
         use = self._uses[label] = Use(label, owner_name, owner, now_s)
         heappush(self._due, (now_s + self._timeout_s, next(self._numbers), use))
         return use
@@ -154,8 +161,10 @@ class Activity:
         self._owners.clear()
         self._due.clear()
         self._weight = 0.0
+        self.shares += 1
 
     def _drop(self, use: Use) -> None:
+        self.shares += 1
         use.gone = True
         del self._uses[use.label]
         owner = use.owner

@@ -32,20 +32,18 @@ class Cooldown(NamedTuple):
 
     def as_json(self) -> bytes:
         """As it stands in replies and headers."""
-        if self.requests_per_minute is None:
-            return _UNLIMITED % self[:3]
-        return _JSON % self
+        return _TIMES % self[:2] + _share_json(*self[2:])
 
 
-_JSON = (
-    b'{"nextAllowedAt":%d,"waitMs":%d,"activeGames":%d,"rateLimit":{"requestsPerMinute":%.10g,"effectiveRPM":%.10g}}'
-)
-_UNLIMITED = (
-    b'{"nextAllowedAt":%d,"waitMs":%d,"activeGames":%d,"rateLimit":{"requestsPerMinute":null,"effectiveRPM":null}}'
-)
+_TIMES = b'{"nextAllowedAt":%d,"waitMs":%d,'
 
 
-@dataclass(frozen=True, slots=True)
+def _share_json(active_games: int, rpm: float | None, effective_rpm: float | None) -> bytes:
+    rates = (b"null", b"null") if rpm is None else (b"%.10g" % rpm, b"%.10g" % effective_rpm)
+    return b'"activeGames":%d,"rateLimit":{"requestsPerMinute":%b,"effectiveRPM":%b}}' % (active_games, *rates)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rates:
     """What a plan means for sharing; it holds the plan, so that the plan's identity can be the key of the table."""
 
@@ -114,28 +112,42 @@ class Cooldowns:
 
     def of(self, session: Session, plan: Plan) -> Cooldown:
         """What a reply to this session says, be it an answer or a refusal; asking changes nothing."""
+        rates, activity, use, wait_s = self._look(session, plan)
+        share = activity.share(use) if use is not None else activity.share_with(session)
+        rpm = rates.first_rpm if self._strict else rates.chain_rpm
+        effective_rpm = None if rpm is None else rpm / share
+        return Cooldown(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
+
+    def json_of(self, session: Session, plan: Plan) -> bytes:
+        """The same as JSON; what it says of the share is kept, because that seldom changes."""
+        rates, activity, use, wait_s = self._look(session, plan)
+        if use is None:
+            return self.of(session, plan).as_json()
+        state = (rates, activity.shares)
+        if use.told_for != state:
+            use.told = _share_json(*self.of(session, plan)[2:])
+            use.told_for = state
+        return _TIMES % self._times_ms(wait_s) + use.told
+
+    def _look(self, session: Session, plan: Plan) -> tuple[_Rates, Activity, Use | None, float]:
+        """How things stand for a session, and how long it has to wait."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._clock.monotonic()
         activity = self._sessions.activity(rates.group)
         activity.sweep(now_s)
         use = activity.find(session)
-        share = activity.share(use) if use is not None else activity.share_with(session)
         if self._strict:
-            rpm = rates.first_rpm
             next_s = self._turn_s(activity, use, rates, now_s) if use is not None else now_s
         else:
-            rpm = rates.chain_rpm
             next_s = self._forecast(session, plan, now_s)
-            if next_s > now_s and rpm is not None and use is not None:
-                next_s = max(next_s, use.admitted_s + 60.0 / rpm * share)
-        wait_s = max(0.0, next_s - now_s)
-        return Cooldown(
-            math.ceil((self._clock.wall() + wait_s) * 1000 - 1e-3),
-            math.ceil(wait_s * 1000 - 1e-3),
-            len(activity) + (use is None),
-            rpm,
-            None if rpm is None else rpm / share,
-        )
+            if next_s > now_s and use is not None and rates.chain_rpm is not None:
+                next_s = max(next_s, use.admitted_s + 60.0 / rates.chain_rpm * activity.share(use))
+        return rates, activity, use, next_s - now_s if next_s > now_s else 0.0
+
+    def _times_ms(self, wait_s: float) -> tuple[int, int]:
+        """When to come back by the wall clock, and in which time; a hair too late is not a millisecond more."""
+        next_ms = math.ceil((self._clock.wall() + wait_s) * 1000 - 1e-3)
+        return next_ms, math.ceil(wait_s * 1000 - 1e-3) if wait_s else 0
 
     def group(self, plan: Plan) -> str:
         """Under which name the sessions of a plan share: `Sessions.active` takes it."""

@@ -15,6 +15,7 @@ MAX_TARGETS = Limit("providers and models told apart in statistics", 256)
 MAX_SESSIONS = Limit("sessions told apart in statistics", 1024)
 OTHER = "(other)"  # whatever comes beyond that
 _OK = Result.OK
+_BATCH = 256  # of what happened is counted together, while the code for it is at hand
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,11 @@ class _SessionRow(_Sums):
 
 
 class Tally:
-    """Counts. Three calls for a request, each a few additions: `arrived`, `attempted` for each try, and an end.
+    """Counts. Three calls for a request: `arrived`, `attempted` for each try, and an end, `answered` or `refused`.
 
-    The end is `answered` or `refused`. What is told apart is bounded: models beyond the limit count as `OTHER`, and
-    sessions that were not heard of for longest are added up under that name, so nothing is lost from the sums.
+    A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is
+    bounded: models beyond the limit count as `OTHER`, and sessions that were not heard of for longest are added up
+    under that name, so nothing is lost from the sums.
     """
 
     def __init__(
@@ -169,6 +171,7 @@ class Tally:
         self._latencies = Histogram()
         self._targets: dict[tuple[str, str], _TargetRow] = {}  # (provider, model) -> row
         self._sessions: dict[str, _SessionRow] = {}  # session's label -> row, in the order of their coming
+        self._notes: list[tuple[Callable[..., None], tuple[object, ...]]] = []  # (how to count it, what happened)
 
     def price(self, model: str) -> Price | None:
         """What a model costs, or None if nobody said."""
@@ -176,24 +179,11 @@ class Tally:
 
     def arrived(self, session: Session) -> None:
         """A request came in."""
-        self._requests += 1
-        row = self._sessions.get(session.label) or self._new_session(session.label)
-        row.requests += 1
-        row.recent = True
+        self._note(self._count_arrival, (session.label,))
 
     def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, *, fallback: bool) -> None:
         """An attempt ended; `fallback` says that an earlier one of the same request was made elsewhere."""
-        self._attempts += 1
-        if fallback:
-            self._fallbacks += 1
-        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
-        row.requests += 1
-        if result is _OK:
-            row.served += 1
-        else:
-            row.results[result] = row.results.get(result, 0) + 1
-        row.waits.add(waited_s)
-        row.latencies.add(took_s)
+        self._note(self._count_attempt, (target, result, waited_s, took_s, fallback))
 
     def answered(
         self,
@@ -207,42 +197,24 @@ class Tally:
         cached_tokens: int = 0,
     ) -> float | None:
         """A request was served; returns what it cost in US dollars, or None if that is not known."""
-        self._answered += 1
-        self._waits.add(waited_s)
-        self._latencies.add(took_s)
-        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
-        own = self._sessions.get(session.label) or self._new_session(session.label)
-        own.waits.add(waited_s)
-        row.ok += 1
-        own.ok += 1
-        if prompt_tokens is None or completion_tokens is None:
-            row.unpriced += 1
-            own.unpriced += 1
-            return None
-        row.prompt_tokens += prompt_tokens
-        own.prompt_tokens += prompt_tokens
-        row.completion_tokens += completion_tokens
-        own.completion_tokens += completion_tokens
-        price = row.price if row.model == target.model else self._price_of(target.model)
-        if price is None:
-            row.unpriced += 1
-            own.unpriced += 1
-            return None
-        cost = price.cost_usd(prompt_tokens, completion_tokens, cached_tokens)
-        row.cost_usd += cost
-        own.cost_usd += cost
+        cost: float | None = None
+        if prompt_tokens is not None and completion_tokens is not None:
+            price = self._price_of(target.model)
+            if price is not None:
+                cost = price.cost_usd(prompt_tokens, completion_tokens, cached_tokens)
+        self._note(
+            self._count_answer,
+            (session.label, target, waited_s, took_s, prompt_tokens, completion_tokens, cost),
+        )
         return cost
 
     def refused(self, code: Code, session: Session | None = None) -> None:
         """A request was turned down, by the gateway itself; without a session if it had none yet."""
-        self._refusals[code] += 1
-        if session is None:
-            self._requests += 1
-        else:
-            (self._sessions.get(session.label) or self._new_session(session.label)).refused += 1
+        self._note(self._count_refusal, (code, None if session is None else session.label))
 
     def snapshot(self, *, sessions: Iterable[str] | None = None) -> TallySnapshot:
         """Everything so far; it costs what there is to copy, so name the labels of `sessions` if not all are wanted."""
+        self._count()
         rows = self._sessions.values() if sessions is None else map(self._sessions.get, sessions)
         return TallySnapshot(
             since_s=self._clock.monotonic() - self._started_s,
@@ -274,6 +246,7 @@ class Tally:
 
     def pulse(self) -> Pulse:
         """The sums so far, for whoever looks at how they grow."""
+        self._count()
         return Pulse(
             requests=self._requests,
             answered=self._answered,
@@ -287,12 +260,77 @@ class Tally:
 
     def costs(self) -> CostTable:
         """Who and what cost how much, for the table of costs."""
+        self._count()
         return CostTable(
             self._total(),
             _grouped((row.provider, row) for row in self._targets.values()),
             _grouped((row.model, row) for row in self._targets.values()),
             _grouped((row.label, row) for row in self._sessions.values()),
         )
+
+    def _note(self, count: Callable[..., None], what: tuple[object, ...]) -> None:
+        notes = self._notes
+        notes.append((count, what))
+        if len(notes) >= _BATCH:
+            self._count()
+
+    def _count(self) -> None:
+        """Count all that was noted."""
+        notes, self._notes = self._notes, []
+        for count, what in notes:
+            count(*what)
+
+    def _count_arrival(self, label: str) -> None:
+        self._requests += 1
+        row = self._sessions.get(label) or self._new_session(label)
+        row.requests += 1
+        row.recent = True
+
+    def _count_attempt(self, target: Target, result: Result, waited_s: float, took_s: float, fallback: bool) -> None:
+        self._attempts += 1
+        if fallback:
+            self._fallbacks += 1
+        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
+        row.requests += 1
+        if result is _OK:
+            row.served += 1
+        else:
+            row.results[result] = row.results.get(result, 0) + 1
+        row.waits.add(waited_s)
+        row.latencies.add(took_s)
+
+    def _count_answer(
+        self,
+        label: str,
+        target: Target,
+        waited_s: float,
+        took_s: float,
+        prompt_tokens: int | None,
+        completion_tokens: int | None,
+        cost: float | None,
+    ) -> None:
+        self._answered += 1
+        self._waits.add(waited_s)
+        self._latencies.add(took_s)
+        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
+        own = self._sessions.get(label) or self._new_session(label)
+        own.waits.add(waited_s)
+        for sums in (row, own):
+            sums.ok += 1
+            if prompt_tokens is not None and completion_tokens is not None:
+                sums.prompt_tokens += prompt_tokens
+                sums.completion_tokens += completion_tokens
+            if cost is None:
+                sums.unpriced += 1
+            else:
+                sums.cost_usd += cost
+
+    def _count_refusal(self, code: Code, label: str | None) -> None:
+        self._refusals[code] += 1
+        if label is None:
+            self._requests += 1
+        else:
+            (self._sessions.get(label) or self._new_session(label)).refused += 1
 
     def _total(self) -> Sums:
         total = _Sums()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tickmind.base import get_logger
+from tickmind.gateway.admission import Wishes
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.exchange import Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -17,7 +18,6 @@ from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_response
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
 
 if TYPE_CHECKING:
-    from tickmind.gateway.admission import Wishes
     from tickmind.gateway.gateway import Gateway
     from tickmind.gateway.queue.job import Plan
 
@@ -70,7 +70,7 @@ class CallEndpoints:
         try:
             wishes = gateway.wishes(request)
             asked = read_generate(request.body)
-            _prefer(wishes, asked)
+            wishes = _prefer(wishes, asked)
             if asked.custom is None:
                 plan = gateway.router.plan(asked.model, "chat")
         except RefusedError as exc:
@@ -98,7 +98,7 @@ class CallEndpoints:
         self,
         call: Call,
         planning: "Coroutine[Any, Any, Plan]",
-        wishes: "Wishes",
+        wishes: Wishes,
         request: Request,
         tokens: int,
     ) -> None:
@@ -134,8 +134,7 @@ class CallEndpoints:
         gateway = self._gateway
         try:
             wishes = gateway.wishes(request)
-            wishes.session = session_of(parse_object(request.body)) or wishes.session
-            gateway.session(wishes, request.peer)
+            gateway.session(wishes, request.peer, session_of(parse_object(request.body)))
         except RefusedError as exc:
             self._refuse(request, responder, exc)
             return
@@ -148,10 +147,10 @@ class CallEndpoints:
         try:
             wishes = gateway.wishes(request)
             document = parse_object(request.body)
-            wishes.session = session_of(document) or wishes.session
+            session_id = session_of(document)
             agent = name_of(document, "agentId") or wishes.agent
             duration_ms = number(document, "durationMs", most=1e12)
-            session = gateway.session(wishes, request.peer)
+            session = gateway.session(wishes, request.peer, session_id)
             deferred = gateway.defers.defer(session, agent, DEFAULT_DEFER_MS if duration_ms is None else duration_ms)
         except RefusedError as exc:
             self._refuse(request, responder, exc)
@@ -165,15 +164,14 @@ class CallEndpoints:
         responder.reply(exc.refusal.status, JSON + cors(request), _GENERATE.refusal(exc.refusal, b""))
 
 
-def _prefer(wishes: "Wishes", asked: Generate) -> None:
+def _prefer(wishes: Wishes, asked: Generate) -> Wishes:
     """What the body says goes before the headers."""
-    wishes.agent = asked.agent_id
-    wishes.session = asked.session_id or wishes.session
-    if asked.priority is not None:
-        wishes.priority = asked.priority
-    if asked.timeout_s is not None:
-        wishes.timeout_s = asked.timeout_s
-    if asked.drop_after_s is not None:
-        wishes.drop_after_s = asked.drop_after_s
-    if asked.replace_older is not None:
-        wishes.replace_older = asked.replace_older
+    return Wishes(
+        session=asked.session_id or wishes.session,
+        agent=asked.agent_id,
+        priority=wishes.priority if asked.priority is None else asked.priority,
+        timeout_s=wishes.timeout_s if asked.timeout_s is None else asked.timeout_s,
+        drop_after_s=wishes.drop_after_s if asked.drop_after_s is None else asked.drop_after_s,
+        replace_older=wishes.replace_older if asked.replace_older is None else asked.replace_older,
+        caller=wishes.caller,
+    )

@@ -1,9 +1,9 @@
 """Which request goes where, and whom a browser may speak for."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.openai import OpenAIForm
 from tickmind.llm.safety import is_loopback
@@ -17,8 +17,6 @@ _CORS_HEADERS = (
     b"access-control-max-age: 600\r\n"
 )
 
-Endpoint = Callable[[Request, Responder], None]
-
 
 class Routes:
     """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked."""
@@ -27,9 +25,9 @@ class Routes:
         self._hosts: frozenset[bytes] = frozenset()  # names by which we may be called; empty: any
         self._origins = frozenset(origin.encode() for origin in origins)
         self._loopback = loopback
-        self._table: dict[bytes, dict[bytes, Endpoint]] = {}  # path -> method -> endpoint
+        self._table: dict[bytes, dict[bytes, Handler]] = {}  # path -> method -> endpoint
 
-    def add(self, method: str, path: str, endpoint: Endpoint) -> None:
+    def add(self, method: str, path: str, endpoint: Handler) -> None:
         """Serve a path."""
         self._table.setdefault(path.encode(), {})[method.encode()] = endpoint
 
@@ -39,35 +37,35 @@ class Routes:
 
     def handle(self, request: Request, responder: Responder) -> None:
         """Serve a request, or say why not."""
-        headers = request.headers
+        endpoint = request.head.endpoint
+        if endpoint is None:
+            endpoint = request.head.endpoint = self._endpoint_of(request)
+        endpoint(request, responder)
+
+    def _endpoint_of(self, request: Request) -> Handler:
+        """Who serves a request; it depends on the head alone."""
+        headers, method = request.headers, request.method
         if self._hosts and headers.get(b"host", b"").lower() not in self._hosts:
             host = headers.get(b"host", b"").decode("latin-1")
-            reply_refusal(
-                responder,
-                Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"),
-            )
-            return
+            return _refusing(Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"))
         origin = headers.get(b"origin")
         if origin is not None and not self._may_speak(origin):
             words = "pages of this origin may not use the gateway; list it under allowed_origins"
-            reply_refusal(responder, Refusal(Code.FORBIDDEN_URL, words))
-            return
-        methods = self._table.get(request.url) or self._table.get(request.path)
+            return _refusing(Refusal(Code.FORBIDDEN_URL, words))
+        methods = self._table.get(request.path)
         if methods is None:
             known = ", ".join(sorted(path.decode() for path in self._table if not path.startswith(b"/dashboard/")))
-            reply_refusal(responder, Refusal(Code.NOT_FOUND, f"there is no such path; there are {known}"))
-            return
-        endpoint = methods.get(request.method)
+            return _refusing(Refusal(Code.NOT_FOUND, f"there is no such path; there are {known}"))
+        endpoint = methods.get(method)
         if endpoint is not None:
-            endpoint(request, responder)
-        elif request.method == b"OPTIONS" and origin is not None:
-            responder.reply(204, cors(request) + _CORS_HEADERS, b"")
-        elif request.method == b"HEAD" and b"GET" in methods:
-            methods[b"GET"](request, responder)
-        else:
-            allowed = ", ".join(sorted(method.decode() for method in methods))
-            refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"this path takes {allowed}")
-            reply_refusal(responder, refusal, b"allow: %b\r\n" % allowed.encode())
+            return endpoint
+        if method == b"OPTIONS" and origin is not None:
+            return _allow_page
+        if method == b"HEAD" and b"GET" in methods:
+            return methods[b"GET"]
+        allowed = ", ".join(sorted(method.decode() for method in methods))
+        refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"this path takes {allowed}")
+        return _refusing(refusal, b"allow: %b\r\n" % allowed.encode())
 
     def _may_speak(self, origin: bytes) -> bool:
         if origin in self._origins:
@@ -88,3 +86,15 @@ def cors(request: Request) -> bytes:
 def reply_refusal(responder: Responder, refusal: Refusal, headers: bytes = b"") -> None:
     """Answer with a refusal outside of any call."""
     responder.reply(refusal.status, JSON + headers, _ERRORS.refusal(refusal, b""))
+
+
+def _allow_page(request: Request, responder: Responder) -> None:
+    """Tell a browser what the page of an allowed origin may send."""
+    responder.reply(204, cors(request) + _CORS_HEADERS, b"")
+
+
+def _refusing(refusal: Refusal, headers: bytes = b"") -> Handler:
+    def refuse(_request: Request, responder: Responder) -> None:
+        reply_refusal(responder, refusal, headers)
+
+    return refuse

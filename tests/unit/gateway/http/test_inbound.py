@@ -1,5 +1,6 @@
 """The callers' side of HTTP: whatever comes in whatever pieces is served in order, or refused and closed."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
-from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.exchange import Head, Request, Responder
+from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.inbound import MAX_PIPELINED, MAX_URL_BYTES, InboundConnection
 from tickmind.gateway.settings.config import WireConfig
 
@@ -48,13 +50,15 @@ class FakeTransport:
 class Caller:
     """A connection with whatever the handler was given."""
 
-    def __init__(self, *, at_once: bool = True, **wire: Any) -> None:
+    def __init__(self, *, at_once: bool = True, heads: HeadMemo[Head] | None = None, **wire: Any) -> None:
         self.clock = ManualClock()
         self.seen: list[Request] = []
         self.responders: list[Responder] = []
         self.at_once = at_once
         self.closed: list[InboundConnection] = []
-        self.connection = InboundConnection(self._handle, WireConfig(**wire), self.clock, self.closed.append)
+        self.connection = InboundConnection(
+            self._handle, WireConfig(**wire), self.clock, self.closed.append, HeadMemo() if heads is None else heads
+        )
         self.transport = FakeTransport()
         self.connection.connection_made(self.transport)  # type: ignore[arg-type]  # a double
 
@@ -431,3 +435,51 @@ def test_a_streamed_reply_to_http_1_0_is_not_in_chunks() -> None:
     assert b"chunked" not in head
     assert body == b"data: 1\n\ndata: 2\n\n"
     assert caller.transport.closed
+
+
+@given(bodies=st.lists(st.binary(max_size=30), min_size=1, max_size=6), cuts=st.lists(st.integers(0, 600), max_size=6))
+def test_requests_with_known_heads_are_served_as_the_first_was(bodies: list[bytes], cuts: list[int]) -> None:
+    heads: HeadMemo[Head] = HeadMemo()
+    Caller(heads=heads).send(post(b"12"))
+    assert len(heads) == 1
+    caller = Caller(heads=heads)
+    data = b"".join(map(post, bodies))
+    places = sorted({0, len(data), *(min(cut, len(data)) for cut in cuts)})
+    for start, end in itertools.pairwise(places):
+        caller.send(data[start:end])
+    assert [request.body for request in caller.seen] == bodies
+    assert all(request.path == b"/v1/chat/completions" for request in caller.seen)
+    assert caller.written.count(b"HTTP/1.1 200 OK") == len(bodies)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"Expect: 100-continue\r\nContent-Length: 2",
+        b"Connection: close\r\nContent-Length: 2",
+        b"Transfer-Encoding: chunked",
+    ],
+)
+def test_heads_that_ask_for_more_than_an_answer_are_always_parsed(head: bytes) -> None:
+    heads: HeadMemo[Head] = HeadMemo()
+    caller = Caller(heads=heads)
+    caller.send(HEAD + head + b"\r\n\r\n" + (b"2\r\nok\r\n0\r\n\r\n" if b"chunked" in head else b"ok"))
+    assert [request.body for request in caller.seen] == [b"ok"]
+    assert len(heads) == 0
+
+
+def test_a_known_head_does_not_lift_the_bound_on_the_body() -> None:
+    heads: HeadMemo[Head] = HeadMemo()
+    Caller(heads=heads).send(post(b"12"))
+    caller = Caller(heads=heads, max_request_bytes=100)
+    caller.send(post(b"x" * 101))
+    assert caller.seen == []
+    assert caller.written.startswith(b"HTTP/1.1 413 ")
+
+
+def test_pipelined_requests_with_known_heads_are_bounded() -> None:
+    heads: HeadMemo[Head] = HeadMemo()
+    caller = Caller(at_once=False, heads=heads)
+    caller.send(post(b"12"))
+    caller.send(post(b"34") * (4 * MAX_PIPELINED + 1))
+    assert caller.transport.aborted
