@@ -17,7 +17,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from tickmind.base import get_logger
@@ -148,5 +150,28 @@ def _lowest_one(_typing: Any, _word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _fetch_early(_typing: Any, column: Any, _place: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        item = cgutils.get_item_pointer(context, builder, signature.args[0], array, [args[1]])
+        number = ir.IntType(32)
+        prefetch = ir.FunctionType(ir.VoidType(), [item.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [item.type], prefetch)
+        builder.call(function, [item, number(0), number(3), number(1)])  # to read, from the nearest cache, data
+        return context.get_dummy_value()
+
+    return types.void(column, types.uint64), generate
+
+
+def _lowest_one_or_64(_typing: Any, _word: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, False))
+
+    return types.uint64(types.uint64), generate
+
+
 count_ones = cast("Callable[[np.uint64], np.uint64]", intrinsic(_count_ones))  # how many bits of a word are set
 lowest_one = cast("Callable[[np.uint64], np.uint64]", intrinsic(_lowest_one))  # place of the lowest; word not zero
+lowest_one_or_64 = cast("Callable[[np.uint64], np.uint64]", intrinsic(_lowest_one_or_64))  # the same; 64 if none is
+# begin to fetch an item of a column that will be needed soon; a place beyond the column's end does no harm
+fetch_early = cast("Callable[[Any, np.uint64], None]", intrinsic(_fetch_early))

@@ -1,21 +1,26 @@
 """Who sees whom: for each observer the rows of those that stand on tiles it sees."""
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.bitmap import MARGIN_LINES
-from tickmind.world.kernels.compiled import count_ones, kernel, reads, writes
+from tickmind.world.kernels.compiled import count_ones, fetch_early, kernel, lowest_one_or_64, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lists import RowLists
-from tickmind.world.kernels.placed import Index, Placed
+from tickmind.world.kernels.nearby import order_by_area
+from tickmind.world.kernels.placed import Placed
 from tickmind.world.kernels.shadows import Words, mask_words
+from tickmind.world.kernels.sight import gather_window
 
 Column: TypeAlias = NDArray[np.int32]
+Offsets: TypeAlias = NDArray[np.int64]
 _MORE = 4096  # places by which room for pairs grows at least; more than one observer can fill
-_U0, _U1, _U6, _U63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+_STEPS = 65  # for each word of a mask: the steps to its 64 tiles, and none
+_AHEAD = 8  # observers for whom memory is fetched early
+_U0, _U1, _U8, _U16 = (np.uint64(number) for number in (0, 1, 8, 16))
 
 
 def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Placed, *, own_tile: bool) -> RowLists:
@@ -27,98 +32,134 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
     height, width = placed.occupancy.shape
     if masks.shape != (len(x), mask_words(radius)) or len(x) != len(y):
         raise KernelError("each observer needs an x, a y and a mask of this radius")
-    offsets = np.zeros(len(x) + 1, dtype=np.int64)
-    ids = np.empty(placed.expected + placed.expected // 8 + _MORE, dtype=np.int32)
-    done = 0
-    while True:
-        done = _find(
+    order = order_by_area(x, y, height, width)
+    bounds = np.zeros((2, len(x)), dtype=np.int64)  # where the list of each observer begins and ends
+    found = np.empty(placed.expected + placed.expected // 8 + _MORE, dtype=np.int32)
+    steps, done, total = _steps(radius, width), 0, 0
+    while done < len(x):
+        done, total = _find(
             x,
             y,
-            height,
-            width,
             masks,
             radius,
-            placed.index,
-            placed.standing,
+            placed.present,
+            placed.occupancy,
+            steps,
             own_tile,
+            order,
             done,
-            offsets,
-            ids,
+            total,
+            bounds,
+            found,
         )
-        if done == len(x):
-            placed.expected = int(offsets[-1])
-            return RowLists(offsets, ids[: placed.expected])
-        if done < 0:
-            raise KernelError("an observer stands outside the map; only x = -1 means that it is nowhere")
-        ids = np.concatenate([ids, np.empty(len(ids) + _MORE, dtype=np.int32)])
+        if done < len(x):
+            found = np.concatenate([found, np.empty(len(found) + _MORE, dtype=np.int32)])
+    placed.expected = total
+    offsets, ids = np.zeros(len(x) + 1, dtype=np.int64), np.empty(total + 8, dtype=np.int32)
+    _bring_in_order(bounds, found, offsets, ids)
+    return RowLists(offsets, ids[:total])
+
+
+@lru_cache(maxsize=16)
+def _steps(radius: int, width: int) -> Offsets:
+    """How far each tile of a window is from its centre in a map laid out flat; see `_STEPS`."""
+    side = 2 * radius + 1
+    lines, across = np.divmod(np.arange(mask_words(radius) * 64, dtype=np.int64), side)
+    steps = np.zeros((mask_words(radius), _STEPS), dtype=np.int64)
+    steps[:, :64] = ((lines - radius) * width + across - radius).reshape(-1, 64)
+    steps.flags.writeable = False
+    return steps.reshape(-1)
 
 
 @kernel(
-    types.int64,
+    types.UniTuple(types.int64, 2),
     reads(types.int32, 1),
     reads(types.int32, 1),
-    types.int64,
-    types.int64,
     reads(types.uint64, 2),
     types.int64,
-    reads(types.uint64, 3),
-    reads(types.int32, 1),
+    reads(types.uint64, 2),
+    reads(types.int32, 2),
+    reads(types.int64, 1),
     types.boolean,
+    reads(types.int32, 1),
     types.int64,
-    writes(types.int64, 1),
+    types.int64,
+    writes(types.int64, 2),
     writes(types.int32, 1),
 )
 def _find(
     x: Column,
     y: Column,
-    height: int,
-    width: int,
     masks: Words,
     radius: int,
-    index: Index,
-    standing: Column,
+    present: Words,
+    occupancy: Column,
+    steps: Offsets,
     own_tile: bool,
+    order: Column,
     done: int,
-    offsets: NDArray[np.int64],
-    ids: Column,
-) -> int:
-    """List for observers from `done` on; give the first for whom `ids` may be too short, or -1 for one off the map."""
+    total: int,
+    bounds: Offsets,
+    found: Column,
+) -> tuple[int, int]:
+    """List pairs from some observer of the order on: how many observers are done when room ends, and all pairs.
+
+    Tiles in sight are looked up four at a time, whether there are as many or not, because where a list ends is what a
+    processor can't foresee. What is written too much is overwritten; steps of no tile lead to the observer's own.
+    """
     words, side, own = masks.shape[1], 2 * radius + 1, (2 * radius + 1) ** 2 // 2
-    flat, stride = index.reshape(index.size), np.uint64(2 * index.shape[1])
-    whole = (_U1 << np.uint64(side)) - _U1
-    mask = np.zeros(words + 1, dtype=np.uint64)
-    for number in range(done, len(x)):
-        total = offsets[number]
-        offsets[number + 1] = total
+    tiles, rows, width = present.reshape(present.size), occupancy.reshape(occupancy.size), occupancy.shape[1]
+    seen_by = masks.reshape(masks.size)
+    window = np.empty(words + 1, dtype=np.uint64)
+    filled = np.uint64(total)
+    for place in range(done, len(order)):
+        number = np.uint64(order[place])
+        if place + _AHEAD < len(order):
+            soon = np.uint64(order[place + _AHEAD])
+            fetch_early(x, soon)
+            fetch_early(y, soon)
+            fetch_early(seen_by, soon * np.uint64(words))
+            fetch_early(seen_by, soon * np.uint64(words) + _U8)
+        bounds[0, number] = bounds[1, number] = filled
         at_x, at_y = int(x[number]), int(y[number])
         if at_x == -1:
             continue
-        if not (0 <= at_x < width and 0 <= at_y < height):
-            return -1
-        if total + side * side > len(ids):
-            return number
-        for word in range(words):
-            mask[word] = masks[number, word]
+        if int(filled) + side * side + 8 > len(found):
+            return place, int(filled)
+        gather_window(tiles, present.shape[1], at_x, at_y, radius, window)
         if not own_tile:
-            mask[own >> 6] &= ~(_U1 << np.uint64(own & 63))
-        start = at_x - radius + 64
-        shift, rest = np.uint64(start & 63), np.uint64(63 - (start & 63))
-        before = (_U1 << shift) - _U1
-        source = np.uint64(2 * ((at_y - radius + MARGIN_LINES) * index.shape[1] + (start >> 6)))
-        at = _U0
-        for _ in range(side):
-            low = flat[source]
-            there = (low >> shift | flat[source + np.uint64(2)] << rest << _U1) & whole
-            place, by = at >> _U6, at & _U63
-            seen = there & (mask[place] >> by | mask[place + _U1] << (_U63 - by) << _U1)
-            if seen:
-                first = flat[source + _U1] + count_ones(low & before)
-                while seen:
-                    below = (seen & (_U0 - seen)) - _U1  # the bits below the lowest
+            window[own >> 6] &= ~(_U1 << np.uint64(own & 63))
+        here, table, mask = at_y * width + at_x, _U0, number * np.uint64(words)
+        for word in range(words):
+            seen = window[word] & seen_by[mask]
+            mask += _U1
+            end = filled + count_ones(seen)
+            at = filled
+            while at < end:
+                for _ in range(4):
+                    found[at] = rows[np.uint64(here + steps[table + lowest_one_or_64(seen)])]
                     seen &= seen - _U1
-                    ids[total] = standing[first + count_ones(there & below)]
-                    total += 1
-            source += stride
-            at += np.uint64(side)
+                    at += _U1
+            filled = end
+            table += np.uint64(_STEPS)
+        bounds[1, number] = filled
+    return len(order), int(filled)
+
+
+@kernel(types.void, reads(types.int64, 2), reads(types.int32, 1), writes(types.int64, 1), writes(types.int32, 1))
+def _bring_in_order(bounds: Offsets, found: Column, offsets: Offsets, ids: Column) -> None:
+    """Copy the lists one after another in the order of the observers, eight at a time for the reason told above."""
+    count, total = bounds.shape[1], _U0
+    for number in range(count):
+        if number + _AHEAD < count:
+            soon = np.uint64(bounds[0, number + _AHEAD])
+            fetch_early(found, soon)
+            fetch_early(found, soon + _U16)
+        at, end = np.uint64(bounds[0, number]), np.uint64(bounds[1, number])
+        to, total = total, total + end - at
+        while at < end:
+            for _ in range(8):
+                ids[to] = found[at]
+                to += _U1
+                at += _U1
         offsets[number + 1] = total
-    return len(x)

@@ -23,17 +23,17 @@ class Placed:
 
     def __init__(self, occupancy: Map) -> None:
         self.occupancy = occupancy
-        self._present = empty_bitmap(*occupancy.shape)
-        self.index: Index = np.zeros((*self._present.shape, 2), dtype=np.uint64)
+        self.present = empty_bitmap(*occupancy.shape)
+        self.index: Index = np.zeros((*self.present.shape, 2), dtype=np.uint64)
         self.standing = np.zeros(0, dtype=np.int32)  # rows in the map's order: line by line, west to east
         self.expected = 0  # how many pairs were found last
 
     def update(self, x: Column, y: Column) -> None:
         """Take over where everything stands now; rows with x = -1 are nowhere."""
-        mark_tiles(self._present, x, y, *self.occupancy.shape)
+        mark_tiles(self.present, x, y, *self.occupancy.shape)
         if len(self.standing) < len(x):
             self.standing = np.zeros(len(x), dtype=np.int32)
-        if not _register(x, y, self.occupancy, self._present, self.index, self.standing):
+        if not _register(x, y, self.occupancy, self.present, self.index, self.standing):
             raise KernelError("occupancy and positions differ; build occupancy from x and y first")
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tickmind.base import Limit
 from tickmind.world.kernels.bitmap import MARGIN_LINES, Bitmap, pack_tiles, set_tile
-from tickmind.world.kernels.compiled import helper, kernel, lowest_one, reads, writes
+from tickmind.world.kernels.compiled import fetch_early, helper, kernel, lowest_one, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lines import SightRule
 from tickmind.world.kernels.shadows import BLOCK, Words, mask_words, shadows_of
@@ -20,7 +20,8 @@ from tickmind.world.kernels.shadows import BLOCK, Words, mask_words, shadows_of
 DEFAULT_RADIUS = 12
 SIGHT_CACHE = Limit("memory for masks that are kept", 128 * 2**20, "bytes")
 _AREA = 4  # a change is noted for areas of 2^4 tiles a side
-_U0, _U1, _U6, _U63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
+_AHEAD = 8  # observers whose masks are fetched early
+_U0, _U1, _U8, _U63, _U64 = (np.uint64(number) for number in (0, 1, 8, 63, 64))
 
 Column: TypeAlias = NDArray[np.int32]
 
@@ -103,21 +104,23 @@ class Sight:
 @helper
 def gather_window(bitmap: Words, stride: int, x: int, y: int, radius: int, window: Words) -> None:
     """Copy the window around a tile out of a flat bitmap, laid out as a mask; `window` has one word more."""
-    side = np.uint64(2 * radius + 1)
+    side, lines = np.uint64(2 * radius + 1), np.uint64(stride)
     whole = (_U1 << side) - _U1
     start = x - radius + 64
     shift, rest = np.uint64(start & 63), np.uint64(63 - (start & 63))
     source = np.uint64((y - radius + MARGIN_LINES) * stride + (start >> 6))
-    for word in range(len(window)):
-        window[word] = 0
-    at = _U0
+    word, at, place = _U0, _U0, _U0  # the word that is being filled, and how far
     for _ in range(2 * radius + 1):
         bits = (bitmap[source] >> shift | bitmap[source + _U1] << rest << _U1) & whole
-        source += np.uint64(stride)
-        place, by = at >> _U6, at & _U63
-        window[place] |= bits << by
-        window[place + _U1] |= bits >> (_U63 - by) >> _U1
+        source += lines
+        word |= bits << at
         at += side
+        if at >= _U64:
+            window[place] = word
+            place += _U1
+            at -= _U64
+            word = bits >> (side - at)
+    window[place] = word
 
 
 @helper
@@ -208,7 +211,12 @@ def _look(
     bits = opaque.reshape(opaque.size)
     window = np.empty(words + 1, dtype=np.uint64)
     seen = np.empty(len(casting) * BLOCK + 1, dtype=np.uint64)
+    known = kept.reshape(kept.size)
     for row in range(len(x)):
+        if len(kept) and row + _AHEAD < len(x):
+            ahead = np.uint64((int(y[row + _AHEAD]) * width + x[row + _AHEAD]) * (words + 1))
+            fetch_early(known, ahead)
+            fetch_early(known, ahead + _U8)
         at_x, at_y = int(x[row]), int(y[row])
         if at_x == -1:
             keys[row] = 0
