@@ -1,6 +1,5 @@
 """`tickmind viewer` and `tickmind replay`: a world in the browser, live or as it was recorded."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -41,6 +40,8 @@ def viewer(
     ] = None,
 ) -> None:
     """Show a running world in the browser. Ctrl-C stops it."""
+    import asyncio
+
     try:
         from tickmind.server import load_tokens
         from tickmind.viewer.live import LiveSource
@@ -80,6 +81,8 @@ def replay(
     allow_host: Hosts = None,
 ) -> None:
     """Show a recorded run in the browser, finished or still going on. Ctrl-C stops it."""
+    import asyncio
+
     try:
         from tickmind.viewer.replay import ReplaySource
     except ModuleNotFoundError as error:
@@ -146,6 +149,7 @@ async def _nothing() -> None:
 
 
 async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaitable[None]] = _nothing) -> None:
+    import asyncio
     import signal
 
     from tickmind.viewer.server import ViewerServer
