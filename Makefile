@@ -41,8 +41,9 @@ $(PEERS_READY): requirements/bench-gateway.txt
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
 
-demo: $(READY) ## Watch the arena: predators that deliberate; ARGS="--outage 100:200" pulls the plug
-	@$(BIN)/python examples/05_arena_strategist.py $(ARGS)
+demo: $(READY) ## A village that lives, talks and thinks, in the browser; ARGS="--scripted" asks no model
+	@$(MAKE) --no-print-directory page
+	@$(BIN)/tickmind demo $(ARGS)
 
 test: $(READY) ## Everything: style, types, layers and all tests
 	@$(MAKE) --no-print-directory system page lint

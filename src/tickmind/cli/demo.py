@@ -47,7 +47,7 @@ def demo(
 
     scenario = scenario_file(SCENARIO)
     run_id = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    world = [str(scenario), "--tps", str(tps), "--runs", str(runs), "--run-id", run_id]
+    world = [str(scenario), "--tps", str(tps), "--runs", str(runs), "--run-id", run_id, "--wait-for", "1"]
     world += ["--ticks", str(ticks)] if ticks is not None else []
     folder = state_dir(Path.cwd() / STATE_DIR / SCENARIO, scenario)
     free = ["--port", "0"] if ports else []

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -47,7 +48,11 @@ class Part:
         read, write = os.pipe2(os.O_CLOEXEC)
         self._reader = PacedReader(read, self._take)
         command = Command(
-            (sys.executable, "-m", "tickmind.cli", *arguments), env or os.environ, Path.cwd(), own_session=True
+            (sys.executable, "-m", "tickmind.cli", *arguments),
+            env or os.environ,
+            Path.cwd(),
+            own_session=True,
+            stop_signal=signal.SIGINT,
         )
         try:
             self._child: Child = warden.launch(command, [write], lambda _ending: self._gone())

@@ -26,6 +26,9 @@ def world(
     speed: Annotated[float, typer.Option(help="How many times faster than real time.")] = 1.0,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
     controllers: Annotated[int, typer.Option(min=1, help="In lockstep: for at least so many.")] = 1,
+    wait_for: Annotated[
+        int, typer.Option(min=0, help="Begin when so many characters are controlled, or after a minute.")
+    ] = 0,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
     runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
     run_id: Annotated[str | None, typer.Option(help="The name of the new run; made up if left out.")] = None,
@@ -78,11 +81,11 @@ def world(
 
         assert scenario is not None, "the arguments were checked"
         found = load_scenario(scenario)
-        Serving(found, config, pace_of(found), ticks).run()
+        Serving(found, config, pace_of(found), ticks, wait_for=wait_for).run()
         return
     run = _open_run(scenario, runs, run_id, resume, sync)
     try:
-        Serving(run.scenario, config, pace_of(run.scenario), ticks, run, runs).run()
+        Serving(run.scenario, config, pace_of(run.scenario), ticks, run, runs, wait_for).run()
     finally:
         run.abandon()  # whatever is not finished yet
 

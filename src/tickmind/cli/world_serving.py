@@ -12,6 +12,8 @@ from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
 
 DEFAULT_RUNS = Path("runs")
+WAIT_AT_MOST_S = 60.0  # for characters to be there
+LOOK_S = 0.05
 
 
 class Serving:
@@ -25,15 +27,18 @@ class Serving:
         ticks: int | None,
         run: WorldRun | None = None,
         runs: Path = DEFAULT_RUNS,
+        wait_for: int = 0,
     ) -> None:
         self._scenario = scenario
         self._config = config
         self._pace = pace
         self._ticks = ticks
         self._run = run
+        self._wait_for = wait_for
         self._where = "" if runs == DEFAULT_RUNS else f" --runs {runs}"
         self._folder = runs
         self._status = WorldStatus(scenario.name, ticks)
+        self._stopped = False
         self._in_a_hurry = False  # whether whoever stopped it may not wait
 
     def run(self) -> None:
@@ -88,17 +93,27 @@ class Serving:
             await self._tick(server)
         status.end(server.statistics())
 
+    async def _run_ticks(self, server: WorldServer) -> None:
+        """Wait for the first characters, but not for ever, and let time begin."""
+        loop = asyncio.get_running_loop()
+        latest_s = loop.time() + WAIT_AT_MOST_S
+        while (  # noqa: ASYNC110  nobody tells when a lease is given
+            server.statistics().controlled < self._wait_for and loop.time() < latest_s and not self._stopped
+        ):
+            await asyncio.sleep(LOOK_S)
+        await server.run(self._ticks)
+
     async def _tick(self, server: WorldServer) -> None:
         """Run the ticks; a signal lets the loop come back, and the world is closed in good order."""
 
-        def hurry() -> None:
-            self._in_a_hurry = True
+        def stop(*, hurry: bool = False) -> None:
+            self._stopped, self._in_a_hurry = True, hurry
             server.stop()
 
         loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGINT, server.stop)
-        loop.add_signal_handler(signal.SIGTERM, hurry)
-        running = asyncio.create_task(server.run(self._ticks))
+        loop.add_signal_handler(signal.SIGINT, stop)
+        loop.add_signal_handler(signal.SIGTERM, lambda: stop(hurry=True))
+        running = asyncio.create_task(self._run_ticks(server))
         try:
             while not running.done():
                 await asyncio.wait({running}, timeout=EVERY_S)

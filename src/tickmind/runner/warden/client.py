@@ -34,6 +34,7 @@ class Command:
     cwd: Path
     bounds: Bounds = UNBOUNDED
     own_session: bool = False
+    stop_signal: int = signal.SIGTERM  # asks it to end
 
 
 class Child:
@@ -48,7 +49,7 @@ class Child:
         self.ended = asyncio.Event()
 
     def stop(self, grace_s: float) -> None:
-        """Ask it to end (SIGTERM); what is left after the grace is killed."""
+        """Ask it to end by its signal; what is left after the grace is killed."""
         self._warden.say({"number": self._number, "stop_ms": round(grace_s * 1000)})
 
     def kill(self) -> None:
@@ -105,7 +106,13 @@ class Warden:
         number, self._next = self._next, self._next + 1
         child = Child(self, number, on_end)
         order = Order(
-            number, tuple(command.argv), dict(command.env), str(command.cwd), command.bounds, command.own_session
+            number,
+            tuple(command.argv),
+            dict(command.env),
+            str(command.cwd),
+            command.bounds,
+            command.own_session,
+            int(command.stop_signal),
         )
         data = order.encode()
         if len(data) > MAX_MESSAGE_BYTES:

@@ -117,7 +117,7 @@ class _Keeper:
             if word.startswith(b"stop ") and self._kill_at_s is None:
                 self._kill_at_s = time.monotonic() + int(word[5:]) / 1000
                 with suppress(ProcessLookupError):
-                    os.kill(self._pid, signal.SIGTERM)
+                    os.kill(self._pid, self._order.stop_signal)
         return bool(said)
 
     def _bury(self) -> Ending | None:

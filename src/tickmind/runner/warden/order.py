@@ -1,6 +1,7 @@
 """What the warden is told and what it tells, as one JSON object per message. Standard library only."""
 
 import json
+import signal
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -31,6 +32,7 @@ class Order:
     cwd: str = "/"
     bounds: Bounds = UNBOUNDED
     own_session: bool = False  # not scheduled together with the others, and not with their politeness
+    stop_signal: int = signal.SIGTERM
 
     def encode(self) -> bytes:
         """The message."""
