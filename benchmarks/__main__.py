@@ -10,7 +10,10 @@ from rich.table import Table
 
 from benchmarks.harness import Result
 
-PARTS = ("engine", "client", "corpus", "strategy", "gateway", "world", "world_load", "record_restart")
+PARTS = (
+    *("engine", "client", "corpus", "strategy", "gateway", "world", "world_load"),
+    *("record_restart", "villagers"),
+)
 TARGET = Path("build/bench.json")
 
 

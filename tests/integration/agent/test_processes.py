@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from tickmind.agent import Assignment, Heartbeat, Launch, Settings, encode_secrets
 from tickmind.base import Secret
 from tickmind.protocol import ActionType, LifecycleKind
-from tickmind.wire import Connection, SyncWorldClient, ViewFilter
+from tickmind.wire import Connection, SyncWorldClient, WireError
 
 ROOT = Path(__file__).parents[3]
 READY_S = 180  # compiling the rules for the first time takes a while on a busy machine
@@ -56,17 +57,25 @@ class World:
         self.control = defaultdict(list)  # entity id -> kinds of lifecycle events
         info = self.client.world()
         self.ids = [actor.entity_id for actor in info.actors]
-        threading.Thread(target=self._watch, args=(info,), daemon=True).start()
+        self._watcher = threading.Thread(target=self._watch, args=(info,), daemon=True)
+        self._watcher.start()
 
     def _watch(self, info):
-        for event in self.client.viewer_events(info, ViewFilter()):
-            for place in range(len(event.results)):
-                one = event.results.named(place, self.ids)
-                self.results[one.actor_id].append((one.action_type, one.ok))
-            for said in event.utterances:
-                self.said[said.actor_id].append(said.text)
-            for change in event.lifecycle:
-                self.control[change.entity.entity_id].append(change.kind)
+        with suppress(WireError):  # until the client is closed
+            for event in self.client.viewer_events(info):
+                for place in range(len(event.results)):
+                    one = event.results.named(place, self.ids)
+                    self.results[one.actor_id].append((one.action_type, one.ok))
+                for said in event.utterances:
+                    self.said[said.actor_id].append(said.text)
+                for change in event.lifecycle:
+                    self.control[change.entity.entity_id].append(change.kind)
+
+    def close(self):
+        self.client.close()
+        self._watcher.join(60)
+        self.process.kill()
+        self.process.wait()
 
     def free(self, entity_id):
         return entity_id in {one.entity_id for one in self.client.entities(uncontrolled_only=True)}
@@ -93,8 +102,7 @@ def open_world(*more, scenario="village", token=""):
 def world():
     made = open_world()
     yield made
-    made.process.kill()
-    made.process.wait()
+    made.close()
 
 
 def environment(world, entity_id, **more):
@@ -186,19 +194,16 @@ def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
                 beats.append(Heartbeat.decode(line))
                 if beats[-1].tick and beats[-1].acted:
                     break
-            shown = (
-                Path(f"/proc/{process.pid}/environ").read_bytes() + Path(f"/proc/{process.pid}/cmdline").read_bytes()
-            )
-            assert TOKEN.encode() not in shown
-            assert not any("secrets" in os.readlink(fd) for fd in Path(f"/proc/{process.pid}/fd").iterdir())
+            inside = Path(f"/proc/{process.pid}")
+            assert TOKEN.encode() not in (inside / "environ").read_bytes() + (inside / "cmdline").read_bytes()
+            assert not any("secrets" in str(one.readlink()) for one in (inside / "fd").iterdir())
         assert process.wait(60) == 0  # nobody reads its heartbeat any more
         log = process.stderr.read()
         assert TOKEN not in log
         assert "whoever started this process is gone" in log
     finally:
         end(process)
-        guarded.process.kill()
-        guarded.process.wait()
+        guarded.close()
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,10 @@ class Solo:
         self.company = Company(kind, lambda _entity_id: start, client=client)
         self.character = None
 
-    def act(self, observation):
-        self.company.perceive(observation.tick_id, [observation])
-        self.character = self.company.character(observation.me.entity_id)
-        return self.company.act(observation)
-
     def play(self, ticks):
-        return self.world.play(self.act, ticks)
+        done = self.world.live(self.company, ticks)
+        self.character = self.company.character("me")
+        return done
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from tickmind.agent.cast import Cast
 from tickmind.agent.testing.drawing import Drawing, Letter, Object, observe
 from tickmind.protocol import (
     ACTION_OF,
@@ -101,6 +102,17 @@ class SmallWorld:
             self.step(intent)
             done.append(intent)
         return done
+
+    def live(self, cast: Cast, ticks: int) -> list[Intent]:
+        """Let a cast, such as a `Company`, live here for some ticks; gives what it did."""
+
+        def act(observation: Observation) -> Intent:
+            cast.perceive(observation.tick_id, [observation])
+            intent = cast.act(observation)
+            cast.reflect(observation.tick_id)
+            return intent
+
+        return self.play(act, ticks)
 
     def _do(self, intent: Intent) -> Reason:
         if self._asleep and not isinstance(intent, Wake):
