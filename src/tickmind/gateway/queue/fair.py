@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 MIN_WEIGHT = 1e-6
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
-_LEEWAY = 4  # requests at least: where the rate is low, a part of the window would be less than one
+_LEEWAY_PART = 0.05  # of the credit is the leeway, or
+_LEEWAY = 2  # requests at least: where the rate is low, a part of the window would be less than one
 _PRESSING = 50  # requests' time: who waits for so long, and not less than the next, presses
 _PRESSING_S = 1.0
 
@@ -129,7 +130,7 @@ class Ledger(Share):
             if len(self._owners) >= self._sweep_at:
                 self._sweep(now)
             self.move(now, self._owners.values())
-            self.leeway = max(self.credit / _PARTS, _LEEWAY * step)
+            self.leeway = max(self.credit * _LEEWAY_PART, _LEEWAY * step)
         if now >= owner.next_s:
             owner.move(now, owner.sessions.values())
         owner.weight = account.weight = weight
