@@ -91,8 +91,20 @@ def command(runs: Path) -> float:
     address = runs / "s"
     started_s = time.monotonic()
     process = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, "world", "--resume", "long", "--runs", str(runs)]
-        + ["--socket", str(address), "--tps", "50"],
+        [
+            sys.executable,
+            "-c",
+            PROGRAM,
+            "world",
+            "--resume",
+            "long",
+            "--runs",
+            runs,
+            "--socket",
+            address,
+            "--tps",
+            "50",
+        ],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stderr=subprocess.DEVNULL,
     )
@@ -110,7 +122,7 @@ def command(runs: Path) -> float:
 
 
 def restart_with_a_long_log() -> list[Result]:
-    """A world with 100,000 ticks behind it is killed and ticks again"""
+    """A world with 100,000 ticks behind it is killed and ticks again."""
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder)
         write_long_log(runs)
@@ -129,9 +141,7 @@ def restart_with_a_long_log() -> list[Result]:
             peer_name="replay of all",
             bar=from_start_s / GOAL_S,
         ),
-        paired(
-            "the same, with the start of the program", whole, limits, unit="s", peer_name="the limit", bar=1.0
-        ),
+        paired("the same, with the start of the program", whole, limits, unit="s", peer_name="the limit", bar=1.0),
     ]
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from tests.sim.network import Network, Node
+
 from tickmind.base import Secret
 from tickmind.protocol import Ack, Direction, Intent, Lease, Move, Pickup, Say, Thought, Wait
 from tickmind.wire import Connection, LeaseRefusedError, WireError, WorldClient

@@ -9,6 +9,7 @@ from types import TracebackType
 
 from tests.sim.launcher import Order
 from tests.sim.simulation import SCENARIO
+
 from tickmind.base import Secret
 from tickmind.protocol import Direction, Lease, Move
 from tickmind.record import RunStore

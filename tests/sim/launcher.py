@@ -119,7 +119,7 @@ class DeadlyFile:
 def serve(order: Order) -> None:
     """Be a world, as `tickmind world` is one."""
 
-    def say(_status: WorldStatus, text: str) -> None:
+    def say(self: WorldStatus, text: str) -> None:
         sys.stderr.write(f"{text}\n")
         if " is at " in text:
             os.write(1, b"ready\n")

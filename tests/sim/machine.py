@@ -15,6 +15,7 @@ from tests.sim.loop import OWNER
 from tests.sim.network import Network
 from tests.sim.referee import Referee
 from tests.sim.witness import Court, Witness
+
 from tickmind.cli import world_run
 from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.protocol import WorldInfo
@@ -157,9 +158,7 @@ class Process:
             reports=run.log,
         )
         Referee(authority, machine.clock, machine.court)
-        loop = TickLoop(
-            authority, sink=run.log, checkpoints=run.checkpoints, checkpoint_every_ticks=CHECKPOINT_TICKS
-        )
+        loop = TickLoop(authority, sink=run.log, checkpoints=run.checkpoints, checkpoint_every_ticks=CHECKPOINT_TICKS)
         loop.save()
         machine.network.listen(self, services_of(authority))
         await loop.run()

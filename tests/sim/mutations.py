@@ -1,13 +1,14 @@
 """Faults that are planted on purpose, each a promise that the world no longer keeps. The simulator must find them."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
 from tests.sim import machine
+
 from tickmind.protocol import Reason, TickRecord
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
@@ -39,10 +40,8 @@ def disk_fault_ignored() -> Iterator[None]:
     publish = LiveLog.publish
 
     def careless(log: LiveLog, record: TickRecord) -> None:
-        try:
+        with suppress(DiskFaultError):
             publish(log, record)
-        except DiskFaultError:
-            pass  # the mistake
 
     with patch.object(LiveLog, "publish", careless):
         yield

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.sim.witness import Court
+
 from tickmind.base import Clock, Secret
 from tickmind.protocol import Lease, Reason
 from tickmind.server import Authority
@@ -44,7 +45,7 @@ class Referee:
 
     def acquire(self, row: int, controller_id: str, previous: Secret | None = None) -> tuple[Grant, Lease] | Closed:
         hold = self._holder(row)
-        found = self._acquire(row, controller_id, previous)
+        found: tuple[Grant, Lease] | Closed = self._acquire(row, controller_id, previous)
         if isinstance(found, Closed):
             if hold is None:
                 self._court.broken(f"row {row} was refused to {controller_id} although nobody has it")

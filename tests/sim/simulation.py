@@ -13,6 +13,7 @@ from tests.sim.loop import simulate
 from tests.sim.machine import Machine, quick_reading, read_scenario
 from tests.sim.network import Network, Weather
 from tests.sim.witness import BrokenPromiseError, Court, Witness
+
 from tickmind.protocol import TickRecord
 from tickmind.record.testing import CrashedError
 from tickmind.world import TileWorld
@@ -82,7 +83,8 @@ class Simulation:
         with simulated_channels(self.network):
             self.agents = self._people()
             self.watcher = Watcher(random.Random(rng.random()))
-        tasks = [asyncio.create_task(one.run()) for one in (self.machine, self.watcher, *self.agents)]
+        everybody = [self.machine.run(), self.watcher.run(), *(agent.run() for agent in self.agents)]
+        tasks = [asyncio.create_task(one) for one in everybody]
         try:
             await self._trouble(loop.time() + rng.uniform(*TROUBLE_S))
             await self._calm(tasks)
@@ -206,8 +208,10 @@ class Simulation:
                 return
             if loop.time() > quiet_s + CALM_S:
                 missing = sorted({one.entity_id for one in self.agents} - acted)
-                self.court.broken(f"nobody acts for {missing}; tick {last_shown} was shown before the calm, "
-                                  f"and {self.watcher.last_tick} since")
+                self.court.broken(
+                    f"nobody acts for {missing}; tick {last_shown} was shown before the calm, "
+                    f"and {self.watcher.last_tick} since"
+                )
             await asyncio.sleep(0.05)
 
     def _look_back(self) -> list[TickRecord]:

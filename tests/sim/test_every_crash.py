@@ -2,12 +2,13 @@
 
 import copy
 import random
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
-
 from tests.sim.machine import ROOT, quick_reading
 from tests.sim.simulation import SCENARIO
+
 from tickmind.base import ManualClock
 from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.protocol import Direction, Move, Say
@@ -37,7 +38,9 @@ class WatchedDisk(MemoryDisk):
     def __init__(self, seed):
         super().__init__(seed)
         self.moments = []
-        self.run_id, self.shown, self.epoch = "", (), 0
+        self.run_id = ""
+        self.shown: tuple[bytes, ...] = ()
+        self.epoch = 0
 
     def _operate(self, **given):
         self.moments.append(self.moment())
@@ -94,10 +97,8 @@ def check(moment, seed, options, *, lost_power):
     runs = WorldRuns(ROOT, disk, clock=ManualClock(), options=options)
     if rng.random() < 0.3:
         disk.crash_at(rng.randint(1, 8))
-        try:
+        with suppress(CrashedError):
             open_world(runs.resume(moment.run_id))
-        except CrashedError:
-            pass
         disk.restart()
     run = runs.resume(moment.run_id)
     authority = open_world(run)

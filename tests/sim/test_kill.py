@@ -4,7 +4,6 @@ import random
 
 import pytest
 import pytest_asyncio
-
 from tests.sim.kills import FAILED, KILLED, KillSite, Launcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(600)]

@@ -1,5 +1,6 @@
 """`tickmind world`: a world of tiles behind its API, recorded as it goes, with a live look at how it is doing."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,11 +99,11 @@ def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | No
 
 
 def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str) -> "WorldRun":
-    from tickmind.cli.world_run import WorldRuns
-    from tickmind.record import LogOptions, SyncPolicy
+    from tickmind.cli.world_run import DEFAULT_OPTIONS, WorldRuns
+    from tickmind.record import SyncPolicy
     from tickmind.world.scenario_reader import scenario_text
 
-    found = WorldRuns(runs, options=LogOptions(sync=SyncPolicy.parse(sync), keep_log=True))
+    found = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
     if resume is not None:
         return found.resume(resume)
     assert scenario is not None, "the arguments were checked"

@@ -10,7 +10,7 @@ from tickmind.world import Scenario, TileWorld, parse_scenario
 
 SCENARIO = "scenario.yaml"
 CHECKPOINT = "checkpoint"
-DEFAULT_OPTIONS = LogOptions()
+DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can go on however it ended
 
 
 @dataclass(frozen=True, slots=True)

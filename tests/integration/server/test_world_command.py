@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.protocol import Ack, Say
+from tickmind.protocol import Ack, Say, Thought
+from tickmind.record import RunState, RunStore
 from tickmind.wire import SyncWorldClient
 
 ROOT = Path(__file__).parents[3]
@@ -18,6 +19,12 @@ CLEARING = ROOT / "scenarios" / "clearing.yaml"
 READY_S = 180  # compiling the rules for the first time takes a while on a busy machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(autouse=True)
+def _somewhere_else(tmp_path, monkeypatch):
+    """Runs are recorded where the program is started."""
+    monkeypatch.chdir(tmp_path)
 
 
 def start(*arguments):
@@ -45,15 +52,13 @@ def run(*arguments):
     return process.returncode, out, err
 
 
-def test_a_world_runs_its_ticks_and_ends():
-    code, out, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5)
-    assert (code, out) == (0, "")
-    assert "5 ticks" in err
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_a_world_in_good_order(number, tmp_path):
-    process = start(CLEARING, "--port", 0, "--tps", 20, "--checkpoint", tmp_path / "world.checkpoint")
+@pytest.mark.parametrize(
+    ("number", "state"), [(signal.SIGINT, RunState.CLEAN), (signal.SIGTERM, RunState.CRASHED)], ids=["INT", "TERM"]
+)
+def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state, tmp_path):
+    scenario = tmp_path / "clearing.yaml"
+    scenario.write_text(CLEARING.read_text())
+    process = start(scenario, "--port", 0, "--tps", 20, "--run-id", "one")
     try:
         with SyncWorldClient(address_of(process)) as client:
             lease = client.acquire("entity:1", "me")
@@ -61,6 +66,7 @@ def test_a_signal_stops_a_world_in_good_order(number, tmp_path):
             for observation in client.observations(lease):
                 ack = client.submit(lease, observation.tick_id, Say("hello"))
                 if ack.accepted:
+                    client.report_thought(lease, observation.tick_id, Thought(1, 1, 1, "", "why?", "because"))
                     break
             assert ack == Ack(True)
             process.send_signal(number)
@@ -70,8 +76,35 @@ def test_a_signal_stops_a_world_in_good_order(number, tmp_path):
         process.wait()
     assert process.returncode == 0
     assert "1 intents" in err
+    assert "tickmind world --resume one" in err
     assert "Traceback" not in err
-    assert (tmp_path / "world.checkpoint").stat().st_size > 0
+    store = RunStore(Path("runs"))
+    summary = store.summary("one")
+    assert summary.state is state
+    with store.open("one") as reader:
+        assert [said.text for record in reader.records() for said in record.utterances] == ["hello"]
+        assert [one.thought.reply for one in reader.thoughts()] == ["because"]
+    scenario.unlink()  # the run has its own
+    code, _, err = run("--resume", "one", "--port", 0, "--tps", 50, "--ticks", 5)
+    assert code == 0
+    assert f"goes on after tick {summary.last_tick_id}" in err
+    assert store.summary("one").ticks == summary.ticks + 5
+
+
+def test_a_world_runs_its_ticks_records_them_and_says_where():
+    code, out, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--sync", 100)
+    assert (code, out) == (0, "")
+    assert "5 ticks" in err
+    [summary] = RunStore(Path("runs")).runs()
+    assert summary.ticks == 5
+    assert f"Run {summary.run_id} begins." in err
+    assert f"tickmind runs show {summary.run_id}" in err
+
+
+def test_a_world_can_do_without_a_record():
+    code, _, _ = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--no-record")
+    assert code == 0
+    assert not Path("runs").exists()
 
 
 def test_a_taken_port_is_a_plain_sentence():
@@ -91,6 +124,7 @@ def test_a_taken_port_is_a_plain_sentence():
         (["--tls", "nowhere"], "cert.pem can't be read"),
         (["--tps", "0"], "ticks per second"),
         (["--speed", "0"], "speed"),
+        (["--sync", "often"], "every-tick"),
     ],
 )
 def test_what_can_not_be_is_said_in_one_sentence(arguments, words):

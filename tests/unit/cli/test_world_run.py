@@ -1,0 +1,105 @@
+"""Worlds that are begun, resumed and ended, without a server."""
+
+from pathlib import Path
+
+import pytest
+
+from tickmind.cli.world_run import SCENARIO, WorldRuns
+from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError
+from tickmind.record.testing import MemoryDisk
+from tickmind.server import Checkpoint, resume
+from tickmind.world import ScenarioError, TileWorld
+
+ROOT = Path("/runs")
+TEXT = """
+world: small
+rules: {sight_radius: 2, hearing_radius: 2}
+floors: {grass: {}}
+map: {width: 5, height: 5, floor: grass}
+actors:
+  - {count: 2, type: villager}
+"""
+
+
+@pytest.fixture
+def disk():
+    return MemoryDisk(1)
+
+
+@pytest.fixture
+def runs(disk):
+    return WorldRuns(ROOT, disk)
+
+
+def test_a_run_goes_on_with_the_scenario_as_it_was(runs):
+    run = runs.begin(TEXT, "small.yaml", "one")
+    world = TileWorld.from_scenario(run.scenario)
+    run.checkpoints.save(Checkpoint(1, 1, world.snapshot()).encode())
+    for _ in range(3):
+        run.log.publish(world.step({}))
+    run.abandon()
+    again = runs.resume("one")
+    assert again.scenario.digest == run.scenario.digest
+    other = TileWorld.from_scenario(again.scenario)
+    data = again.checkpoints.load()
+    assert resume(other, Checkpoint.decode(data), again.history) == 2
+    assert other.state_hash() == world.state_hash()
+
+
+@pytest.mark.parametrize("end", ["finish", "pause", "abandon"])
+def test_a_run_can_be_resumed_however_it_ended(runs, end):
+    run = runs.begin(TEXT, "small.yaml", "one")
+    world = TileWorld.from_scenario(run.scenario)
+    run.log.publish(world.step({}))
+    getattr(run, end)()
+    run.abandon()  # a second end does no harm
+    assert runs.resume("one").log.last_tick_id == 1
+
+
+@pytest.mark.parametrize("make_disk", [MemoryDisk, OsDisk])
+def test_a_run_that_is_running_is_not_resumed(tmp_path, make_disk):
+    runs = WorldRuns(tmp_path, make_disk())
+    run = runs.begin(TEXT, "small.yaml", "one")
+    with pytest.raises(RunBusyError, match="another process"):
+        runs.resume("one")
+    run.abandon()
+    runs.resume("one").abandon()
+
+
+def test_a_name_is_given_once(runs):
+    runs.begin(TEXT, "small.yaml", "one").abandon()
+    with pytest.raises(RunExistsError):
+        runs.begin(TEXT, "small.yaml", "one")
+
+
+def test_a_run_that_never_began_says_so(runs, disk):
+    runs.begin(TEXT, "small.yaml", "one").abandon()
+    disk.remove(ROOT / "one" / SCENARIO)
+    with pytest.raises(RecordError, match="begin a new one"):
+        runs.resume("one")
+    with pytest.raises(RecordError, match="begin a new one"):
+        runs.resume("one")  # and the run was let go
+
+
+def test_an_unknown_run_and_a_wrong_scenario_are_named(runs):
+    with pytest.raises(NoSuchRunError, match="no run two"):
+        runs.resume("two")
+    with pytest.raises(ScenarioError, match=r"small\.yaml"):
+        runs.begin("world: [", "small.yaml", "three")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name a scenario"),
+        (("a.yaml", "--resume", "one"), "not both"),
+        (("--resume", "one", "--no-record"), "its own name"),
+        (("--resume", "one", "--run-id", "two"), "its own name"),
+        (("--resume", "one", "--port", "0"), "there is no run one"),
+        (("--resume", "../one", "--port", "0"), "can't be a run id"),
+    ],
+)
+def test_what_can_not_be_resumed_is_said_in_one_sentence(tickmind, arguments, words):
+    result = tickmind("world", *arguments)
+    assert result.exit_code == 1
+    assert words in result.stderr

@@ -1,0 +1,132 @@
+"""Runs that stop and go on: what is kept beside them, and what a killed process leaves."""
+
+from pathlib import Path
+
+import pytest
+
+from tickmind.base import ManualClock
+from tickmind.record import CheckpointFile, DiskFaultError, LogOptions, RunFinishedError, RunState, RunStore
+from tickmind.record.testing import MemoryDisk
+from tickmind.server.testing import meadow
+from tickmind.world import TileWorld
+
+ROOT = Path("/runs")
+SCENARIO = meadow(3, radius=2)
+
+
+@pytest.fixture
+def disk():
+    return MemoryDisk(1)
+
+
+@pytest.fixture
+def store(disk):
+    return RunStore(ROOT, disk, clock=ManualClock())
+
+
+def ticked(log, world, count):
+    for _ in range(count):
+        log.publish(world.step({}))
+
+
+def test_a_file_holds_the_last_checkpoint_and_nothing_half_written(tmp_path):
+    file = CheckpointFile(tmp_path / "checkpoint")
+    assert file.load() is None
+    file.save(b"first")
+    file.save(b"second")
+    assert file.load() == b"second"
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_crash_leaves_the_checkpoint_before_or_the_new_one(disk, number):
+    disk.make_folder(ROOT)
+    file = CheckpointFile(ROOT / "checkpoint", disk)
+    file.save(b"first" * 100)
+    disk.crash_at(number)
+    with pytest.raises(BaseException, match="stopped"):
+        file.save(b"second" * 100)
+    disk.restart()
+    assert file.load() in (b"first" * 100, b"second" * 100)
+
+
+def test_a_checkpoint_that_can_not_be_written_is_a_disk_fault(tmp_path):
+    with pytest.raises(DiskFaultError, match="checkpoint"):
+        CheckpointFile(tmp_path / "missing" / "checkpoint").save(b"data")
+
+
+def test_a_log_that_is_abandoned_can_be_resumed(store):
+    world = TileWorld.from_scenario(SCENARIO)
+    log = store.create(world.info, "one")
+    ticked(log, world, 3)
+    log.abandon()
+    again = store.resume("one")
+    assert again.last_tick_id == 3
+    ticked(again, world, 2)
+    with store.open("one") as reader:
+        assert [record.tick_id for record in reader.records()] == [1, 2, 3, 4, 5]
+
+
+def test_a_finished_run_goes_on_if_its_log_was_kept(store):
+    world = TileWorld.from_scenario(SCENARIO)
+    options = LogOptions(keep_log=True)
+    log = store.create(world.info, "one", options=options)
+    ticked(log, world, 3)
+    log.close()
+    assert store.summary("one").state is RunState.CLEAN
+    log = store.resume("one", options=options)
+    ticked(log, world, 2)
+    assert store.summary("one").state is RunState.RUNNING
+    log.close()
+    with store.open("one") as reader:
+        assert reader.meta.finished
+        assert [record.tick_id for record in reader.records()] == [1, 2, 3, 4, 5]
+
+
+def test_recovering_a_finished_run_lets_its_log_go(store, disk):
+    world = TileWorld.from_scenario(SCENARIO)
+    log = store.create(world.info, "one", options=LogOptions(keep_log=True))
+    ticked(log, world, 3)
+    log.close()
+    store.recover("one")
+    assert disk.list(ROOT / "one" / "live") == []
+    with pytest.raises(RunFinishedError, match="begin a new one"):
+        store.resume("one")
+
+
+def test_every_segment_can_be_read_by_itself(store):
+    world = TileWorld.from_scenario(SCENARIO)
+    log = store.create(world.info, "one", options=LogOptions(segment_ticks=3, keyframe_ticks=64))
+    ticked(log, world, 10)
+    log.abandon()
+    with store.open("one") as reader:
+        assert [record.tick_id for record in reader.records(5)] == [5, 6, 7, 8, 9, 10]
+        assert reader.state_at(8).x.tolist() == reader.tick(8).actor_state.x.tolist()
+
+
+def test_what_a_killed_process_has_written_is_safe_before_anybody_goes_on(store, disk):
+    world = TileWorld.from_scenario(SCENARIO)
+    log = store.create(world.info, "one")
+    disk.crash_at(3)  # written, and neither synced nor is its name
+    with pytest.raises(BaseException, match="stopped"):
+        ticked(log, world, 1)
+    disk.restart(lost_power=False)
+    assert store.resume("one").last_tick_id == 1
+    disk.restart()
+    with store.open("one") as reader:
+        assert reader.last_tick_id == 1
+
+
+def test_nothing_is_lost_if_only_the_process_was_killed(disk):
+    disk.make_folder(ROOT)
+    disk.create(ROOT / "a").write(b"not synced")
+    disk.restart(lost_power=False)
+    assert disk.read_bytes(ROOT / "a") == b"not synced"
+
+
+def test_a_disk_that_is_spared_works_again(disk):
+    disk.crash_at(1)
+    disk.fail_at(2)
+    disk.spare()
+    disk.make_folder(ROOT)
+    disk.create(ROOT / "a").write(b"fine")
