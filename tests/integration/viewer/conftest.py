@@ -92,8 +92,10 @@ def browsing(chromium, page_built):
             program = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
             try:
 
-                async def open_page(url, *, width=1000, height=640):
-                    context = await program.new_context(viewport={"width": width, "height": height})
+                async def open_page(url, *, width=900, height=600):
+                    context = await program.new_context(
+                        viewport={"width": width, "height": height}, reduced_motion="reduce"
+                    )
                     page = await context.new_page()
                     page.set_default_timeout(WAIT_MS)
                     page.on(

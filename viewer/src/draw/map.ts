@@ -51,6 +51,7 @@ export class MapView {
   private shownVersion = "";
   private sightKey = "";
   private hovered = -1;
+  private readonly calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   private dirty = true;
   private lastFrame = 0;
   private lastDrawn = 0;
@@ -137,7 +138,7 @@ export class MapView {
       this.camera.go(x + 0.5, y + 0.5);
     }
     const panned = this.camera.ease(elapsed);
-    const due = now - this.lastDrawn > IDLE_MS;
+    const due = now - this.lastDrawn > (this.calm.matches ? 2000 : IDLE_MS);
     if (!(moved || changed || panned || this.dirty || due)) return;
     this.lastDrawn = now;
     this.dirty = false;
@@ -188,7 +189,7 @@ export class MapView {
     values.uScale = camera.scale;
     values.uProgress = player.progress;
     values.uRows = film.world.info.height;
-    values.uTime = (now / 1000) % 1000;
+    values.uTime = this.calm.matches ? 0 : (now / 1000) % 1000;
     values.uLight.set(light);
     uniforms.update();
     this.world.scale.set(camera.scale);

@@ -121,12 +121,12 @@ export function Timeline({ app }: { app: App }) {
         <button type="button" onClick={() => app.jump(["said", "answers", "outages"], 1)} title="Next speech or thought (n)" aria-label="Next event">
           <Icon name="after" />
         </button>
-        <output class="clock">
+        <div class="clock">
           <strong>{count(tick)}</strong>
           <span class="quiet"> / {count(last)}</span>
           <br />
           {clockOf(app.film.scene.timeMs)}
-        </output>
+        </div>
         {span.live && (
           <button type="button" class={app.live.value ? "now live" : "now"} aria-pressed={app.live.value} onClick={() => app.goLive()} title="Back to now (l)">
             {app.live.value ? "Live" : "Back to now"}

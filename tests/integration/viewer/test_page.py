@@ -1,0 +1,302 @@
+"""The page in a real browser: a live village, its replay, a clip, and whoever tries to break in."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tickmind.base import Secret
+from tickmind.protocol import Thought
+from tickmind.record import RunStore
+from tickmind.viewer.clip import clip_of
+from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.server import ViewerConfig, ViewerServer
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+
+PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
+AXE = Path(__file__).parents[3] / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
+HOSTILE = [
+    "<script>window.hacked=1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "<svg/onload=window.hacked=1>",
+    '"><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+    "javascript:window.hacked=1",
+    "</textarea></style></title><script>window.hacked=1</script>",
+    "{{constructor.constructor('window.hacked=1')()}} ${window.hacked=1}",
+    "\u202eright to left override \u2066isolated\u2069 \u202d forced",
+    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd " * 8,
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f3f3\ufe0f\u200d\U0001f308 " * 10,
+    "Z\u0351\u0343\u0352\u035b\u0367\u0346\u0345\u034da\u0353\u0339\u0349l\u0326\u0325\u033bg\u034e\u0333o " * 8,
+    "unbroken" * 60,
+    "\n\r\n" * 60 + "many lines",
+]
+
+
+async def becomes_true(page, expression):
+    """Wait for something in the page, in a way that its policy on scripts allows."""
+    async with asyncio.timeout(60):
+        while not await page.evaluate(expression):
+            await page.wait_for_timeout(50)
+
+
+async def ready(page):
+    await becomes_true(page, "Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)")
+    return page
+
+
+async def at_tick(page, tick):
+    await expect(page.locator(".clock strong")).to_have_text(str(tick))
+
+
+async def unharmed(page, browser, width=900):
+    assert await page.evaluate("window.hacked") is None
+    assert await page.evaluate("window.violations") == []
+    assert await page.locator("img, iframe, #app script").count() == 0
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    assert browser.complaints == []
+
+
+async def picture(page, name):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    await page.screenshot(path=PICTURES / f"{name}.png")
+
+
+async def still(page, tick):
+    """A picture of the map at a tick, once nothing in it moves."""
+    await page.get_by_role("slider", name="Tick").fill(str(tick))
+    await at_tick(page, tick)
+    before = b""
+    async with asyncio.timeout(60):
+        while True:
+            await page.wait_for_timeout(300)
+            now = await page.locator(".map").screenshot()
+            if now == before:
+                return now
+            before = now
+
+
+async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, viewing, browsing):
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        life.says = {20: "Has anybody seen my berries?"}
+        page = await ready(await browser.open(server.url))
+        await expect(page.get_by_role("status")).to_have_text("live")
+        await life.run(20)
+        await at_tick(page, 20)
+        await expect(page.locator(".bubble").filter(has_text="Has anybody seen my berries?")).to_be_visible()
+        await expect(page.locator("#log")).to_contain_text("Has anybody seen my berries?")
+        await picture(page, "live")
+        slider = page.get_by_role("slider", name="Tick")
+        await slider.fill("6")
+        await at_tick(page, 6)
+        now = page.get_by_role("button", name="Back to now")
+        await expect(now).to_be_visible()
+        await life.run(5)
+        await expect(page.locator(".clock")).to_contain_text("/ 25")
+        await at_tick(page, 6)
+        await now.click()
+        await at_tick(page, 25)
+        await unharmed(page, browser)
+
+
+async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, viewing, browsing, tmp_path):
+    async with browsing() as browser:
+        async with village(record=True) as life, viewing(life.client) as (server, _):
+            page = await ready(await browser.open(server.url))
+            await life.run(24)
+            await at_tick(page, 24)
+            live = [await still(page, tick) for tick in (7, 19)]
+            life.log.close()
+        async with (
+            ReplaySource(lambda: RunStore(tmp_path / "runs").open("village")) as source,
+            ViewerServer(source, ViewerConfig(port=0)) as server,
+        ):
+            page = await ready(await browser.open(server.url))
+            assert [await still(page, tick) for tick in (7, 19)] == live
+
+
+async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village, viewing, browsing):
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        await life.run(12)
+        page = await ready(await browser.open(f"{server.url}#tick=10"))
+        await at_tick(page, 10)
+        find = page.get_by_role("combobox", name="Find a character")
+        await find.fill("entity:1")
+        await page.keyboard.press("Enter")
+        panel = page.get_by_role("tabpanel")
+        await expect(panel.get_by_role("heading", level=2)).to_have_text("entity:1")
+        await expect(panel).to_contain_text("I will pick berries in the east.")
+        await expect(panel).to_contain_text("412 asked, 58 answered")
+        await expect(panel).to_contain_text("$0.00021")
+        await expect(panel.locator(".board")).to_contain_text("pick berries")
+        await expect(panel).to_contain_text("tiles, ")
+        await panel.get_by_text("What it was asked").click()
+        await expect(panel.get_by_text("What do you do next?")).to_be_visible()
+        assert "actor=entity:1" in page.url
+        await picture(page, "inspector")
+        await page.get_by_role("slider", name="Tick").fill("6")
+        await expect(panel).to_contain_text("No model has answered it up to this tick.")
+        await expect(panel.locator(".chip.thinking")).to_be_visible()
+        await page.locator("canvas").first.click(position={"x": 3, "y": 3})
+        await expect(panel).to_contain_text("Nobody is chosen")
+        await unharmed(page, browser)
+
+
+async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, browsing):
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        life.says = {9: "one of a kind"}
+        await life.run(15)
+        page = await ready(await browser.open(f"{server.url}#tick=15"))
+        log = page.locator("#log li")
+        await expect(log.filter(has_text="one of a kind")).to_be_visible()
+        await page.get_by_role("button", name="Speech", exact=True).click()
+        await expect(page.locator("#log li:not(.speech)")).to_have_count(0)
+        await page.get_by_role("searchbox", name="Only characters").fill("entity:1")
+        await becomes_true(page, "location.hash.includes('types=speech') && location.hash.includes('who=entity:1')")
+        await page.reload()
+        await ready(page)
+        await expect(log.filter(has_text="one of a kind")).to_be_visible()
+        assert await page.locator("#log li:not(.speech)").count() == 0
+        await page.get_by_role("button", name="Only what is on screen").click()
+        await becomes_true(page, "/region=\\d+,\\d+,\\d+,\\d+/.test(location.hash)")
+        await log.filter(has_text="one of a kind").get_by_role("button", name="9", exact=True).click()
+        await at_tick(page, 9)
+        await picture(page, "filters")
+
+
+async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsing):
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        life.says = {11: "a word to find"}
+        await life.run(15)
+        page = await ready(await browser.open(f"{server.url}#tick=3"))
+        await at_tick(page, 3)
+        press = page.keyboard.press
+        await press(".")
+        await at_tick(page, 4)
+        await press("Shift+ArrowRight")
+        await at_tick(page, 14)
+        await press("Home")
+        await at_tick(page, 1)
+        await press("]")
+        await expect(page.locator(".inspector h2")).to_have_text("entity:1")
+        await press("f")
+        await expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
+        for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Character")):
+            await press(key)
+            await expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+            await picture(page, f"tab-{tab.lower()}")
+        await press("?")
+        await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        await press("Escape")
+        await expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+        await press("/")
+        await expect(page.get_by_role("combobox", name="Find a character")).to_be_focused()
+        await press("Escape")
+        await press("Escape")
+        await expect(page.get_by_text("Nobody is chosen")).to_be_visible()
+        await press("l")
+        await expect(page.get_by_role("button", name="Live")).to_be_visible()
+        await press(" ")
+        await expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1300, 600])
+async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, width):
+    if not AXE.exists():
+        pytest.skip("axe-core comes with viewer/node_modules, which is not there")
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        await life.run(12)
+        page = await ready(await browser.open(f"{server.url}#tick=12&actor=entity:1", width=width))
+        await expect(page.locator(".thought")).to_be_visible()
+        await page.evaluate(AXE.read_text(encoding="utf-8"))
+        for tab in ("inspector", "log", "talk", "charts"):
+            await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
+            await page.wait_for_timeout(200)
+            found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            problems = [
+                (one["id"], node["target"], node.get("failureSummary"))
+                for one in found["violations"]
+                for node in one["nodes"]
+            ]
+            assert problems == [], tab
+        await picture(page, f"width-{width}")
+
+
+async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing):
+    async with village(controlled=1) as life, viewing(life.client) as (server, _), browsing() as browser:
+        life.says = {tick: text[:480] for tick, text in enumerate(HOSTILE, start=1)}
+        nasty = " ".join(HOSTILE)
+        board = {nasty[:200]: nasty, "__proto__": {"x": nasty}}
+        life.thought = Thought(
+            1, 1, 2, nasty, nasty, nasty, nasty, board, client=HOSTILE[0], model=HOSTILE[1], provider=HOSTILE[2]
+        )
+        page = await ready(await browser.open(server.url))
+        await life.run(len(HOSTILE))
+        await at_tick(page, len(HOSTILE))
+        for tick, text in life.says.items():
+            await page.get_by_role("slider", name="Tick").fill(str(tick))
+            await at_tick(page, tick)
+            bubble = page.locator(".bubble")
+            await expect(bubble.locator("span")).to_have_text(text, use_inner_text=False)
+            box = await bubble.bounding_box()
+            assert box is not None
+            assert box["width"] <= 232
+            assert box["height"] <= 120
+        await page.evaluate("tickmindViewer.app.select(0)")
+        await expect(page.locator(".thought .reply")).to_contain_text("window.hacked=1")
+        for fold in await page.locator(".fold summary").all():
+            await fold.click()
+        await picture(page, "hostile")
+        for tab in ("log", "talk", "charts", "inspector"):
+            await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
+            await page.wait_for_timeout(150)
+        assert await page.locator(".side").evaluate("side => side.scrollWidth <= side.clientWidth")
+        await unharmed(page, browser)
+
+
+async def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(village, viewing, browsing):
+    token = "a-token-of-some-length"
+    async with village() as life, viewing(life.client, tokens=(Secret(token),)) as (server, _), browsing() as browser:
+        await life.run(3)
+        page = await browser.open(server.url)
+        field = page.get_by_label("Token")
+        await field.fill("wrong")
+        await page.keyboard.press("Enter")
+        await expect(page.get_by_text("This viewer wants a token")).to_be_visible()
+        await field.fill(token)
+        await page.keyboard.press("Enter")
+        await ready(page)
+        await at_tick(page, 3)
+        await life.run(2)
+        await at_tick(page, 5)
+        assert token not in page.url
+        assert await page.evaluate("[Object.values(sessionStorage), localStorage.length, document.cookie]") == [
+            [token],
+            0,
+            "",
+        ]
+
+
+async def test_a_clip_opens_without_a_server(village, browsing, page_built, tmp_path):
+    async with village(record=True) as life:
+        life.says = {9: "</script><script>window.hacked=1</script><!--"}
+        await life.run(20)
+        life.log.close()
+    with RunStore(tmp_path / "runs").open("village") as reader:
+        page_bytes = clip_of(reader, 5, 15)
+    clip = tmp_path / "clip.html"
+    clip.write_bytes(page_bytes)
+    async with browsing() as browser:
+        page = await ready(await browser.open(clip.as_uri()))
+        await at_tick(page, 5)
+        await expect(page.locator(".clock")).to_contain_text(re.compile(r"/ 15"))
+        await page.get_by_role("slider", name="Tick").fill("9")
+        await expect(page.locator("#log")).to_contain_text("window.hacked=1")
+        await page.evaluate("tickmindViewer.app.visit(0)")
+        await expect(page.locator(".thought .reply")).to_have_text("I will pick berries in the east.")
+        await picture(page, "clip")
+        assert await page.evaluate("window.hacked") is None
+        assert await page.evaluate("window.violations") == []
+        assert browser.complaints == []
