@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns
-from tickmind.record.actor_table import MOST_CELLS, Blocks, narrow
+from tickmind.record.actor_table import MOST_CELLS, Blocks, smallest
 from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
@@ -99,7 +99,7 @@ class ActorBlocks:
 
     def _kept_form(self, column: Column) -> Column:
         """As it is, or in as few bytes as it needs where a block is large."""
-        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else narrow(column)
+        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else column.astype(smallest(column))
 
     def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
         """Whose ticks come first, whose second, and so on."""

@@ -23,6 +23,7 @@ _FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
 _FEW_FAIL = 8
 
 Batches = list[tuple[int, pa.RecordBatch]]
+INTENT_TABLES = (Table.INTENTS, Table.SOME_INTENTS, Table.INTENT_DETAILS, Table.INTENT_TEXTS)
 
 
 def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
