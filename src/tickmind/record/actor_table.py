@@ -79,7 +79,8 @@ class ActorTable:
         """Take one tick."""
         if not self._ticks:
             self._first_tick = tick_id
-        for place, column in enumerate((state.x, state.y, state.status_bits, state.facing)):
+        columns: tuple[Column, ...] = (state.x, state.y, state.status_bits, state.facing)
+        for place, column in enumerate(columns):
             self._put(place, column)
         self._ticks += 1
         if self._ticks == self.blocks.ticks:

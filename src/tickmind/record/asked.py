@@ -57,7 +57,7 @@ def _plain_moves(intents: IntentColumns) -> bool:
         return False
     rest = intents.kind & intents.amount
     rest &= intents.target
-    return bool(rest.min() == UNUSED == -1)  # all bits are set in all of them
+    return bool(rest.min() == rest.max() == UNUSED)  # which has all bits set
 
 
 def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column, Column]:

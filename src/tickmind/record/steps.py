@@ -55,7 +55,7 @@ def _odd(before: ActorColumns, now: ActorColumns, dx: Column, dy: Column) -> Col
     same = now.status_bits is before.status_bits or np.array_equal(now.status_bits, before.status_bits)
     if near and same and ways.max() < _FACINGS:
         return None
-    odd = now.status_bits != before.status_bits
+    odd: Column = now.status_bits != before.status_bits
     odd |= (np.abs(dx) > 1) | (np.abs(dy) > 1) | (ways >= _FACINGS)
     return odd
 
@@ -71,7 +71,8 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
     if before is None:
         if actors:
             raise DamagedRunError("the log has no keyframe where there must be one")
-        return ActorColumns(*(np.zeros(0, kind) for kind in (np.int32, np.int32, np.int32, np.int8)))
+        nobody = np.zeros(0, np.int32)
+        return ActorColumns(nobody, nobody, nobody, np.zeros(0, np.int8))
     x, y, status, facing = before.x, before.y, before.status_bits, before.facing
     if Table.STEPS in found:
         dx, dy, ways = _decode(numbers(found[Table.STEPS], "code"))
