@@ -22,6 +22,7 @@ from tickmind.cli.model import model_app
 from tickmind.cli.new import new_app
 from tickmind.cli.report import report
 from tickmind.cli.runner import runner
+from tickmind.cli.runs import recover, runs_app
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
 from tickmind.cli.world import world
@@ -104,9 +105,11 @@ app.command()(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
 app.add_typer(new_app)
+app.command()(recover)
 app.command()(replay)
 app.command()(report)
 app.command()(runner)
+app.add_typer(runs_app)
 app.command()(up)
 app.command()(viewer)
 app.command()(world)
