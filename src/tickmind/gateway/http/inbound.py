@@ -130,6 +130,8 @@ class InboundConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
         """Free whatever is being done for the caller."""
         self._transport = None
+        self._deaf = True
+        del self._parser  # the two hold each other: without this they stay until the garbage is collected
         self._queue.clear()
         responder, self._responder = self._responder, None
         if responder is not None:
