@@ -12,4 +12,4 @@ _NAME: Final = re.compile(NAME_PATTERN[:-1] + r"\Z")
 
 def is_name(text: str) -> bool:
     """Whether all of it can be shown."""
-    return _NAME.match(text) is not None
+    return (text.isascii() and text.isprintable()) or _NAME.match(text) is not None

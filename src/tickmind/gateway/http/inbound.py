@@ -29,8 +29,8 @@ class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_heads", "_in_head", "_last", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
+        "_body", "_body_bytes", "_came", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes",
+        "_headers", "_heads", "_in_head", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
         "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ class InboundConnection(asyncio.Protocol):
         self._clock = clock
         self._on_close = on_close
         self._heads = heads
-        self._last: Request | None = None  # that the parser made of what came last
+        self._came = b""  # what is being parsed, if a request begins with it
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._url = b""
@@ -94,9 +94,8 @@ class InboundConnection(asyncio.Protocol):
 
     def _parse(self, data: bytes) -> None:
         """Parse what does not come whole, or has a head that was not seen before."""
-        fresh = self.busy_since_s == _NEVER
+        self._came = data if self.busy_since_s == _NEVER else b""
         self._fed += len(data)
-        self._last = None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -104,22 +103,20 @@ class InboundConnection(asyncio.Protocol):
         except httptools.HttpParserError as exc:
             self._malformed(exc.__context__)
             return
+        finally:
+            self._came = b""
         if self.busy_since_s != _NEVER:
             wire = self._wire
             if self._in_head and self._fed > wire.max_header_bytes + MAX_URL_BYTES:
                 self._fail(431, b"the headers are too large")
             elif self._fed > wire.max_header_bytes + 2 * wire.max_request_bytes:
                 self._fail(413, b"the request is larger than max_request_bytes")
-        elif fresh and self._last is not None:
-            self._learn(data, self._last)
 
-    def _learn(self, data: bytes, request: Request) -> None:
-        """Know the head again, if this was one request and nothing else, with a body of a given length."""
-        self._last = None
-        head = request.head
-        at = data.find(b"\r\n\r\n") + 4
+    def _learn(self, request: Request) -> None:
+        """Know the head again, if what came was this request and nothing else, with a body of a given length."""
+        head, data = request.head, self._came
         if (
-            len(request.body) == len(data) - at
+            len(request.body) == len(data) - data.find(b"\r\n\r\n") - 4
             and head.headers.get(b"content-length", b"").isdigit()
             and b"expect" not in head.headers
             and head.keep_alive
@@ -133,6 +130,8 @@ class InboundConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
         """Free whatever is being done for the caller."""
         self._transport = None
+        self._deaf = True
+        del self._parser  # the two hold each other: without this they stay until the garbage is collected
         self._queue.clear()
         responder, self._responder = self._responder, None
         if responder is not None:
@@ -226,8 +225,9 @@ class InboundConnection(asyncio.Protocol):
         keep_alive = parser.should_keep_alive() and not parser.should_upgrade()
         self._deaf = not keep_alive
         head = Head(parser.get_method(), self._url, self._headers, keep_alive=keep_alive, chunked=self._chunked)
-        self._last = Request(head, body, self.peer)
-        if not self._take(self._last):
+        request = Request(head, body, self.peer)
+        self._learn(request)
+        if not self._take(request):
             raise _BadRequestError(400, _TOO_MANY)
 
     # called by responders and the server

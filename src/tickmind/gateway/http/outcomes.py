@@ -65,6 +65,8 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
     """The counts from the last events of a stream, if the provider put them there."""
+    if b'"usage"' not in tail:
+        return None, None
     for line in reversed(tail.split(b"\n")):
         if line.startswith(b"data:") and b'"usage"' in line:
             try:

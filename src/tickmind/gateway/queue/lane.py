@@ -238,7 +238,8 @@ class Lane:
         self.key.pace.settle(taken_s, estimated, actual)
         if self.pace is not None:
             self.pace.settle(taken_s, estimated, actual)
-        self.restraint.settle(taken_s, estimated, actual)
+        if self.restraint.learnt_pace is not None:
+            self.restraint.settle(taken_s, estimated, actual)
 
     # What came back
 

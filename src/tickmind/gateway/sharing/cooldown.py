@@ -39,7 +39,7 @@ _TIMES = b'{"nextAllowedAt":%d,"waitMs":%d,'
 
 
 def _share_json(active_games: int, rpm: float | None, effective_rpm: float | None) -> bytes:
-    rates = (b"null", b"null") if rpm is None else (b"%.10g" % rpm, b"%.10g" % effective_rpm)
+    rates = (b"null", b"null") if rpm is None or effective_rpm is None else (b"%.10g" % rpm, b"%.10g" % effective_rpm)
     return b'"activeGames":%d,"rateLimit":{"requestsPerMinute":%b,"effectiveRPM":%b}}' % (active_games, *rates)
 
 

@@ -1,5 +1,6 @@
 """The callers' side of HTTP: whatever comes in whatever pieces is served in order, or refused and closed."""
 
+import gc
 import itertools
 from typing import Any
 
@@ -483,3 +484,13 @@ def test_pipelined_requests_with_known_heads_are_bounded() -> None:
     caller.send(post(b"12"))
     caller.send(post(b"34") * (4 * MAX_PIPELINED + 1))
     assert caller.transport.aborted
+
+
+def test_a_lost_connection_leaves_no_garbage_for_the_collector() -> None:
+    caller = Caller()
+    caller.send(post(b"12"))
+    caller.connection.connection_lost(None)
+    caller.connection.data_received(post(b"34"))  # nobody hears it
+    assert len(caller.seen) == 1
+    holders = {type(holder).__name__ for holder in gc.get_referrers(caller.connection)}
+    assert holders.isdisjoint({"method", "HttpRequestParser"})
