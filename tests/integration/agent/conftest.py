@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -21,10 +22,10 @@ AT_ONCE = Backoff(0.01, 0.05)
 class Watched:
     """A served world, and all that happened in it."""
 
-    server: WorldServer
+    server: Any
     world: TileWorld
-    records: list = field(default_factory=list)
-    reports: list = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)
+    reports: list[Any] = field(default_factory=list)
 
     def thought(self, report):
         self.reports.append(report)
@@ -71,9 +72,8 @@ async def living(watched, cast, entity_ids=("entity:1",), **given):
     launch = Launch(
         tuple(Assignment(one, f"test:{entity_ids[0]}") for one in entity_ids), world_addr=watched.address, **given
     )
-    life = Life(launch, cast, backoff=AT_ONCE)
-    task = asyncio.create_task(life.live())
-    life.task = task
+    life: Any = Life(launch, cast, backoff=AT_ONCE)
+    life.task = task = asyncio.create_task(life.live())
     try:
         yield life
     finally:

@@ -50,7 +50,8 @@ class World:
         self.process = process
         found = next(filter(None, (re.search(r"is at (\S+); Ctrl-C", line) for line in process.stderr)))
         self.address = found[1]
-        threading.Thread(target=process.stderr.read, daemon=True).start()
+        self._reader = threading.Thread(target=process.stderr.read, daemon=True)
+        self._reader.start()
         self.client = SyncWorldClient(Connection(self.address, token=Secret(token) if token else None, timeout_s=60))
         self.results = defaultdict(list)  # entity id -> action types
         self.said = defaultdict(list)
@@ -76,6 +77,8 @@ class World:
         self._watcher.join(60)
         self.process.kill()
         self.process.wait()
+        self._reader.join(60)
+        self.process.stderr.close()
 
     def free(self, entity_id):
         return entity_id in {one.entity_id for one in self.client.entities(uncontrolled_only=True)}

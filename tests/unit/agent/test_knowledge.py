@@ -31,7 +31,7 @@ def test_tiles_are_remembered_as_they_were_seen_last(radius, centre, data):
     size = (side * side + 7) // 8
     full = (1 << side * side) - 1
     tiles = TileMemory()
-    expected = {}
+    expected: dict[tuple[int, int], bool] = {}
     for _ in range(2):
         x, y = centre
         on_map = sum(

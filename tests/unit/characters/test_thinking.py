@@ -92,8 +92,13 @@ def test_thoughts_carry_the_ticks_of_the_world(solo):
     one = solo(Villager, "@", client=Stub(plan()))
     one.world.tick = 500
     thoughts = []
-    play_until(one, lambda: thoughts.extend(one.company.take_thoughts()) or thoughts)
-    ((entity_id, thought),) = thoughts
+
+    def some():
+        thoughts.extend(one.company.take_thoughts())
+        return thoughts
+
+    play_until(one, some)
+    entity_id, thought = thoughts[0]
     assert entity_id == "me"
     assert thought.asked_tick >= 500
     assert thought.answered_tick >= thought.asked_tick
