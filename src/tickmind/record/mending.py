@@ -47,33 +47,43 @@ def cut_damage(disk: Disk, folder: Path) -> int:
     cut = 0
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
     expected: int | None = None
-    whole = True
+    damaged = False
     for name in names:
         path = folder / name
         size = disk.size(path)
-        end, last = _whole_until(disk, path, expected) if whole else (0, None)
-        whole = whole and end == size
-        if last is None:
+        index = None if damaged else _whole_part(disk, path, expected)
+        if index is None:
+            damaged = True
             cut += size
             disk.remove(path)
             continue
-        expected = last + 1
-        if end < size:
-            cut += size - end
-            disk.truncate(path, end)
+        expected = index.ticks[-1] + 1
+        if index.end < size:
+            damaged = True
+            cut += size - index.end
+            disk.truncate(path, index.end)
+            _add_foot(disk, path, index)
     disk.sync_folder(folder)
     return cut
 
 
-def _whole_until(disk: Disk, path: Path, expected: int | None) -> tuple[int, int | None]:
-    """Up to where a segment is whole, and its last tick there; `expected` is the tick that it must begin with."""
+def _whole_part(disk: Disk, path: Path, expected: int | None) -> Index | None:
+    """The beginning of a segment that is whole, and where it ends; None if there is nothing.
+
+    `expected` is the tick that it must begin with. Where it is whole altogether, that is the end of the file.
+    """
     segment = SegmentReader(disk, path)
     try:
-        segment.scan()
-        ticks = segment.index.ticks
-        if not ticks or (expected is not None and ticks[0] != expected):
-            return 0, None
-        return (disk.size(path) if segment.closed else segment.index.end), ticks[-1]
+        segment.load()
+        index = segment.index
+        bad = next((at for at, offset in enumerate(index.offsets) if segment.frame_at(offset) is None), None)
+        if not index.ticks or bad == 0 or (expected is not None and index.ticks[0] != expected):
+            return None
+        if bad is not None:
+            return index.before(bad)
+        if segment.closed:
+            index.end = disk.size(path)
+        return index
     finally:
         segment.close()
 

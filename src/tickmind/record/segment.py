@@ -54,6 +54,12 @@ class Index:
         if keyframe:
             self.keyframes.append(tick_id)
 
+    def before(self, place: int) -> "Index":
+        """The index of what comes before one of the ticks."""
+        tick_id, end = self.ticks[place], self.offsets[place]
+        keyframes = [one for one in self.keyframes if one < tick_id]
+        return Index(self.ticks[:place], self.offsets[:place], keyframes, end)
+
     def pack(self) -> bytes:
         """The content of a FOOT frame."""
         head = json.dumps({"ticks": len(self.ticks), "keyframes": len(self.keyframes), "end": self.end}).encode()
@@ -141,7 +147,7 @@ class SegmentReader:
     def scan(self) -> None:
         """Look through the frames behind the last known one, as far as they are whole."""
         if not self.index.end:
-            if not self._check_magic():
+            if not self._check_magic() or self.frame_at(len(MAGIC)) is None:
                 return
             self.index.end = len(MAGIC)
         for frame in self._whole_frames(self.index.end):
@@ -151,6 +157,18 @@ class SegmentReader:
             if frame.kind is FrameKind.TICK:
                 self.index.add(frame.tick_id, frame.offset, keyframe=frame.keyframe)
             self.index.end = frame.end
+
+    def _any_frames(self, offset: int) -> Iterator[Frame]:
+        """Whole frames behind a place, wherever they begin."""
+        mark = MARKER.to_bytes(4, "little")
+        for start in range(offset, self._disk.size(self._path), _READ_BYTES):
+            data = self._read(start, _READ_BYTES + HEADER.size)
+            place = data.find(mark)
+            while 0 <= place < _READ_BYTES:
+                frame = self.frame_at(start + place)
+                if frame is not None:
+                    yield frame
+                place = data.find(mark, place + 1)
 
     def is_complete(self) -> bool:
         """Whether there is nothing behind the last whole frame."""
@@ -188,17 +206,7 @@ class SegmentReader:
 
         Then what is there is damage, not the tail that a crash left.
         """
-        size = self._disk.size(self._path)
-        mark = MARKER.to_bytes(4, "little")
-        for start in range(offset, size, _READ_BYTES):
-            data = self._read(start, _READ_BYTES + HEADER.size)
-            place = data.find(mark)
-            while 0 <= place < _READ_BYTES:
-                frame = self.frame_at(start + place)
-                if frame is not None and frame.synced > offset:
-                    return True
-                place = data.find(mark, place + 1)
-        return False
+        return any(frame.synced > offset for frame in self._any_frames(offset))
 
     def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)

@@ -1,7 +1,7 @@
 """The folder of all runs: begin one, go on with one, read one, mend one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -298,12 +298,13 @@ class RunStore:
         return RunState.CRASHED
 
     def _size(self, folder: Path) -> int:
+        """How much there is on disk; what is being removed at this moment does not count."""
+        paths = [folder / name for name in self._disk.list(folder) if name not in (LIVE, SEALING)]
+        paths += [folder / name / one for name in (LIVE, SEALING) for one in self._disk.list(folder / name)]
         total = 0
-        for name in self._disk.list(folder):
-            inner = self._disk.list(folder / name)
-            total += sum(self._disk.size(folder / name / one) for one in inner)
-            if not inner and name != LIVE:
-                total += self._disk.size(folder / name)
+        for path in paths:
+            with suppress(FileNotFoundError):
+                total += self._disk.size(path)
         return total
 
     def _meta(self, run_id: str) -> tuple[RunMeta, Mapping[str, Any]]:

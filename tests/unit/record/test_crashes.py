@@ -1,0 +1,304 @@
+"""Whatever stops a run, every published tick is there afterwards, and the run can be resumed or finished."""
+
+import contextlib
+import errno
+import random
+from pathlib import Path
+
+import pytest
+
+from tickmind.base import ManualClock
+from tickmind.record import (
+    DamagedRunError,
+    DiskFaultError,
+    LogOptions,
+    OsDisk,
+    RecordError,
+    RunBusyError,
+    RunState,
+    RunStore,
+    SyncPolicy,
+)
+from tickmind.record.frame import HEADER
+from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differences
+
+OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)
+TICKS = 10
+
+
+def store_on(disk):
+    return RunStore(Path("/runs"), disk, clock=ManualClock())
+
+
+def live(disk, *, seal=True):
+    """A run until it is closed; gives the ticks that were published, also when the machine stops in between."""
+    run, published = RandomRun(3, 6), []
+    try:
+        log = store_on(disk).create(run.info, "r", options=OPTIONS)
+        for _ in range(TICKS):
+            record = run.tick()
+            log.publish(record)
+            published.append(record)
+        log.close(seal=seal)
+    except CrashedError:
+        pass
+    return published
+
+
+def operations(*, seal):
+    disk = MemoryDisk()
+    live(disk, seal=seal)
+    return disk.operations
+
+
+SEALED, UNSEALED = operations(seal=True), operations(seal=False)
+
+
+def read_all(store):
+    with store.open("r") as reader:
+        return list(reader.records())
+
+
+def assert_kept(store, published):
+    """All that was published is there; one more may be, which was on disk before anybody could be told."""
+    found = read_all(store)
+    assert len(published) <= len(found) <= len(published) + 1
+    for one, other in zip(found, published, strict=False):
+        assert differences(one, other) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(1, UNSEALED + 1))
+def test_a_crash_at_any_operation_loses_no_published_tick(at):
+    for seed in range(3):
+        disk = MemoryDisk(seed)
+        disk.crash_at(at)
+        published = live(disk, seal=False)
+        disk.restart()
+        store = store_on(disk)
+        if not store.runs():
+            assert not published
+            continue
+        assert_kept(store, published)
+        assert store.summary("r").state is RunState.CRASHED
+        resumed = store.resume("r", options=OPTIONS)
+        run = RandomRun(3, 6)
+        for _ in range(resumed.last_tick_id or 0):
+            run.tick()
+        while (resumed.last_tick_id or 0) < TICKS:
+            resumed.publish(run.tick())
+        resumed.close(seal=False)
+        again = RandomRun(3, 6)
+        assert [differences(one, again.tick()) for one in read_all(store)] == [[]] * TICKS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(UNSEALED + 1, SEALED + 1))
+def test_a_crash_while_a_run_is_finished_loses_nothing(at):
+    disk = MemoryDisk(at)
+    disk.crash_at(at)
+    published = live(disk)
+    assert len(published) == TICKS
+    disk.restart()
+    store = store_on(disk)
+    assert_kept(store, published)
+    store.recover("r")
+    assert_kept(store, published)
+    assert store.summary("r").state is RunState.CLEAN
+    assert {"live", "sealing"} & set(disk.list(Path("/runs/r"))) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", range(1, SEALED - UNSEALED + 8, 3))
+def test_a_crash_while_a_crashed_run_is_recovered_loses_nothing_either(at):
+    disk = MemoryDisk(at)
+    disk.crash_at(UNSEALED - at % 9)
+    published = live(disk)
+    disk.restart()
+    disk.crash_at(at)
+    with contextlib.suppress(CrashedError):
+        store_on(disk).recover("r")
+    disk.restart()
+    assert_kept(store_on(disk), published)
+    store_on(disk).recover("r")
+    assert_kept(store_on(disk), published)
+    assert store_on(disk).summary("r").state is RunState.CLEAN
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+@pytest.mark.parametrize("at", range(1, SEALED + 1, 7))
+def test_a_disk_fault_stops_the_run_and_says_what_to_do(at, code):
+    disk = MemoryDisk(at)
+    disk.fail_at(at, code)
+    run, published, fault = RandomRun(3, 6), [], None
+    store = store_on(disk)
+    log = None
+    try:
+        log = store.create(run.info, "r", options=OPTIONS)
+        for _ in range(TICKS):
+            record = run.tick()
+            log.publish(record)
+            published.append(record)
+        log.close()
+    except DiskFaultError as error:
+        fault = error
+    assert fault is not None
+    assert "disk" in str(fault)
+    if log is None:
+        return
+    with pytest.raises(RecordError):
+        log.publish(run.tick())
+    log.close()
+    assert_kept(store, published)
+    if store.summary("r").state is not RunState.CLEAN:
+        store.recover("r")
+    assert_kept(store, published)
+
+
+def test_a_full_disk_is_called_full():
+    disk = MemoryDisk()
+    run = RandomRun(1)
+    log = store_on(disk).create(run.info, "r")
+    disk.fail_at(2, errno.ENOSPC)
+    with pytest.raises(DiskFaultError, match="keeping tick 1 of run r failed: the disk is full; make room"):
+        log.publish(run.tick())
+    assert log.fault is not None
+    assert log.last_tick_id is None
+
+
+def test_without_syncs_a_crash_of_the_machine_leaves_a_readable_beginning():
+    for seed in range(40):
+        disk = MemoryDisk(seed)
+        run = RandomRun(3, 6)
+        options = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=3, segment_ticks=1000)
+        log = store_on(disk).create(run.info, "r", options=options)
+        for _ in range(TICKS):
+            log.publish(run.tick())
+        disk.crash_at(1)
+        with pytest.raises(CrashedError):
+            log.close()
+        disk.restart()
+        store_on(disk).recover("r")
+        again = RandomRun(3, 6)
+        assert all(differences(one, again.tick()) == [] for one in read_all(store_on(disk)))
+
+
+def test_syncs_come_as_often_as_the_policy_says():
+    counts = {}
+    for name, policy in (("every", SyncPolicy.EVERY_TICK), ("some", SyncPolicy(500)), ("never", SyncPolicy.NEVER)):
+        disk, clock = MemoryDisk(), ManualClock()
+        run = RandomRun(1, 3)
+        log = RunStore(Path("/runs"), disk, clock=clock).create(run.info, "r", options=LogOptions(sync=policy))
+        log.publish(run.tick())
+        before = disk.operations
+        for _ in range(20):
+            clock.advance(0.1)
+            log.publish(run.tick())
+        counts[name] = disk.operations - before - 20  # each tick is one write
+    assert counts == {"every": 20, "some": 4, "never": 0} or counts == {"every": 20, "some": 5, "never": 0}
+
+
+def test_a_run_has_one_writer(store, fill):
+    log, _ = fill(store, 2)
+    with pytest.raises(RunBusyError, match="another process"):
+        store.resume("a-run")
+    with pytest.raises(RunBusyError, match="another process"):
+        store.recover("a-run")
+    log.close()
+
+
+def test_finishing_a_finished_run_changes_nothing(store, fill):
+    log, records = fill(store, 5)
+    log.close()
+    before = store.summary("a-run")
+    assert store.recover("a-run") == before
+    assert not before.recovered
+
+
+# Damage
+
+
+@pytest.fixture
+def crashed(tmp_path, fill):
+    """A run on a real disk that was never closed, with its ticks and its segments."""
+    store = RunStore(tmp_path)
+    log, records = fill(store, 12, options=OPTIONS, actors=6)
+    log.close(seal=False)
+    return store, records, sorted((tmp_path / "a-run" / "live").iterdir())
+
+
+def test_a_torn_tail_is_cut_at_every_byte(crashed):
+    store, records, segments = crashed
+    whole = segments[-1].read_bytes()
+    for size in range(0, len(whole), 37):
+        segments[-1].write_bytes(whole[:size])
+        with store.open("a-run") as reader:
+            found = list(reader.records())
+        assert len(found) >= 8  # the last segment has four
+        log = store.resume("a-run")
+        assert log.last_tick_id == len(found)
+        log.close(seal=False)
+        with store.open("a-run") as reader:
+            assert [differences(one, other) for one, other in zip(reader.records(), records, strict=False)] == [
+                [] for _ in found
+            ]
+
+
+def test_a_flipped_bit_in_what_was_safe_is_damage_and_not_a_torn_tail(crashed):
+    store, records, segments = crashed
+    data = bytearray(segments[-1].read_bytes())
+    first = data.index((0x4D544C01).to_bytes(4, "little"), HEADER.size) + HEADER.size + 20
+    data[first] ^= 4
+    segments[-1].write_bytes(data[:-10])  # and without its end, as after a crash
+    with pytest.raises(DamagedRunError, match="recover the run"):
+        store.resume("a-run")
+    store.recover("a-run")
+    with store.open("a-run") as reader:
+        assert reader.last_tick_id == 8
+        assert reader.meta.cut_bytes > 0
+        assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=False))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_flipped_bit_anywhere_changes_a_tick(crashed, seed):
+    store, records, segments = crashed
+    dice = random.Random(seed)
+    victim = dice.choice(segments)
+    data = bytearray(victim.read_bytes())
+    for _ in range(dice.choice((1, 1, 20))):
+        data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
+    victim.write_bytes(data)
+    read = []
+    try:
+        with store.open("a-run") as reader:
+            for record in reader.records():
+                read.append(record)
+    except RecordError:
+        pass
+    assert all(differences(one, other) == [] for one, other in zip(read, records, strict=False))
+    store.recover("a-run")
+    with store.open("a-run") as reader:
+        kept = list(reader.records())
+    assert len(kept) >= len(read)
+    assert all(differences(one, other) == [] for one, other in zip(kept, records, strict=False))
+
+
+def test_a_missing_segment_is_noticed(crashed):
+    store, _, segments = crashed
+    segments[1].unlink()
+    with store.open("a-run") as reader, pytest.raises(DamagedRunError, match="ticks 5 to 8 are missing"):
+        list(reader.records())
+    with pytest.raises(DamagedRunError, match="are missing"):
+        store.resume("a-run")
+    assert store.recover("a-run").ticks == 4
+
+
+def test_the_lock_ends_with_its_process(tmp_path):
+    disk = OsDisk()
+    lock = disk.lock(tmp_path / "lock")
+    with pytest.raises(BlockingIOError):
+        disk.lock(tmp_path / "lock")
+    lock.release()
+    lock.release()
+    disk.lock(tmp_path / "lock").release()
