@@ -7,7 +7,8 @@
     ├── ai.AIError             the tactical layer: trees, their files, unknown names
     ├── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline
     ├── world.WorldError       the tile world: scenarios, snapshots
-    └── server.ServerError     the authority: addresses, exposure, checkpoints, replay
+    ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
+    └── record.RecordError     the record of a run: ids, locks, disk faults, damage
 
 Each package adds its own branch in its `errors` module.
 """

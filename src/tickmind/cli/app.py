@@ -16,6 +16,7 @@ from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.cli.ask import ask
 from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
+from tickmind.cli.runs import recover, runs_app
 from tickmind.cli.world import world
 
 EXIT_FAILED = 1
@@ -92,6 +93,8 @@ def begin(
 app.command()(ask)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
+app.command()(recover)
+app.add_typer(runs_app)
 app.command()(world)
 
 

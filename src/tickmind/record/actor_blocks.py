@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns
-from tickmind.record.actor_table import MOST_CELLS, Blocks, narrow
+from tickmind.record.actor_table import MOST_CELLS, Blocks, smallest
 from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
@@ -46,10 +46,12 @@ class ActorBlocks:
     def state_at(self, tick_id: int) -> ActorColumns:
         """All actors after a tick that there is."""
         block, place = divmod(tick_id - self._first, self._blocks.ticks)
-        found = [np.zeros(len(self._rows), dtype=kind) for kind in (np.int32, np.int32, np.int32, np.int8)]
+        x, y, status = (np.zeros(len(self._rows), dtype=np.int32) for _ in range(3))
+        found = (x, y, status, np.zeros(len(self._rows), dtype=np.int8))
         for number in range(len(self._spans)):
             group = self._group(block, number)
-            for column, values in zip(found, group.columns, strict=True):
+            columns: tuple[Column, ...] = found
+            for column, values in zip(columns, group.columns, strict=True):
                 column[group.rows] = values[:, place]
         return ActorColumns(*found)
 
@@ -95,11 +97,13 @@ class ActorBlocks:
         rows = self._order(table.column(0), actors, ticks)
         if not np.array_equal(np.sort(rows), np.arange(start, stop)):
             raise DamagedRunError("actor_state.parquet has other actors than the world")
-        return _Group(rows, tuple(self._kept_form(table.column(name).to_numpy()).reshape(actors, ticks) for name in _STATE))
+        return _Group(
+            rows, tuple(self._kept_form(table.column(name).to_numpy()).reshape(actors, ticks) for name in _STATE)
+        )
 
     def _kept_form(self, column: Column) -> Column:
         """As it is, or in as few bytes as it needs where a block is large."""
-        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else narrow(column)
+        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else column.astype(smallest(column))
 
     def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
         """Whose ticks come first, whose second, and so on."""
@@ -109,5 +113,6 @@ class ActorBlocks:
         codes = codes.reshape(actors, ticks)
         if not (codes == codes[:, :1]).all():
             raise DamagedRunError("actor_state.parquet is in another order than it was written")
-        rows = np.array([self._rows.get(name, -1) for name in names], dtype=np.int64)
-        return rows[codes[:, 0]]
+        rows: Column = np.array([self._rows.get(name, -1) for name in names], dtype=np.int64)
+        order: Column = rows[codes[:, 0]]
+        return order

@@ -7,7 +7,6 @@ diagonals of the map, from the north-west to the south-east. The order is that o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ _LARGE = 50_000  # actors: from here on it matters more how much there is to kee
 _LEAST_TICKS_OF_LARGE = 256
 _MOST_TICKS = 4096
 _GROUP_ROWS = 1 << 20
+_SCHEMA = ACTOR_STATE.written_schema
 _KINDS: dict[str, type[np.generic]] = {"x": np.int32, "y": np.int32, "status_bits": np.int32, "facing": np.int8}
 _STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most stray in a block
 
@@ -67,33 +67,51 @@ class ActorTable:
         self._band = max(1, round(4 * area / (_STRIDE * self.blocks.actors)))
         self._run = run  # writes a block, maybe while the next one is being collected
         self._first_tick = 0
-        self._states: list[ActorColumns] = []
+        self._ticks = 0  # in the block so far
+        self._block = self._new_block()
         self.rows = 0
+
+    def _new_block(self) -> list[Column]:
+        """A matrix of ticks x actors for each column, in few bytes until a value needs more."""
+        return [np.empty((self.blocks.ticks, len(self._actor_ids)), dtype=np.int8) for _ in _KINDS]
 
     def add(self, tick_id: int, state: ActorColumns) -> None:
         """Take one tick."""
-        if not self._states:
+        if not self._ticks:
             self._first_tick = tick_id
-        self._states.append(ActorColumns(*map(narrow, (state.x, state.y, state.status_bits, state.facing))))
-        if len(self._states) == self.blocks.ticks:
+        columns: tuple[Column, ...] = (state.x, state.y, state.status_bits, state.facing)
+        for place, column in enumerate(columns):
+            self._put(place, column)
+        self._ticks += 1
+        if self._ticks == self.blocks.ticks:
             self.flush()
+
+    def _put(self, place: int, column: Column) -> None:
+        matrix = self._block[place]
+        if len(column) and matrix.dtype != column.dtype:
+            kind = np.result_type(matrix.dtype, smallest(column))
+            if kind != matrix.dtype:
+                matrix = self._block[place] = matrix.astype(kind)
+        matrix[self._ticks] = column
 
     def flush(self) -> None:
         """Write the block, full or not."""
-        states, first = self._states, self._first_tick
-        self._states = []
-        self.rows += len(states) * len(self._actor_ids)
-        if states and len(self._actor_ids):
-            self._run(lambda: self._write(first, states))
+        block, first, ticks = self._block, self._first_tick, self._ticks
+        self.rows += ticks * len(self._actor_ids)
+        if ticks and len(self._actor_ids):
+            kept = [matrix[:ticks] for matrix in block]
+            self._run(lambda: self._write(first, kept))
+            self._block = [np.empty_like(matrix) for matrix in block]
+        self._ticks = 0
 
-    def _write(self, first_tick: int, states: "list[ActorColumns]") -> None:
-        ticks = len(states)
+    def _write(self, first_tick: int, block: "list[Column]") -> None:
+        ticks = len(block[0])
         for start, stop in self.blocks.groups(len(self._actor_ids)):
             count = stop - start
-            order = self._order(states[0].x[start:stop], states[0].y[start:stop])
+            order = self._order(block[0][0, start:stop], block[1][0, start:stop])
             columns = [
-                pa.array(_by_actor([getattr(state, name)[start:stop] for state in states], order, kind))
-                for name, kind in _KINDS.items()
+                pa.array(np.ascontiguousarray(matrix[:, start:stop].T)[order].astype(kind, copy=False).reshape(-1))
+                for matrix, kind in zip(block, _KINDS.values(), strict=True)
             ]
             same_run = pa.array(np.zeros(count * ticks, dtype=np.int32))
             whose = pa.array(np.repeat(np.arange(count, dtype=np.int32), ticks))
@@ -106,7 +124,7 @@ class ActorTable:
                     pa.DictionaryArray.from_arrays(whose, ids, safe=False),
                     *columns,
                 ],
-                schema=ACTOR_STATE.written_schema,
+                schema=_SCHEMA,
             )
             self._writer.write_table(table, row_group_size=count * ticks)
 
@@ -115,18 +133,11 @@ class ActorTable:
         return np.lexsort((wide_x + wide_y, (wide_x - wide_y) // self._band))
 
 
-def narrow(column: Column) -> Column:
-    """The column in as few bytes as it needs: a block of a large world is a lot of memory."""
-    if not len(column):
-        return column
+def smallest(column: Column) -> type[np.generic]:
+    """The type of the fewest bytes that holds all values: a block of a large world is a lot of memory."""
     low, high = int(column.min()), int(column.max())
     for kind in (np.int8, np.int16):
         limits = np.iinfo(kind)
         if limits.min <= low and high <= limits.max:
-            return column.astype(kind)
-    return column
-
-
-def _by_actor(columns: Sequence[Column], order: Column, kind: type[np.generic]) -> "np.ndarray[Any, Any]":
-    """One column of all ticks of the first actor, then all of the second, and so on."""
-    return np.stack(columns)[:, order].T.astype(kind, order="C").reshape(-1)
+            return kind
+    return np.int32

@@ -18,7 +18,7 @@ from tickmind.record.world_files import read_world
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A folder of finished runs: `Archive(fs.S3FileSystem(...), "bucket/runs")`. Give it to a `RunStore`, or read it."""
+    """A folder of finished runs, as `Archive(fs.S3FileSystem(), "bucket/runs")`; a `RunStore` can write to it."""
 
     filesystem: fs.FileSystem
     folder: str

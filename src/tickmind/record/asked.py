@@ -23,6 +23,7 @@ _FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
 _FEW_FAIL = 8
 
 Batches = list[tuple[int, pa.RecordBatch]]
+INTENT_TABLES = (Table.INTENTS, Table.SOME_INTENTS, Table.INTENT_DETAILS, Table.INTENT_TEXTS)
 
 
 def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
@@ -56,7 +57,7 @@ def _plain_moves(intents: IntentColumns) -> bool:
         return False
     rest = intents.kind & intents.amount
     rest &= intents.target
-    return bool(rest.min() == UNUSED == -1)  # all bits are set in all of them
+    return bool(rest.min() == rest.max() == UNUSED)  # which has all bits set
 
 
 def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column, Column]:

@@ -74,7 +74,8 @@ def numbers(batch: pa.RecordBatch, name: str) -> Column:
     column = batch.column(name)
     if column.null_count:
         raise DamagedRunError(f"the log has no value where there must be one, in {name}")
-    return column.to_numpy(zero_copy_only=True)
+    found: Column = column.to_numpy(zero_copy_only=True)
+    return found
 
 
 def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:

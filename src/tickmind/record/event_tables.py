@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
-from tickmind.record.asked import pack_intents
-from tickmind.record.columns import Column, pack_batches, texts
+from tickmind.record.columns import Column, texts
 from tickmind.record.tables import ACTION_RESULTS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+from tickmind.record.tick_codec import LoggedTick
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
 _REASONS = pa.array([str(one) for one in REASONS], pa.string())
@@ -122,14 +122,14 @@ def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
     )
 
 
-def replay_table(records: Sequence[TickRecord], run_id: str, begin: Sequence[int]) -> pa.Table:
+def replay_table(ticks: Sequence[LoggedTick], run_id: str, begin: Sequence[int]) -> pa.Table:
     """The rows of `replay`; `begin` is how many rows the three tables of events had before."""
+    records = [tick.record for tick in ticks]
     counts = [[len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
     places: list[pa.Array] = []
     for place, before in enumerate(begin):
         found = np.array([count[place] for count in counts], dtype=np.int64)
         places += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
-    asked = [pack_intents(record.intents, record.actor_state.facing) for record in records]
     return _table(
         REPLAY,
         _repeated(run_id, len(records)),
@@ -140,8 +140,8 @@ def replay_table(records: Sequence[TickRecord], run_id: str, begin: Sequence[int
             pa.binary(),
         ),
         pa.array([len(record.intents) for record in records], pa.int32()),
-        pa.array([bits for bits, _ in asked], pa.binary()),
-        pa.array([pack_batches(batches) for _, batches in asked], pa.binary()),
+        pa.array([tick.askers for tick in ticks], pa.binary()),
+        pa.array([tick.asked for tick in ticks], pa.binary()),
         *places,
     )
 

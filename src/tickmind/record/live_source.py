@@ -1,8 +1,9 @@
 """The log of a run as a source of ticks, while it is being written and after a crash."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,9 @@ from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
 from tickmind.record.segment import SegmentReader, segment_name, segment_number
-from tickmind.record.tick_codec import Reports, read_only_state, read_reports, read_tick
+from tickmind.record.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
+
+Found = TypeVar("Found")
 
 
 class LiveSource:
@@ -69,10 +72,19 @@ class LiveSource:
 
     def records(self, first: int, last: int) -> Iterator[TickRecord]:
         """The ticks from `first` to `last`, as many as there are."""
-        return (record for record, _ in self.all_of(first, last))
+        return self._read(first, last, read_tick, lambda record: record)
 
-    def all_of(self, first: int, last: int) -> Iterator[tuple[TickRecord, Reports]]:
-        """The ticks from `first` to `last`, each with what agents told until it was over."""
+    def all_of(self, first: int, last: int) -> Iterator[LoggedTick]:
+        """The ticks from `first` to `last`, with all that the log says of them."""
+        return self._read(first, last, read_all, lambda logged: logged.record)
+
+    def _read(
+        self,
+        first: int,
+        last: int,
+        read: Callable[[pa.Buffer, ActorColumns | None, Sequence[str]], Found],
+        record_of: Callable[[Found], TickRecord],
+    ) -> Iterator[Found]:
         before: ActorColumns | None = None
         for segment, start, stop in self._spans(first, last):
             begin = self._keyframe_before(segment, start)
@@ -81,9 +93,9 @@ class LiveSource:
                 if place < start:
                     before = read_only_state(content, before, len(self._actor_ids))
                     continue
-                record, reports = read_tick(content, before, self._actor_ids)
-                before = record.actor_state
-                yield record, reports
+                found = read(content, before, self._actor_ids)
+                before = record_of(found).actor_state
+                yield found
 
     def state_at(self, tick_id: int) -> ActorColumns:
         """All actors after a tick that there is."""

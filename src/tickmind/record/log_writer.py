@@ -42,6 +42,7 @@ class LogWriter:
         self._synced = 0  # bytes of the present file that are on disk
         self._synced_s = clock.monotonic()
         self._before: ActorColumns | None = None
+        self._last_tick = 0
 
     def write(self, record: TickRecord, reports: Reports = NO_REPORTS) -> None:
         """Append a tick. When it returns, it is as safe as the policy says."""
@@ -63,16 +64,15 @@ class LogWriter:
         offset = self._index.end
         self._append(head + frame if head else frame, end=offset + len(frame))
         self._index.add(record.tick_id, offset, keyframe=before is None)
-        self._before = record.actor_state
+        self._before, self._last_tick = record.actor_state, record.tick_id
         now_s = self._clock.monotonic()
         if (now_s - self._synced_s) * 1e3 >= options.sync.interval_ms:
             self._sync(now_s)
 
     def write_reports(self, reports: Reports) -> None:
         """Append what agents told after the last tick."""
-        last = self._index.ticks[-1] if self._index.ticks else 0
-        head = b"" if self._file is not None else self._begin_segment(last)
-        frame = pack_frame(FrameKind.REPORTS, last, pack_only_reports(reports), synced=self._synced)
+        head = b"" if self._file is not None else self._begin_segment(self._last_tick)
+        frame = pack_frame(FrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
         self._append(head + frame, end=self._index.end + len(frame))
 
     def end_segment(self) -> None:
@@ -84,6 +84,7 @@ class LogWriter:
             self._sync(self._clock.monotonic())
         self._file.close()
         self._file = None
+        self._index = Index()
 
     def abandon(self) -> None:
         """Let go of the file as it is."""

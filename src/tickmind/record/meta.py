@@ -23,6 +23,7 @@ class RunState(StrEnum):
     RUNNING = "running"  # somebody writes to it
     CLEAN = "clean"  # finished; all files are in place
     CRASHED = "crashed"  # nobody writes to it, and it was not finished
+    DAMAGED = "damaged"  # it can't be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         raise DamagedRunError(f"{META} is not that of a run")
     version = str(document.get("log_schema_version", ""))
-    if version.split(".", maxsplit=1)[0] != LOG_SCHEMA_VERSION.split(".", maxsplit=1)[0]:
+    if version.partition(".")[0] != LOG_SCHEMA_VERSION.partition(".")[0]:
         raise SchemaVersionError(
             f"the run has log schema version {version[:20]}, this tickmind reads {LOG_SCHEMA_VERSION}; use a later one"
         )

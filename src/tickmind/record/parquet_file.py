@@ -45,11 +45,14 @@ class TableFile:
             rows = metadata.row_group(group).num_rows
             if rows < 0:
                 raise DamagedRunError(f"{spec.file_name} has a row group of less than no rows")
-            self._trying(lambda rows=rows: MAX_GROUP_ROWS.check(rows))
             self._starts.append(self._starts[-1] + rows)
+            self._trying(self._check_last)
         if self._starts[-1] != metadata.num_rows:
             raise DamagedRunError(f"{spec.file_name} has another number of rows than it says")
         self._checked: set[tuple[int, str]] = set()
+
+    def _check_last(self) -> None:
+        MAX_GROUP_ROWS.check(self._starts[-1] - self._starts[-2])
 
     def _open(self) -> pq.ParquetFile:
         size = self._source.size()

@@ -114,12 +114,12 @@ def decode_deltas(table: pa.Table) -> tuple[ObjectDelta, ...]:
 
 def _codes(column: pa.ChunkedArray, codes: Mapping[str, int], kind: type, missing: int | None = None) -> Column:
     """The codes of names, and of those that are null."""
-    parts = [np.zeros(0, dtype=kind)]
+    parts: list[Column] = [np.zeros(0, dtype=kind)]
     for chunk in column.chunks:
         known = [codes.get(name, -1) for name in chunk.dictionary.to_pylist()]
         if -1 in known or (missing is None and chunk.null_count):
             raise DamagedRunError("the finished files name an actor, action or reason that is not known")
-        table = np.array([*known, missing or 0], dtype=kind)
+        table: Column = np.array([*known, missing or 0], dtype=kind)
         parts.append(table[chunk.indices.fill_null(len(known)).to_numpy()])
     return np.concatenate(parts)
 

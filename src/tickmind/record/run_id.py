@@ -14,6 +14,6 @@ def check_run_id(run_id: str) -> str:
         raise RunIdError(f"a run id has at most {MAX_RUN_ID_CHARS.maximum} characters, this one {len(run_id):,}")
     if not _ALLOWED.fullmatch(run_id) or run_id.endswith("."):
         raise RunIdError(
-            f"{run_id[:40]!r} can't be a run id: use letters, digits, '-', '_' and '.', and begin with a letter or digit"
+            f"{run_id[:40]!r} can't be a run id: use letters, digits, '-', '_' and '.', a letter or digit first"
         )
     return run_id

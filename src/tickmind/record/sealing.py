@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from tickmind.protocol import TickRecord, WorldInfo
+from tickmind.protocol import WorldInfo
 from tickmind.record.actor_table import ActorTable, Blocks
 from tickmind.record.event_tables import (
     deltas_table,
@@ -34,7 +34,7 @@ from tickmind.record.tables import (
     TableSpec,
 )
 from tickmind.record.targets import Target, python_file
-from tickmind.record.tick_codec import Reports
+from tickmind.record.tick_codec import LoggedTick, Reports
 from tickmind.wire.reports import AgentStatus, ThoughtReport
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
@@ -115,7 +115,7 @@ class Sealer:
             info.width * info.height,
             run=self._actor_lane.run,
         )
-        self._records: list[TickRecord] = []
+        self._logged: list[LoggedTick] = []
         self._pending_rows = 0
         self._begin = [0, 0, 0]  # rows of results, utterances and deltas so far
         self._thoughts: list[ThoughtReport] = []
@@ -127,13 +127,16 @@ class Sealer:
         """How `actor_state` is cut."""
         return self._actors.blocks
 
-    def add(self, record: TickRecord) -> None:
-        """Take a tick."""
+    def add(self, tick: LoggedTick) -> None:
+        """Take a tick, with what agents told until it was over."""
+        record = tick.record
         self._actors.add(record.tick_id, record.actor_state)
-        self._records.append(record)
+        self._logged.append(tick)
         self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
-        if self._pending_rows >= _FLUSH_ROWS or len(self._records) >= _FLUSH_TICKS:
+        if self._pending_rows >= _FLUSH_ROWS or len(self._logged) >= _FLUSH_TICKS:
             self._flush_events()
+        if tick.reports:
+            self.add_reports(tick.reports)
 
     def add_reports(self, reports: Reports) -> None:
         """Take what agents told."""
@@ -156,13 +159,14 @@ class Sealer:
         return {**self._tables.rows, ACTOR_STATE.name: self._actors.rows}
 
     def _flush_events(self) -> None:
-        records, self._records, self._pending_rows = self._records, [], 0
-        if records:
-            self._event_lane.run(lambda: self._write_events(records))
+        logged, self._logged, self._pending_rows = self._logged, [], 0
+        if logged:
+            self._event_lane.run(lambda: self._write_events(logged))
 
-    def _write_events(self, records: Sequence[TickRecord]) -> None:
+    def _write_events(self, logged: Sequence[LoggedTick]) -> None:
         tables, run_id = self._tables, self._run_id
-        tables.write(REPLAY, replay_table(records, run_id, self._begin))
+        records = [tick.record for tick in logged]
+        tables.write(REPLAY, replay_table(logged, run_id, self._begin))
         tables.write(TICKS, ticks_table(records, run_id))
         for place, (spec, table) in enumerate(
             (
@@ -188,7 +192,7 @@ def seal(
     target: Target,
     run_id: str,
     info: WorldInfo,
-    records: Iterable[tuple[TickRecord, Reports]],
+    logged: Iterable[LoggedTick],
     loose: Iterable[Reports],
     *,
     ticks: int,
@@ -197,12 +201,10 @@ def seal(
     """Write all tables to the target; they count when it commits them."""
     with ExitStack() as stack:
         sealer = Sealer(target, run_id, info, stack)
-        for done, (record, reports) in enumerate(records):
+        for done, tick in enumerate(logged):
             if done % _EVERY_TICKS == 0:
                 progress(done, ticks)
-            sealer.add(record)
-            if reports:
-                sealer.add_reports(reports)
+            sealer.add(tick)
         for reports in loose:
             sealer.add_reports(reports)
         rows, blocks = sealer.finish(), sealer.blocks

@@ -9,6 +9,7 @@ from tickmind.record.errors import DamagedRunError
 from tickmind.record.log_schema import SCHEMAS, Table
 
 _STILL = 4  # the step (dy + 1) * 3 + dx + 1 of an actor that stays
+_LAST_STEP = 8
 _FACINGS = 8
 _FEW = 5  # one in so many changed: then their rows are written too
 
@@ -54,7 +55,7 @@ def _odd(before: ActorColumns, now: ActorColumns, dx: Column, dy: Column) -> Col
     same = now.status_bits is before.status_bits or np.array_equal(now.status_bits, before.status_bits)
     if near and same and ways.max() < _FACINGS:
         return None
-    odd = now.status_bits != before.status_bits
+    odd: Column = now.status_bits != before.status_bits
     odd |= (np.abs(dx) > 1) | (np.abs(dy) > 1) | (ways >= _FACINGS)
     return odd
 
@@ -70,7 +71,8 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
     if before is None:
         if actors:
             raise DamagedRunError("the log has no keyframe where there must be one")
-        return ActorColumns(*(np.zeros(0, kind) for kind in (np.int32, np.int32, np.int32, np.int8)))
+        nobody = np.zeros(0, np.int32)
+        return ActorColumns(nobody, nobody, nobody, np.zeros(0, np.int8))
     x, y, status, facing = before.x, before.y, before.status_bits, before.facing
     if Table.STEPS in found:
         dx, dy, ways = _decode(numbers(found[Table.STEPS], "code"))
@@ -94,13 +96,15 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
     return ActorColumns(x, y, status, facing)
 
 
-_DX = np.array([(step % 3) - 1 for step in range(9) for _ in range(_FACINGS)] + [0] * 184, dtype=np.int32)
-_DY = np.array([(step // 3) - 1 for step in range(9) for _ in range(_FACINGS)] + [0] * 184, dtype=np.int32)
-_WAY = np.array([code % _FACINGS for code in range(256)], dtype=np.int8)
-
-
 def _decode(code: Column) -> tuple[Column, Column, Column]:
-    return _DX[code], _DY[code], _WAY[code]
+    """The steps along x and y, and where everybody faces."""
+    step = code >> np.uint8(3)
+    if len(step) and step.max() > _LAST_STEP:
+        raise DamagedRunError("the log has a step that is none")
+    down = step // np.uint8(3)
+    step -= down * np.uint8(3)
+    one = np.int8(1)
+    return step.view(np.int8) - one, down.view(np.int8) - one, (code & np.uint8(7)).view(np.int8)
 
 
 def check_rows(rows: Column, count: int) -> Column:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tickmind.base import Clock, IdMaker, SystemClock
+from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
 from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, take_lock
@@ -26,7 +26,7 @@ from tickmind.record.sealed_source import SealedSource
 from tickmind.record.sealing import Progress, no_progress, seal
 from tickmind.record.tables import FINISHED, TableSpec
 from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
-from tickmind.record.world_files import WORLD_TABLES, read_world, world_document, write_world
+from tickmind.record.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
 LOCK = "lock"
@@ -39,12 +39,14 @@ class RunSummary:
 
     run_id: str
     state: RunState
-    first_tick_id: int | None
-    last_tick_id: int | None
-    actors: int
-    size_bytes: int
-    world: str
-    created_at: str
+    first_tick_id: int | None = None
+    last_tick_id: int | None = None
+    actors: int = 0
+    size_bytes: int = 0
+    world: str = ""
+    created_at: str = ""
+    recovered: bool = False  # finished after a crash
+    problem: str = ""  # why it can't be read
 
     @property
     def ticks(self) -> int:
@@ -219,7 +221,7 @@ class RunStore:
             raise
 
     def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
-        """Finish a run that a crash has left, with all whole ticks before the first damage. One that is finished stays."""
+        """Finish a run that a crash has left, with all whole ticks before the first damage."""
         meta, _ = self._meta(run_id)
         with self._locked(run_id, f"recovering run {run_id}") as lock:
             if meta.finished:
@@ -253,28 +255,38 @@ class RunStore:
         return SealedSource(meta, actor_ids, self._tables(folder))
 
     def runs(self) -> list[RunSummary]:
-        """All runs, in the order of their ids, which is that of their beginnings."""
+        """All runs, in the order of their ids, which is that of their beginnings; the damaged ones too."""
         found = []
         for name in self._disk.list(self._root):
             if META in self._disk.list(self._root / name):
-                found.append(self.summary(name))
+                try:
+                    found.append(self.summary(name))
+                except TickmindError as error:
+                    found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
         return found
 
     def summary(self, run_id: str) -> RunSummary:
-        """A run in one line."""
+        """A run in one line. Reads no more than it needs."""
         meta, world = self._meta(run_id)
         folder = self._root / run_id
-        with self.open(run_id) as reader:
-            return RunSummary(
-                run_id=run_id,
-                state=self._state(meta, folder),
-                first_tick_id=reader.first_tick_id,
-                last_tick_id=reader.last_tick_id,
-                actors=int(world.get("actors", 0)),
-                size_bytes=self._size(folder),
-                world=str(world.get("name", "")),
-                created_at=meta.created_at,
-            )
+        first, last = meta.first_tick_id, meta.last_tick_id
+        if not meta.finished:
+            source = LiveSource(self._disk, folder / LIVE, ())
+            first, last = source.first_tick_id, source.last_tick_id
+            source.close()
+        check_sizes(world)
+        return RunSummary(
+            run_id=run_id,
+            state=self._state(meta, folder),
+            first_tick_id=first,
+            last_tick_id=last,
+            actors=world["actors"],
+            size_bytes=self._size(folder)
+            + (sum(one.size_bytes for one in meta.tables.values()) if meta.stored_at else 0),
+            world=str(world.get("name", "")),
+            created_at=meta.created_at,
+            recovered=meta.recovered,
+        )
 
     def _state(self, meta: RunMeta, folder: Path) -> RunState:
         if meta.finished:

@@ -68,6 +68,7 @@ ACTOR_STATE = TableSpec(
         facing=_I8,
     ),
     delta=("tick_id", "x", "y"),
+    plain=("status_bits",),
     level=3,
 )
 ACTION_RESULTS = TableSpec(

@@ -107,6 +107,7 @@ class ArchiveTarget:
 
     def commit(self, names: Sequence[str], meta: RunMeta, world: Mapping[str, Any]) -> None:
         """Write `meta.json` there when all else is there, and then the local one."""
+        assert all(self.size(name) > 0 for name in names)
         with self.open(META) as file:
             file.write(encode_meta(meta, world))
         write_meta(self._disk, self._folder, meta, world)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, Utterance
-from tickmind.record.asked import pack_intents, pack_results, read_bits, read_intents, read_results
+from tickmind.record.asked import INTENT_TABLES, pack_intents, pack_results, read_bits, read_intents, read_results
 from tickmind.record.columns import batch, pack_batches, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log_schema import SCHEMAS, Table
@@ -63,10 +63,28 @@ def pack_only_reports(reports: Reports) -> bytes:
     return pack_batches(pack_reports(reports.thoughts, reports.statuses))
 
 
-def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> tuple[TickRecord, Reports]:
-    """What the content of a frame says. `before` is the state after the tick before it, unless it is a keyframe."""
+@dataclass(frozen=True, slots=True, eq=False)
+class LoggedTick:
+    """What a frame of the log says of a tick."""
+
+    record: TickRecord
+    reports: Reports
+    askers: bytes | None  # who has an intent, as the log has it
+    asked: bytes  # the intents, as the log has them
+
+
+def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
+    """The tick in the content of a frame. `before` is the state after the tick before it, unless it is a keyframe."""
+    return _read_record(unpack_batches(content, SCHEMAS), before, actor_ids)
+
+
+def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> LoggedTick:
+    """All that the content of a frame says."""
     found = unpack_batches(content, SCHEMAS)
-    return _read_record(found, before, actor_ids), Reports(read_thoughts(found), read_statuses(found))
+    record = _read_record(found, before, actor_ids)
+    askers = found[Table.TICK].column("askers")[0].as_py()
+    asked = pack_batches((table, found[table]) for table in INTENT_TABLES if table in found)
+    return LoggedTick(record, Reports(read_thoughts(found), read_statuses(found)), askers, asked)
 
 
 def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:

@@ -105,7 +105,7 @@ class MemoryDisk:
         safe, seen = inode.safe, bytes(inode.seen)
         if seen == safe:
             return safe
-        common = len(os.path.commonprefix((safe, seen)))
+        common = len(safe) if seen.startswith(safe) else 0
         if len(seen) < len(safe):  # it was cut, and the cut was not synced
             return safe if self._random.random() < 0.5 else seen
         end = self._random.randint(common, len(seen))

@@ -1,0 +1,128 @@
+"""`tickmind runs` and `tickmind recover`: what was recorded, and finishing what a crash has left."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tickmind.base import ConfigError
+from tickmind.cli.screen import harmless
+
+if TYPE_CHECKING:
+    from tickmind.record import RunReader, RunStore, RunSummary
+
+Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
+RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
+RUNS = Path("runs")
+
+runs_app = typer.Typer(
+    name="runs",
+    help="What was recorded: all runs, or one of them.",
+    add_completion=False,
+)
+
+
+def open_store(folder: Path) -> "RunStore":
+    """The runs in a folder."""
+    try:
+        from tickmind.record import RunStore
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"runs need {error.name}, which is not installed; install tickmind[world]") from error
+    return RunStore(folder)
+
+
+@runs_app.callback(invoke_without_command=True)
+def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
+    """List all runs with their length, actors, size and state."""
+    if context.invoked_subcommand is not None:
+        return
+    found = open_store(folder).runs()
+    if not found:
+        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO` records one.")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
+        right = heading in ("ticks", "actors", "size")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=heading in ("run", "state"))
+    for one in found:
+        table.add_row(*(Text(harmless(cell)) for cell in _cells(one)))
+    Console().print(table)
+    for one in found:
+        if one.problem:
+            typer.echo(f"{one.run_id}: {harmless(one.problem)}")
+    crashed = [one.run_id for one in found if one.state == "crashed"]
+    if crashed:
+        typer.echo(f"\n`tickmind recover {crashed[0]}` finishes what a crash has left.")
+
+
+def _cells(run: "RunSummary") -> tuple[str, ...]:
+    state = f"{run.state}, recovered" if run.recovered else str(run.state)
+    began = run.created_at[:19].replace("T", " ")
+    return run.run_id, state, run.world, f"{run.ticks:,}", f"{run.actors:,}", size_text(run.size_bytes), began
+
+
+def size_text(size_bytes: int) -> str:
+    """A size for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000 or unit == "GB":
+            break
+        size_bytes //= 1000
+    return f"{size_bytes:,} {unit}"
+
+
+@runs_app.command()
+def show(run_id: RunId, folder: Folder = RUNS) -> None:
+    """Summarise one run."""
+    store = open_store(folder)
+    summary = store.summary(run_id)
+    with store.open(run_id) as run:
+        for name, value in _facts(summary, run):
+            typer.echo(f"{name:<10} {harmless(value)}")
+    if summary.state == "crashed":
+        typer.echo(f"\nIt was not finished. `tickmind recover {run_id}` writes its tables.")
+
+
+def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
+    info, meta = run.info, run.meta
+    facts = [
+        ("run", run.run_id),
+        ("state", f"{summary.state}, recovered after a crash" if summary.recovered else str(summary.state)),
+        ("world", f"{info.name}, rules {info.world_version}, {info.width} x {info.height} tiles"),
+        ("actors", f"{len(info.actors):,}"),
+        ("objects", f"{len(info.objects):,}"),
+        ("began", meta.created_at),
+        ("ticks", "none" if run.first_tick_id is None else f"{run.first_tick_id:,} to {run.last_tick_id:,}"),
+        ("size", size_text(summary.size_bytes)),
+    ]
+    if meta.finished_at:
+        facts.insert(6, ("finished", meta.finished_at))
+    if meta.stored_at:
+        facts.append(("stored at", meta.stored_at))
+    facts += [(name, f"{table.rows:,} rows, {size_text(table.size_bytes)}") for name, table in meta.tables.items()]
+    width = max(len(name) for name, _ in facts)
+    return [(name.ljust(width), value) for name, value in facts]
+
+
+def recover(run_id: RunId, folder: Folder = RUNS) -> None:
+    """Finish a run that a crash has left: keep every whole tick, and write its tables."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    store = open_store(folder)
+    before = store.summary(run_id)
+    if before.state == "clean":
+        typer.echo(f"Run {run_id} is finished already; there is nothing to recover.")
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(f"Writing the tables of {run_id}", total=None)
+        after = store.recover(
+            run_id, progress=lambda done, count: progress.update(task, completed=done, total=max(count, 1))
+        )
+    typer.echo(f"Run {run_id} is finished: {after.ticks:,} ticks, {size_text(after.size_bytes)}.")
+    with store.open(run_id) as run:
+        if run.meta.cut_bytes:
+            typer.echo(f"{run.meta.cut_bytes:,} bytes at the end were half written or damaged, and were cut.")

@@ -1,0 +1,248 @@
+"""What was published is read again, all of it, from the log and from the finished files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tickmind.base import ManualClock
+from tickmind.record import (
+    EventKind,
+    LogOptions,
+    RecordError,
+    RecordOrderError,
+    Region,
+    RunExistsError,
+    RunFinishedError,
+    RunState,
+    RunStore,
+    SyncPolicy,
+)
+from tickmind.record.testing import MemoryDisk, RandomRun, differences
+
+QUICK = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=12)
+
+
+def assert_same(read, records):
+    read = list(read)
+    assert [one.tick_id for one in read] == [one.tick_id for one in records]
+    for one, other in zip(read, records, strict=True):
+        assert differences(one, other) == []
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32),
+    actors=st.sampled_from((0, 1, 7, 33, 300)),
+    ticks=st.integers(0, 30),
+    wild=st.sampled_from((0.0, 0.01, 0.5)),
+)
+def test_a_run_is_read_as_it_was_recorded_before_and_after_it_is_finished(seed, actors, ticks, wild):
+    store = RunStore(Path("/runs"), MemoryDisk(), clock=ManualClock())
+    run = RandomRun(seed, actors, wild=wild)
+    with store.create(run.info, "r", options=QUICK) as log:
+        records = []
+        for _ in range(ticks):
+            records.append(run.tick())
+            log.publish(records[-1])
+        with store.open("r") as reader:
+            assert reader.info == run.info
+            assert_same(reader.records(), records)
+    with store.open("r") as reader:
+        assert reader.meta.finished
+        assert reader.info == run.info
+        assert_same(reader.records(), records)
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["log", "finished"])
+class TestReading:
+    @pytest.fixture
+    def read(self, store, fill, finished):
+        log, records = fill(store, 40, options=QUICK, reports=True, actors=9)
+        if finished:
+            log.close()
+        with store.open("a-run") as reader:
+            yield reader, records
+        log.close()
+
+    def test_any_span_of_ticks(self, read):
+        reader, records = read
+        for first, last in ((1, 1), (7, 31), (13, 13), (39, 99), (-5, 2), (41, 60), (9, 8)):
+            assert_same(reader.records(first, last), [one for one in records if first <= one.tick_id <= last])
+        assert (reader.first_tick_id, reader.last_tick_id) == (1, 40)
+
+    def test_one_tick_and_its_state(self, read):
+        reader, records = read
+        for tick_id in (40, 1, 22, 23, 12, 13):
+            assert differences(reader.tick(tick_id), records[tick_id - 1]) == []
+            state, wanted = reader.state_at(tick_id), records[tick_id - 1].actor_state
+            assert np.array_equal(state.x, wanted.x)
+            assert np.array_equal(state.facing, wanted.facing)
+
+    def test_a_tick_that_there_is_not_is_a_plain_error(self, read):
+        with pytest.raises(RecordError, match="ticks 1 to 40, not 41"):
+            read[0].tick(41)
+
+    def test_the_history_of_an_actor(self, read):
+        reader, records = read
+        history = reader.actor_history("entity:4", 5, 33)
+        assert history.tick_ids.tolist() == list(range(5, 34))
+        for name in ("x", "y", "status_bits", "facing"):
+            wanted = [getattr(one.actor_state, name)[4] for one in records[4:33]]
+            assert getattr(history.state, name).tolist() == wanted
+        assert len(reader.actor_history("entity:4", 50, 60).tick_ids) == 0
+        with pytest.raises(RecordError, match="no actor 'nobody'"):
+            reader.actor_history("nobody")
+
+    def test_events_by_kind_actor_and_region(self, read):
+        reader, records = read
+        events = list(reader.events(3, 30))
+        assert sum(one.kind is EventKind.ACTION for one in events) == sum(len(one.results) for one in records[2:30])
+        said = list(reader.events(kinds={EventKind.UTTERANCE}))
+        assert [one.what for one in said] == [said for one in records for said in one.utterances]
+        of_one = list(reader.events(actors={"entity:3"}))
+        assert {one.subject_id for one in of_one} == {"entity:3"}
+        on_ground = list(reader.events(region=Region(7, 9, 7, 9), kinds={EventKind.OBJECT}))
+        assert {one.subject_id for one in on_ground} == {"ground:7,9"}
+
+    def test_thoughts_calls_and_statuses(self, read):
+        reader, _ = read
+        again = RandomRun(1, 9)
+        thoughts, statuses = [], []
+        for _ in range(40):
+            thoughts.append(again.thought())
+            statuses.append(again.status())
+            again.tick()
+        assert list(reader.thoughts()) == thoughts
+        assert list(reader.statuses()) == statuses
+        assert [one.tick_id for one in reader.thoughts(5, 7)] == [5, 6, 7]
+        calls = list(reader.llm_calls())
+        assert [one.prompt_tokens for one in calls] == [one.thought.prompt_tokens for one in thoughts]
+
+    def test_the_map(self, read):
+        reader, _ = read
+        assert reader.map.shape == (40, 40)
+        assert reader.map[0, 7] == 1
+
+
+def test_a_run_of_nobody_and_of_no_ticks_is_finished_like_any_other(store, fill):
+    for actors, ticks in ((0, 3), (5, 0), (0, 0)):
+        run_id = f"r-{actors}-{ticks}"
+        log, records = fill(store, ticks, run_id=run_id, actors=actors)
+        log.close()
+        with store.open(run_id) as reader:
+            assert_same(reader.records(), records)
+
+
+def test_reports_after_the_last_tick_are_kept(store, fill):
+    log, _ = fill(store, 3)
+    run = RandomRun(5)
+    report = run.thought()
+    log.thought(report)
+    log.close()
+    with store.open("a-run") as reader:
+        assert list(reader.thoughts()) == [report]
+
+
+def test_half_a_character_does_not_stop_the_world(store, fill):
+    log, _ = fill(store, 1)
+    run = RandomRun(1)
+    run.tick()
+    record = run.tick()
+    report = run.thought()
+    object.__setattr__(report.thought, "reply", "half \ud83d")
+    log.thought(report)
+    log.publish(record)
+    with store.open("a-run") as reader:
+        assert next(reader.thoughts()).thought.reply == "half ?"
+    log.close()
+
+
+def test_a_reader_follows_a_run_until_it_is_finished(store, fill):
+    log, records = fill(store, 5, options=QUICK)
+    run = RandomRun(1)
+    for _ in range(5):
+        run.tick()
+    seen = []
+    with store.open("a-run") as reader:
+        for record in reader.follow(2, clock=ManualClock()):
+            seen.append(record)
+            if len(records) < 40:
+                records.append(run.tick())
+                log.publish(records[-1])
+            elif not reader.meta.finished:
+                log.close()
+    assert_same(seen, records[1:])
+
+
+def test_a_reader_takes_in_new_ticks_when_asked(store, fill):
+    log, _ = fill(store, 2)
+    run = RandomRun(1)
+    run.tick(), run.tick()
+    with store.open("a-run") as reader:
+        log.publish(run.tick())
+        assert reader.last_tick_id == 2
+        reader.refresh()
+        assert reader.last_tick_id == 3
+    log.close()
+
+
+def test_runs_are_listed_with_their_state(store, fill):
+    running, _ = fill(store, 4, run_id="b", actors=3)
+    clean, _ = fill(store, 6, run_id="a")
+    clean.close()
+    crashed, _ = fill(store, 5, run_id="c")
+    crashed.close(seal=False)
+    found = {one.run_id: one for one in store.runs()}
+    assert list(found) == ["a", "b", "c"]
+    assert [one.state for one in found.values()] == [RunState.CLEAN, RunState.RUNNING, RunState.CRASHED]
+    assert [one.ticks for one in found.values()] == [6, 4, 5]
+    assert [one.actors for one in found.values()] == [20, 3, 20]
+    assert all(one.size_bytes > 0 for one in found.values())
+    running.close()
+
+
+def test_ids_are_made_in_the_order_of_time(store):
+    run = RandomRun(1)
+    ids = []
+    for _ in range(3):
+        with store.create(run.info) as log:
+            ids.append(log.run_id)
+    assert ids == sorted(ids)
+    assert [one.run_id for one in store.runs()] == ids
+
+
+def test_a_run_has_one_beginning_and_one_end(store, fill):
+    log, _ = fill(store, 2)
+    with pytest.raises(RunExistsError, match="already"):
+        fill(store, 1)
+    log.close()
+    log.close()
+    with pytest.raises(RunFinishedError, match="finished"):
+        store.resume("a-run")
+    with pytest.raises(RecordOrderError, match="closed"):
+        log.publish(RandomRun(1).tick())
+
+
+def test_ticks_come_in_order_and_from_the_same_world(store, fill):
+    log, records = fill(store, 3)
+    with pytest.raises(RecordOrderError, match="comes the next one, not 2"):
+        log.publish(records[1])
+    other = RandomRun(1, actors=4)
+    for _ in range(4):
+        record = other.tick()
+    with pytest.raises(RecordOrderError, match="20 actors"):
+        log.publish(record)
+    assert log.last_tick_id == 3
+    log.close()
+
+
+def test_sealing_tells_how_far_it_is(store, fill):
+    log, _ = fill(store, 200, actors=1, options=LogOptions(sync=SyncPolicy.NEVER))
+    told = []
+    log.close(progress=lambda done, count: told.append((done, count)))
+    assert told[0] == (0, 200)
+    assert told[-1] == (200, 200)
+    assert told == sorted(told)
