@@ -140,12 +140,12 @@ def test_a_world_goes_on_after_a_crash_at_any_operation():
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_a_world_goes_on_after_many_crashes_at_every_operation(seed):
     options = LogOptions(keep_log=True, segment_ticks=(4096, 3)[seed % 2])
-    assert crash_everywhere(seed, 10, options) > 300
+    assert crash_everywhere(seed, 6, options) > 150
 
 
 @pytest.mark.parametrize("sync", [SyncPolicy.NEVER, SyncPolicy(500)], ids=["never", "500 ms"])
 def test_without_sync_a_killed_process_loses_nothing(sync):
     options = LogOptions(sync=sync, keep_log=True)
-    for moment in history(7, options):
-        if moment.run_id:
+    for moment in history(7, options)[::2]:
+        if moment.run_id and len(moment.shown) < TICKS:
             check(moment, 0, options, lost_power=False)
