@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import ipaddress
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 from tickmind.base import Secret
 from tickmind.viewer.errors import ViewerAddressError
 
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -77,6 +79,5 @@ def is_loopback(address: str) -> bool:
 def _name(host: str) -> str:
     """A Host header without its port, in lower case."""
     host = host.strip().lower()
-    if host.startswith("["):
-        return host[: host.find("]") + 1]
-    return host.rsplit(":", 1)[0] if ":" in host else host
+    found = _HOST.fullmatch(host)
+    return found["name"] if found else ""

@@ -68,7 +68,7 @@ class History:
         for window in self._windows:
             if window.last < first and window.before != first - 1:
                 continue
-            if window.before >= last and parts:
+            if window.before >= last:
                 break
             parts.append(window.keyframe)
             parts.extend(frame for tick_id, frame in window.frames if tick_id <= last)
