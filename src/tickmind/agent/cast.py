@@ -27,7 +27,7 @@ class Mind(Protocol):
 
 
 class Cast(Protocol):
-    """All minds of one process. One thread at a time calls `perceive` and, entity by entity, `act`."""
+    """All minds of one process. One thread at a time calls `perceive`, then `act` for each entity, then `reflect`."""
 
     def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Take in what the entities perceive at the start of a tick, before any of them acts."""
@@ -35,6 +35,10 @@ class Cast(Protocol):
 
     def act(self, observation: Observation) -> Intent:
         """What one of them does in this tick."""
+        ...
+
+    def reflect(self, tick_id: int) -> None:
+        """Do what has time until the next tick, now that everybody has acted: ask models, and hear their answers."""
         ...
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
@@ -68,6 +72,9 @@ class PlainCast:
         if mind is None:
             mind = self._minds[entity_id] = self._make(self._start(entity_id))
         return mind.act(observation)
+
+    def reflect(self, tick_id: int) -> None:
+        """Nothing happens after the acts."""
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """There are none."""

@@ -23,9 +23,9 @@ LONGEST_TICK_S = 10.0
 class Company:
     """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
-    Once a tick everybody takes in what it perceives and the strategic layer asks and hears models; then each
-    character's tree decides. Without a client nobody thinks, and all else is the same. `characters` is filled with
-    the entities of the private world and who they are.
+    Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
+    strategic layer hears and asks models. Without a client nobody thinks, and all else is the same. `characters` is
+    filled with the entities of the private world and who they are.
     """
 
     def __init__(
@@ -60,16 +60,12 @@ class Company:
         return self._private_engine(1.0).world
 
     def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Let everybody see, hear and remember, and let the strategic layer have its tick."""
-        if not observations:
-            return
-        tick_s = 2 * observations[0].deadline_ms / 1000
-        engine = self._private_engine(min(max(tick_s, 0.001), LONGEST_TICK_S))
+        """Let everybody see, hear and remember."""
+        del tick_id
+        if observations:
+            self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
         for observation in observations:
             self.character(observation.me.entity_id).take_in(observation)
-        if self._deliberations is not None:
-            self._deliberations.note_tick(tick_id)
-        engine.step()
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
@@ -77,6 +73,14 @@ class Company:
         character = self._characters[entity_id]
         character.decide(lambda: self._run_tree(self._eids[entity_id]))
         return character.intent
+
+    def reflect(self, tick_id: int) -> None:
+        """Let the strategic layer have its tick."""
+        if self._engine is None:
+            return
+        if self._deliberations is not None:
+            self._deliberations.note_tick(tick_id)
+        self._engine.step()
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Deliberations that have ended since this was asked last."""
@@ -124,6 +128,7 @@ class Company:
 
                 self._deliberations = Deliberations(self._kind.thinking, self._client, engine, clock=self._clock)
             engine.add_system(self._note_context)
+            engine.step()
         return self._engine
 
     def _note_context(self, _world: World, ctx: TickContext) -> None:

@@ -33,6 +33,7 @@ from tickmind.wire import (
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
 IDLE_BEAT_S = 2.0  # signs of life while the world does not tick
 LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
+STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
 LONGEST_WAIT_S = 10.0  # for a lease that somebody else has
 MAX_FAILED_TICKS = Limit("number of ticks in a row in which every act failed", 20)
 _FATAL = (NotAllowedError, RefusedMessageError, WireConfigError)
@@ -55,8 +56,8 @@ class Life:
     ) -> None:
         self._launch = launch
         self._cast = cast
-        self._turns = Turns(cast)
         self._clock = clock or SystemClock()
+        self._turns = Turns(cast, clock=self._clock)
         self._rng = rng or random.SystemRandom()
         self._backoff = backoff or Backoff()
         self._connection = Connection(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
@@ -274,9 +275,12 @@ class Life:
 
     def _report_status(self, entity_id: str, state: AgentState, line: Line, reporter: Reporter) -> None:
         lease = line.leases.get(entity_id)
+        counts = self._counts[entity_id]
         if lease is None or reporter.knows(entity_id, state):
             return
-        counts = self._counts[entity_id]
+        if self._tick_id < counts["next_status_tick"] and state is not AgentState.STOPPING:
+            return
+        counts["next_status_tick"] = self._tick_id + STATUS_TICKS
         reporter.status(
             lease,
             AgentStatus(

@@ -1,6 +1,7 @@
 """From a function or a class to a process that lives in a world."""
 
 import asyncio
+import gc
 import inspect
 import os
 import random
@@ -83,6 +84,7 @@ def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None
     try:
         launch = Launch.from_environment(env)
         stage = Stage(launch, launch.take_secrets(), env)
+        gc.freeze()  # what was imported stays for good, so that no tick waits while it is looked through
         asyncio.run(_live(stage, make_cast(stage)))
     except TickmindError as error:
         sys.stderr.write(f"{redact(str(error))}\n")

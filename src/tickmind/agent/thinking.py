@@ -39,7 +39,7 @@ class Thinking:
     every_ticks: int = 60
     soonest_ticks: int = 5  # between two questions, however much is going on
     config: LLMConfig = LLMConfig(  # noqa: RUF009  it is frozen
-        max_queries_per_tick=4, max_queries_per_second=8, query_timeout=60.0, stagger=True, trigger_gap=5
+        max_queries_per_tick=2, max_queries_per_second=2, query_timeout=60.0, stagger=True
     )
 
 

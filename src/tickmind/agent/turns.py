@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tickmind.agent.cast import Cast
-from tickmind.base import Limit, get_logger
+from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
@@ -30,8 +30,11 @@ class Played:
 class _Turn:
     """One tick's work for a thread."""
 
-    def __init__(self, tick_id: int, observations: Sequence[Observation], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, tick_id: int, observations: Sequence[Observation], until_s: float, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self.tick_id = tick_id
+        self.until_s = until_s
         self.observations = observations
         self.intents: dict[str, Intent] = {}
         self.failed: set[str] = set()
@@ -53,8 +56,9 @@ class _Turn:
 class Turns:
     """Plays turns of a cast. One event loop awaits `play`, one turn at a time."""
 
-    def __init__(self, cast: Cast, *, max_stuck: Limit = MAX_STUCK) -> None:
+    def __init__(self, cast: Cast, *, max_stuck: Limit = MAX_STUCK, clock: Clock | None = None) -> None:
         self._cast = cast
+        self._clock = clock or SystemClock()
         self._max_stuck = max_stuck
         self._lock = threading.Lock()  # guards what threads and the loop both change
         self._work: queue.SimpleQueue[_Turn | None] | None = None
@@ -79,7 +83,8 @@ class Turns:
         ready.sort(key=lambda one: one.me.entity_id not in self._behind)
         if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
             return Played(late=frozenset(one.me.entity_id for one in observations))
-        turn = self._last = _Turn(tick_id, ready, asyncio.get_running_loop())
+        until_s = self._clock.monotonic() + timeout_s
+        turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop())
         self._thread().put(turn)
         try:
             async with asyncio.timeout(max(0.0, timeout_s)):
@@ -123,7 +128,8 @@ class Turns:
         return self._work
 
     def _serve(self, work: "queue.SimpleQueue[_Turn | None]") -> None:
-        while (turn := work.get()) is not None:
+        turn = work.get()
+        while turn is not None:
             self._play(turn)
             with self._lock:
                 turn.ended = True
@@ -131,6 +137,14 @@ class Turns:
                     self._stuck.discard(turn.acting)
                     return
             turn.tell()
+            try:  # until the deadline the machine is for those who have not acted yet
+                following = work.get(timeout=max(0.0, turn.until_s - self._clock.monotonic()))
+            except queue.Empty:
+                self._reflect(turn)
+                following = work.get()
+            else:
+                self._reflect(turn)
+            turn = following
 
     def _play(self, turn: _Turn) -> None:
         try:
@@ -154,6 +168,12 @@ class Turns:
                     turn.failed.add(entity_id)
                 else:
                     turn.intents[entity_id] = intent
+
+    def _reflect(self, turn: _Turn) -> None:
+        try:
+            self._cast.reflect(turn.tick_id)
+        except Exception:  # noqa: BLE001  a mind is anybody's code
+            _log.exception("reflecting failed", tick=turn.tick_id)
 
     def _act(self, observation: Observation) -> Intent | None:
         try:

@@ -56,10 +56,10 @@ if __name__ == "__main__":
 AGENT_TEST = '''\
 """{title} without a server: a drawing is its world, and @ is where it stands."""
 
-from {name} import {name}
-
 from tickmind.agent.testing import SmallWorld, observe
 from tickmind.protocol import Entered, Say, Use
+
+from {name} import {name}
 
 
 def test_it_walks_to_the_bush_and_eats():

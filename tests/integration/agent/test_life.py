@@ -214,6 +214,9 @@ class Thinker:
     def act(self, observation):
         return Wait()
 
+    def reflect(self, tick_id):
+        pass
+
     def take_thoughts(self):
         left, self.left = self.left, []
         return left

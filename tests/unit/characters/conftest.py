@@ -20,7 +20,9 @@ class Solo:
     def act(self, observation):
         self.company.perceive(observation.tick_id, [observation])
         self.character = self.company.character(observation.me.entity_id)
-        return self.company.act(observation)
+        intent = self.company.act(observation)
+        self.company.reflect(observation.tick_id)
+        return intent
 
     def play(self, ticks):
         return self.world.play(self.act, ticks)
