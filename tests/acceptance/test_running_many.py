@@ -1,6 +1,5 @@
 """What the guide about running many shows is run: its file and its commands, as real processes that leave nothing."""
 
-import os
 import re
 import shutil
 import signal
@@ -112,16 +111,6 @@ def test_a_check_says_that_the_guides_files_are_good(start):
     assert "scenarios/clearing.yaml: the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2" in said
 
 
-def test_a_check_tells_every_mistake_by_line(start, folder):
-    file = folder / "agents.yaml"
-    file.write_text(file.read_text().replace("fallback: walker", "fallback: runner").replace("tags: [npc]", "tag: npc"))
-    code, said = start("check", "agents.yaml", "scenarios/village.yaml", "nowhere.yaml").end()
-    assert code == 1
-    assert re.search(r"agents.yaml:\d+:\d+: assignments\[1\].match.tag: there is no such setting", said)
-    assert "scenarios/village.yaml: the world village-7" in said
-    assert "nowhere.yaml: the configuration file can't be read" in said
-
-
 def test_the_doctor_says_how_agents_are_kept(start):
     code, said = start("doctor").end()
     assert code == 0
@@ -200,10 +189,3 @@ def test_a_runner_without_a_world_waits_for_it(start):
     code, said = runner.end(signal.SIGINT)
     assert code == 0
     assert "0 characters" in said
-
-
-def test_the_schema_is_printed_for_editors(start):
-    code, said = start("runner", "--schema").end()
-    assert code == 0
-    assert '"title": "tickmind runner"' in said
-    assert os.environ.get("HOME", "/root") not in said

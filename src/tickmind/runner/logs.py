@@ -47,13 +47,17 @@ class AgentLog:
 
     def take(self, data: bytes) -> None:
         """More output, cut anywhere."""
+        self._refill()
         *lines, rest = (self._rest + data).split(b"\n")
         longest = int(MAX_LINE_BYTES.maximum)
         kept = bytearray()
-        for line in lines:
-            if self._cut:
-                self._cut = False
-                continue
+        if lines and self._cut:
+            self._cut = False
+            del lines[0]
+        for place, line in enumerate(lines):
+            if self._allowed <= 0:
+                self._left_out_lines += len(lines) - place
+                break
             self._keep(line[:longest], kept)
         if len(rest) > longest:
             if not self._cut:
@@ -75,11 +79,13 @@ class AgentLog:
             self.note(self._left_out())
         self._file.close()
 
-    def _keep(self, line: bytes, kept: bytearray) -> None:
+    def _refill(self) -> None:
         now_s = self._clock.monotonic()
         self._allowed = min(self._rate * _BURST_S, self._allowed + (now_s - self._asked_s) * self._rate)
         self._asked_s = now_s
-        if self._allowed < len(line):
+
+    def _keep(self, line: bytes, kept: bytearray) -> None:
+        if self._allowed <= 0:
             self._left_out_lines += 1
             return
         self._allowed -= len(line) + 1

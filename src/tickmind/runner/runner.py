@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
-from tickmind.base.secret_sources import SecretSources
+from tickmind.base import Clock, ConfigError, Limit, Secret, SystemClock, get_logger
+from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import EntityInfo, LifecycleKind
 from tickmind.runner.life import LifeState
 from tickmind.runner.roster import Group, Moves, Roster
@@ -177,7 +177,11 @@ class Runner:
         source = self.mapping.world_token
         if source is None:
             return None
-        return Secret(find_secret(SecretSources(self._environment.get, self._state_dir), source), lasting=True)
+        try:
+            value = find_secret(SecretSources(self._environment.get, self._state_dir), source)
+        except SourceError as error:
+            raise ConfigError(f"the world's token can't be had: {error}") from None
+        return Secret(value, lasting=True)
 
     async def _follow(self, client: WorldClient) -> None:
         """Learn of everybody who comes, goes, is taken or given up, as it happens."""

@@ -137,8 +137,9 @@ def test_a_scenario_may_hold_its_mapping(tmp_path):
         load_mapping(file)
 
 
-@pytest.mark.parametrize("scenario", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda file: file.name)
-def test_the_scenarios_name_agents_for_everybody(scenario):
+@pytest.mark.parametrize("name", ["clearing.yaml", "village.yaml"])
+def test_the_scenarios_name_agents_for_everybody(name):
+    scenario = ROOT / "scenarios" / name
     mapping = load_mapping(scenario)
     for actor in load_scenario(scenario).actors:
         assert mapping.spec_for(EntityInfo(actor.entity_id, actor.type, actor.tags)) is not None

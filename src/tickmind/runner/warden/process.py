@@ -71,7 +71,8 @@ class _Warden:
                 with suppress(OSError):  # it has just ended
                     tree.line.send(b"stop %d\n" % said["stop_ms"])
             elif self._isolation is Isolation.SUBREAPER:
-                tree.line.shutdown(socket.SHUT_WR)  # its keeper ends the tree
+                with suppress(OSError):  # it has just ended
+                    tree.line.shutdown(socket.SHUT_WR)  # its keeper ends the tree
             else:
                 os.kill(tree.keeper, signal.SIGKILL)  # and with it the namespace
         return True

@@ -1,0 +1,63 @@
+"""`tickmind check` and the schema of a mapping: what is said before anything starts."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+MAPPING = "agents: {a: {cmd: [sleep, '1']%s}}\nassignments: [{match: {}, use: a}]\n"
+
+
+def test_good_files_are_told_by_what_they_are(tickmind, tmp_path):
+    (tmp_path / "agents.yaml").write_text(MAPPING % "")
+    (tmp_path / "gateway.yaml").write_text("listen: {port: 0}\n")
+    result = tickmind("check", "agents.yaml", "gateway.yaml", str(SCENARIOS / "clearing.yaml"))
+    assert result.exit_code == 0
+    first, second, third = result.stdout.splitlines()
+    assert first == "agents.yaml: a mapping with 1 agents and 1 assignments"
+    assert second.startswith("gateway.yaml: settings of a gateway with ")
+    assert "the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2 agents" in third
+
+
+def test_every_mistake_in_every_file_is_told(tickmind, tmp_path):
+    (tmp_path / "agents.yaml").write_text(MAPPING % ", per_proces: 2")
+    (tmp_path / "gateway.yaml").write_text("listn: {port: 0}\n")
+    result = tickmind("check", "agents.yaml", "gateway.yaml", "nowhere.yaml", str(SCENARIOS / "village.yaml"))
+    assert result.exit_code == 1
+    assert re.search(r"agents.yaml:1:\d+: agents.a.per_proces: there is no such setting", result.stderr)
+    assert "gateway.yaml:1:1: listn: there is no such setting" in result.stderr
+    assert "nowhere.yaml: the configuration file can't be read" in result.stderr
+    assert "the world village-7" in result.stdout
+
+
+def test_a_mapping_that_names_a_stranger_is_told(tickmind, tmp_path):
+    text = (SCENARIOS / "clearing.yaml").read_text()
+    (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}", '- match: {id: "entity:99"}'))
+    assert "nobody there is called entity:99" in tickmind("check", "world.yaml").stdout
+
+
+def test_a_mistake_in_a_scenario_is_told(tickmind, tmp_path):
+    (tmp_path / "world.yaml").write_text("world: x\n")
+    result = tickmind("check", "world.yaml")
+    assert result.exit_code == 1
+    assert "world.yaml, line 1, column 1: the key 'floors' is missing" in result.stderr
+
+
+def test_the_schema_is_printed_for_editors(tickmind):
+    result = tickmind("runner", "--schema")
+    assert json.loads(result.stdout)["title"] == "tickmind runner"
+
+
+def test_a_runner_without_a_mapping_says_what_to_write(tickmind):
+    result = tickmind("runner")
+    assert result.exit_code == 1
+    assert "tickmind runner agents.yaml" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("runner", "nowhere.yaml"), ("up", "nowhere.yaml")])
+def test_a_missing_file_is_one_sentence(tickmind, arguments):
+    result = tickmind(*arguments)
+    assert result.exit_code == 1
+    assert "can't be read" in result.stderr
