@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.segment import SegmentReader, foot_frame, segment_number
+from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
 
 
 def mend_tail(disk: Disk, folder: Path) -> int:
@@ -62,7 +62,7 @@ def cut_damage(disk: Disk, folder: Path) -> int:
             damaged = True
             cut += size - index.end
             disk.truncate(path, index.end)
-            _add_foot(disk, path, index)
+            _make_safe(disk, path, foot_frame(index, index.end, index.end))
     disk.sync_folder(folder)
     return cut
 
