@@ -51,7 +51,7 @@ export function entriesOf(app: App, tick: number): Entry[] {
         reason > 0,
       );
     }
-    const { found, more } = failedSteps(frame, MOST_FAILURES);
+    const { found, more } = failedSteps(frame, MOST_FAILURES, world.actors);
     for (const [row, reason, way] of found) {
       add("failure", row, deed(world, { action: 1, reason, direction: way }), undefined, true);
     }

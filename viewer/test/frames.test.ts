@@ -36,7 +36,7 @@ describe.skipIf(!given)("frames that Python wrote", () => {
       expect([...scene.status]).toEqual(expected.status);
       expect([...scene.thingState]).toEqual(expected.state);
       for (let row = 0; row < scene.x.length; row += 1) {
-        const result = resultOf(ticks[at], row);
+        const result = resultOf(ticks[at], row, scene.x.length);
         expect(result && [result.action, result.reason]).toEqual(expected.results[row] ?? null);
       }
     });

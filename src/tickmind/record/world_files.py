@@ -88,6 +88,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
                 "states": list(one.states),
                 "walkable": list(one.walkable),
                 "opaque": list(one.opaque),
+                "verbs": [list(verbs) for verbs in one.verbs],
                 "tags": list(one.tags),
                 "stock_item": one.stock_item,
             }
@@ -180,6 +181,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                     tuple(one["states"]),
                     tuple(map(bool, one["walkable"])),
                     tuple(map(bool, one["opaque"])),
+                    tuple(map(tuple, one["verbs"])),
                     tuple(one["tags"]),
                     one["stock_item"],
                 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
 POLL_S = 0.5  # how often a growing run is looked at
+AT_MOST_S = 1.0  # that the scan makes way for others
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _MOVE = ACTION_CODES[ActionType.MOVE]
@@ -126,6 +127,8 @@ class ReplaySource:
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
         self._stopped = threading.Event()
+        self._quiet = threading.Event()  # cleared while somebody waits for frames, for whom the scan makes way
+        self._quiet.set()
         self._scanning: asyncio.Task[None] | None = None
 
     @property
@@ -166,8 +169,12 @@ class ReplaySource:
         if found is not None:
             self._windows.move_to_end((first, last))
             return found
-        async with self._reading:
-            data = await asyncio.to_thread(self._read, first, last)
+        self._quiet.clear()
+        try:
+            async with self._reading:
+                data = await asyncio.to_thread(self._read, first, last)
+        finally:
+            self._quiet.set()
         self._windows[first, last] = data
         self._size += len(data)
         while len(self._windows) > 1 and not self._limit.allows(self._size):
@@ -196,6 +203,7 @@ class ReplaySource:
                 self._span = _span(reader)
                 finished, begun = reader.meta.finished, place
                 for record in reader.records(place, None):
+                    self._quiet.wait(AT_MOST_S)
                     if self._stopped.is_set():
                         return
                     self._digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))

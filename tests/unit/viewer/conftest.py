@@ -86,10 +86,18 @@ class Reader:
 
     def _tick(self, part, array):
         self.results = {}
-        dense = array(Tag.STEPS, "u1")
-        rows = range(len(dense)) if len(dense) else array(Tag.STEP_ROWS, "<u4").tolist()
-        codes = dense if len(dense) else array(Tag.STEP_CODES, "u1")
-        for row, code in zip(rows, codes.tolist(), strict=True):
+        packed, codes = array(Tag.STEPS, "u1").tolist(), array(Tag.STEP_CODES, "u1").tolist()
+        rows = array(Tag.STEP_ROWS, "<u4").tolist()
+        if packed:
+            table, numbers, rare = (
+                packed[:16],
+                [half for byte in packed[16:] for half in (byte & 15, byte >> 4)],
+                iter(codes),
+            )
+            rows = range(len(self.x))
+            codes = [table[number] if number < 15 else next(rare) for number in numbers[: len(self.x)]]
+            assert list(rare) == []
+        for row, code in zip(rows, codes, strict=True):
             if 1 <= code <= 8:
                 self.x[row] += DX[code - 1]
                 self.y[row] += DY[code - 1]

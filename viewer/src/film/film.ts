@@ -7,6 +7,7 @@ import type { World } from "../frames/world";
 import type { Source, Span } from "./source";
 
 const MOST_BYTES = 160 * 1024 * 1024;
+const FEW = 500; // characters; the windows of fewer come at once
 
 /** What a status was before a tick changed it. */
 export interface StatusChange {
@@ -162,17 +163,28 @@ export class Film {
     if (before) return before;
     const first = window * this.windowTicks + 1;
     const last = Math.max(first, Math.min((window + 1) * this.windowTicks, span.last));
-    const under = this.source
-      .window(first, last)
-      .then((frames) => {
-        const kept = this.track;
-        for (const frame of frames) this.add(frame);
-        if (kept && (!this.track || this.track.tick < kept.tick)) this.track = kept; // the live end goes on by itself
-        this.letGo();
-      })
-      .finally(() => this.asked.delete(window));
+    const whole = () =>
+      this.fetch(first, last)
+        .catch(() => {}); // whoever needs one of its ticks asks again
+    // In a crowd a window takes a while, so the tick that is wanted comes first and the rest after it.
+    const early = wanted > first && this.world.actors > FEW && !this.connectsTo(wanted);
+    const under = early ? this.fetch(wanted, wanted) : this.fetch(first, last);
     this.asked.set(window, under);
+    under.then(early ? whole : () => {}, () => {}).finally(() => this.asked.delete(window));
     return under;
+  }
+
+  /** Whether the tick before is at hand, so that one follows the other. */
+  private connectsTo(tick: number): boolean {
+    return this.ticks.has(tick - 1) || this.keyframes.has(tick - 1);
+  }
+
+  private async fetch(first: number, last: number): Promise<void> {
+    const frames = await this.source.window(first, last);
+    const kept = this.track;
+    for (const frame of frames) this.add(frame);
+    if (kept && (!this.track || this.track.tick < kept.tick)) this.track = kept; // the live end goes on by itself
+    this.letGo();
   }
 
   private letGo(): void {

@@ -45,9 +45,11 @@ export class Scene {
   readonly thingState: Uint8Array;
   readonly thingStock: Int32Array;
   ground = new Map<string, number>(); // "x,y,kind" -> amount
+  private readonly steps: Uint8Array; // room to unpack step codes in
   thingsVersion = 0; // grows whenever an object or a heap changed
 
   constructor(readonly world: World) {
+    this.steps = new Uint8Array(world.actors);
     this.x = new Int16Array(world.actors);
     this.y = new Int16Array(world.actors);
     this.beforeX = new Int16Array(world.actors);
@@ -87,7 +89,7 @@ export class Scene {
     const { x, y, facing } = this;
     this.beforeX.set(x);
     this.beforeY.set(y);
-    const steps = frame.u8(Tag.STEPS);
+    const steps = stepsOf(frame, x.length, this.steps);
     for (let row = 0; row < steps.length; row += 1) {
       const code = steps[row];
       if (code === 0) continue;
@@ -96,7 +98,7 @@ export class Scene {
       const way = STEP_FACING[code];
       if (way !== 255) facing[row] = way;
     }
-    const rows = frame.u32(Tag.STEP_ROWS);
+    const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
     const codes = frame.u8(Tag.STEP_CODES);
     for (let at = 0; at < rows.length; at += 1) {
       const row = rows[at];
@@ -150,6 +152,25 @@ export function thingChanges(frame: Frame): ThingChange[] {
   return frame.json<ThingChange[]>(Tag.OBJECTS, []);
 }
 
+const RARE = 15; // the number of all codes that have none of their own
+
+/** The step code of each actor, unpacked; empty if the frame has the short form. */
+export function stepsOf(frame: Frame, actors: number, room: Uint8Array = new Uint8Array(actors)): Uint8Array {
+  const packed = frame.u8(Tag.STEPS);
+  if (!packed.length) return room.subarray(0, 0);
+  const rare = frame.u8(Tag.STEP_CODES);
+  let next = 0;
+  for (let row = 0, at = 16; row < actors; row += 2, at += 1) {
+    const both = packed[at];
+    const low = both & 15;
+    room[row] = low === RARE ? rare[next++] : packed[low];
+    if (row + 1 === actors) break;
+    const high = both >> 4;
+    room[row + 1] = high === RARE ? rare[next++] : packed[high];
+  }
+  return room;
+}
+
 function resultOfStep(code: number): Result | null {
   if (code >= 1 && code <= 8) return { action: MOVE, reason: 0, direction: code - 1 };
   if (code >= FIRST_FAILED && code <= LAST_FAILED) {
@@ -172,21 +193,21 @@ function placeOf(rows: Uint32Array, row: number): number {
 }
 
 /** What one actor asked for in a tick and got, or null if it asked for nothing. */
-export function resultOf(frame: Frame, row: number): Result | null {
+export function resultOf(frame: Frame, row: number, actors: number): Result | null {
   const listed = frame.u32(Tag.RESULT_ROWS);
   const place = placeOf(listed, row);
   if (place >= 0) {
     const codes = frame.u8(Tag.RESULT_CODES);
     return { action: codes[place], reason: codes[listed.length + place], direction: -1 };
   }
-  const steps = frame.u8(Tag.STEPS);
+  const steps = stepsOf(frame, actors);
   if (steps.length) return resultOfStep(steps[row]);
   const at = placeOf(frame.u32(Tag.STEP_ROWS), row);
   return at < 0 ? null : resultOfStep(frame.u8(Tag.STEP_CODES)[at]);
 }
 
 /** All failed steps of a tick: row, reason. */
-export function failedSteps(frame: Frame, most: number): { found: [row: number, reason: number, way: number][]; more: number } {
+export function failedSteps(frame: Frame, most: number, actors: number): { found: [row: number, reason: number, way: number][]; more: number } {
   const found: [number, number, number][] = [];
   let more = 0;
   const note = (row: number, code: number) => {
@@ -194,7 +215,7 @@ export function failedSteps(frame: Frame, most: number): { found: [row: number, 
     if (found.length < most) found.push([row, FIRST_MOVE_REASON + ((code - FIRST_FAILED) >> 3), (code - FIRST_FAILED) & 7]);
     else more += 1;
   };
-  frame.u8(Tag.STEPS).forEach((code, row) => note(row, code));
+  stepsOf(frame, actors).forEach((code, row) => note(row, code));
   const codes = frame.u8(Tag.STEP_CODES);
   frame.u32(Tag.STEP_ROWS).forEach((row, at) => note(row, codes[at]));
   return { found, more };

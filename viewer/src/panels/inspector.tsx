@@ -22,7 +22,7 @@ interface Deed {
 
 function deedAt(app: App, row: number, tick: number): Deed | null {
   const frame = app.film.tickFrame(tick);
-  const result = frame ? resultOf(frame, row) : null;
+  const result = frame ? resultOf(frame, row, app.world.actors) : null;
   if (!frame || !result) return null;
   const detail = frame.json<[number, string, [string, number][]][]>(Tag.DETAILS, []).find((one) => one[0] === row);
   return {

@@ -30,6 +30,9 @@ _MOVE = 1
 _WORDS = ("hello", "", "wie geht's?", "木の実", "line\nbreak", '"quoted"', "🦊" * 3, "\x00")
 
 
+_DOOR = KindInfo("door", ("closed", "open"), (False, True), (True, False), (("open",), ()), ("wooden",))
+
+
 class RandomRun:
     """Makes one tick after another. `wild` is how many of the actors do what hardly anybody does."""
 
@@ -61,7 +64,7 @@ class RandomRun:
             floor_codes=bytes(tile % 7 == 0 for tile in range(side * side)),
             item_kinds=("berries", "wood"),
             verbs=("", "open"),
-            kinds=(KindInfo("door", ("closed", "open"), (False, True), (True, False), ("wooden",)),),
+            kinds=(_DOOR,),
             objects=(ObjectInfo("door:1", "door", 3, 4, "closed"), ObjectInfo("door:2", "door", 5, 4, "open", 2)),
             actors=tuple(
                 EntityInfo(name, "villager", ("npc",) * (row % 3), row % 2) for row, name in enumerate(self.actor_ids)

@@ -61,9 +61,9 @@ class Tag(IntEnum):
     GROUND = 22  # int32 x of all heaps, then y, item kind and amount
 
     # tick
-    STEPS = 32  # uint8 for each actor: a step code
+    STEPS = 32  # uint8[16]: step codes by number; then 4 bits for each actor, the lower first: its code's number, or 15
     STEP_ROWS = 33  # uint32: those actors who have a step code, where they are few
-    STEP_CODES = 34  # uint8 for each of them
+    STEP_CODES = 34  # uint8 for each of them, or for each actor whose number in STEPS is 15
     PLACE_ROWS = 35  # uint32: actors whose new place no step code tells
     PLACES = 36  # int16 x of these, then int16 y
     PLACE_FACING = 37  # uint8 for each of these

@@ -9,13 +9,13 @@ import numpy as np
 
 from tickmind.protocol import ActorColumns, ObjectDelta, ResultColumns, Utterance
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
-from tickmind.viewer.frames.steps import NOTHING, OTHER, step_codes
+from tickmind.viewer.frames.steps import NOTHING, OTHER, pack_steps, step_codes
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, UInt8
 
 MOST_ENTRIES = 32_768  # of each list in one frame, as in the messages of a live world; what is more is left out
-_SPARSE = 5  # bytes for an actor in the short form of steps
+_SPARSE = 8  # half bytes of the long form of steps that an actor costs in the short form, roughly
 _GROUND = re.compile(r"ground:(-?[0-9]+),(-?[0-9]+)")
 
 
@@ -76,7 +76,7 @@ def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> b
         sections[Tag.STEP_ROWS] = _bytes(stepped, "<u4")
         sections[Tag.STEP_CODES] = codes[stepped].tobytes()
     else:
-        sections[Tag.STEPS] = codes.tobytes()
+        sections[Tag.STEPS], sections[Tag.STEP_CODES] = pack_steps(codes)
     placed = np.flatnonzero(codes == OTHER)
     sections[Tag.PLACE_ROWS] = _bytes(placed, "<u4")
     sections[Tag.PLACES] = _bytes(new.x[placed], "<i2") + _bytes(new.y[placed], "<i2")
