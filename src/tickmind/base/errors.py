@@ -9,7 +9,8 @@
     ├── world.WorldError       the tile world: scenarios, snapshots
     ├── wire.WireError         talking to a world: addresses, messages, calls, leases
     ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
-    └── agent.AgentError       a character's process: what it was started with
+    ├── agent.AgentError       a character's process: what it was started with
+    └── runner.RunnerError     keeping processes: the warden, a folder that is taken
 
 Each package adds its own branch in its `errors` module.
 """
