@@ -10,7 +10,8 @@
     ├── wire.WireError         talking to a world: addresses, messages, calls, leases
     ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
     ├── agent.AgentError       a character's process: what it was started with
-    └── record.RecordError     the record of a run: ids, locks, disk faults, damage
+    ├── record.RecordError     the record of a run: ids, locks, disk faults, damage
+    └── runner.RunnerError     keeping processes: the warden, a folder that is taken
 
 Each package adds its own branch in its `errors` module.
 """
