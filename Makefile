@@ -80,7 +80,7 @@ lint: $(READY)
 bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs
 	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 
-fuzz: $(READY) ## Throw spoilt input at a part until Ctrl-C: ONLY=wire, server or gateway_http
+fuzz: $(READY) ## Throw spoilt input at a part until Ctrl-C: ONLY=wire, server or gateway_http; sim and kill crash worlds
 	@$(BIN)/python tests/fuzz/fuzz_$(or $(ONLY),wire).py $(ARGS)
 
 fmt: $(READY) ## Format the code and mend what ruff can
