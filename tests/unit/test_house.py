@@ -31,6 +31,7 @@ HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", 
 # Parts -> what they stand on and what takes long to import, so that it is imported once for all of their modules.
 BEFOREHAND = {
     ("tickmind.world", "tickmind.wire", "tickmind.server"): "numba grpc.aio google.protobuf.message",
+    ("tickmind.record",): "numpy pyarrow.parquet pyarrow.fs grpc.aio google.protobuf.message",
     ("tickmind.cli", "tickmind.gateway", "tickmind.llm", "tickmind.strategy"): "asyncio ssl orjson typer",
 }
 
