@@ -51,7 +51,7 @@ def unpack_batches(content: pa.Buffer, schemas: Mapping[int, pa.Schema]) -> dict
             batch.validate(full=True)
             found[number] = batch
             place += size
-    except (pa.ArrowException, struct.error, KeyError, OSError, ValueError) as error:
+    except (pa.ArrowException, struct.error, EOFError, KeyError, OSError, ValueError) as error:
         raise DamagedRunError(f"the log holds what is no batch of ours ({type(error).__name__})") from error
     return found
 

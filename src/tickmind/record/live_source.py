@@ -27,7 +27,11 @@ class LiveSource:
         self._actor_ids = actor_ids
         self._segments: list[SegmentReader] = []
         self._numbers: list[int] = []
-        self.refresh()
+        try:
+            self.refresh()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Let go of all files."""
@@ -46,9 +50,9 @@ class LiveSource:
             if self._segments:
                 self._segments[-1].load()  # it may have been closed since
             segment = SegmentReader(self._disk, self._folder / segment_name(number))
-            segment.load()
             self._segments.append(segment)
             self._numbers.append(number)
+            segment.load()
 
     @property
     def size_bytes(self) -> int:

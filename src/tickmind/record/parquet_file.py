@@ -38,18 +38,25 @@ class TableFile:
     def __init__(self, source: pa.NativeFile, spec: TableSpec) -> None:
         self._source = source
         self._spec = spec
-        self._file = self._trying(self._open)
-        metadata = self._file.metadata
         self._starts = [0]  # row group -> its first row; and the end
+        self._checked: set[tuple[int, str]] = set()  # columns of row groups whose pages were looked at
+        try:
+            self._file: pq.ParquetFile = self._trying(self._open)
+            self._count()
+        except BaseException:
+            source.close()
+            raise
+
+    def _count(self) -> None:
+        metadata = self._file.metadata
         for group in range(metadata.num_row_groups):
             rows = metadata.row_group(group).num_rows
             if rows < 0:
-                raise DamagedRunError(f"{spec.file_name} has a row group of less than no rows")
+                raise DamagedRunError(f"{self._spec.file_name} has a row group of less than no rows")
             self._starts.append(self._starts[-1] + rows)
             self._trying(self._check_last)
         if self._starts[-1] != metadata.num_rows:
-            raise DamagedRunError(f"{spec.file_name} has another number of rows than it says")
-        self._checked: set[tuple[int, str]] = set()
+            raise DamagedRunError(f"{self._spec.file_name} has another number of rows than it says")
 
     def _check_last(self) -> None:
         MAX_GROUP_ROWS.check(self._starts[-1] - self._starts[-2])
@@ -125,7 +132,6 @@ class TableFile:
 
     def close(self) -> None:
         """Let go of the file."""
-        self._file.close()
         self._source.close()
 
     def __enter__(self) -> Self:

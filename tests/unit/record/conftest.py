@@ -9,6 +9,8 @@ from tickmind.base import ManualClock
 from tickmind.record import LogOptions, OsDisk, RunStore
 from tickmind.record.testing import MemoryDisk, RandomRun
 
+DEFAULT = LogOptions()
+
 
 @pytest.fixture(params=["os", "memory"])
 def store(request, tmp_path: Path) -> RunStore:
@@ -26,7 +28,7 @@ def memory() -> tuple[MemoryDisk, RunStore]:
 def fill() -> Callable:
     """Record some ticks of a random run; gives the open log and the ticks."""
 
-    def fill(store, ticks, *, run_id="a-run", seed=1, options=LogOptions(), reports=False, **world):
+    def fill(store, ticks, *, run_id="a-run", seed=1, options=DEFAULT, reports=False, **world):
         run = RandomRun(seed, **world)
         log = store.create(run.info, run_id, options=options)
         records = []

@@ -197,9 +197,8 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
         "intents": ("actor", "action", "direction", "kind", "amount", "target"),
     }
     for part, names in columns.items():
-        for name in names:
-            if not _same(getattr(getattr(one, part), name), getattr(getattr(other, part), name)):
-                found.append(f"{part}.{name}")
+        mine, theirs = getattr(one, part), getattr(other, part)
+        found += [f"{part}.{name}" for name in names if not _same(getattr(mine, name), getattr(theirs, name))]
     for part, name in (("results", "target_ids"), ("results", "effects"), ("intents", "texts")):
         if dict(getattr(getattr(one, part), name)) != dict(getattr(getattr(other, part), name)):
             found.append(f"{part}.{name}")

@@ -1,0 +1,80 @@
+"""Writes `run_N/`, a small run in both forms, and what is in it: `python tests/golden/make_run.py N`.
+
+A folder that was written once is never written again: it stands for the runs that users have. When the schema of the
+log or of the finished tables changes, write the next number and keep the tests of the earlier ones.
+"""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tickmind.base import ManualClock
+from tickmind.protocol import TickRecord
+from tickmind.record import LogOptions, RunReader, RunStore, SyncPolicy
+from tickmind.record.testing import RandomRun
+
+FOLDER = Path(__file__).parent
+TICKS = 24
+
+
+def plain(record: TickRecord) -> dict[str, Any]:
+    """A tick as JSON says it."""
+    state, results, intents = record.actor_state, record.results, record.intents
+    return {
+        "tick_id": record.tick_id,
+        "sim_time_ms": record.sim_time_ms,
+        "world_version": record.world_version,
+        "state_hash": record.state_hash.hex(),
+        "actors": [getattr(state, name).tolist() for name in ("x", "y", "status_bits", "facing")],
+        "results": [getattr(results, name).tolist() for name in ("actor", "action", "reason")],
+        "targets": [[place, name] for place, name in sorted(results.target_ids.items())],
+        "effects": [[place, list(map(dataclasses.astuple, one))] for place, one in sorted(results.effects.items())],
+        "utterances": list(map(dataclasses.astuple, record.utterances)),
+        "object_deltas": list(map(dataclasses.astuple, record.object_deltas)),
+        "intents": [
+            getattr(intents, name).tolist() for name in ("actor", "action", "direction", "kind", "amount", "target")
+        ],
+        "texts": [[place, list(said)] for place, said in sorted(intents.texts.items())],
+        "controlled": None if record.controlled is None else record.controlled.tolist(),
+    }
+
+
+def content(reader: RunReader) -> Any:
+    """All that a run holds, as JSON says it."""
+    info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
+    found = {
+        "info": info,
+        "ticks": list(map(plain, reader.records())),
+        "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
+        "statuses": [dataclasses.asdict(one) for one in reader.statuses()],
+    }
+    return json.loads(json.dumps(found))
+
+
+def main() -> None:
+    """Write the next folder."""
+    folder = FOLDER / f"run_{int(sys.argv[1])}"
+    if folder.exists():
+        raise SystemExit(f"{folder} was written before and must not change")
+    store = RunStore(folder, clock=ManualClock())
+    options = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=10)
+    for run_id in ("finished", "crashed"):
+        run = RandomRun(7, 6, side=20, wild=0.3)
+        log = store.create(run.info, run_id, options=options)
+        for _ in range(TICKS):
+            log.thought(run.thought())
+            log.status(run.status())
+            log.publish(run.tick())
+        log.close(seal=run_id == "finished")
+    last = max((folder / "crashed" / "live").iterdir())
+    last.write_bytes(last.read_bytes()[:-30])  # as a crash leaves it
+    with store.open("finished") as reader:
+        (folder / "content.json").write_text(json.dumps(content(reader), ensure_ascii=False) + "\n", encoding="utf-8")
+    for lock in folder.rglob("lock"):
+        lock.unlink()
+
+
+if __name__ == "__main__":
+    main()

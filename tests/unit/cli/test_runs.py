@@ -1,0 +1,71 @@
+"""`tickmind runs`, `tickmind runs show` and `tickmind recover`, as a person uses them."""
+
+from pathlib import Path
+
+import pytest
+
+from tickmind.record import LogOptions, RunStore, SyncPolicy
+from tickmind.record.testing import RandomRun
+
+
+@pytest.fixture
+def runs(tmp_path) -> Path:
+    """Three runs: finished, crashed, and one that can't be read."""
+    folder = tmp_path / "runs"
+    for run_id in ("clean-1", "crashed-1", "damaged-1"):
+        run = RandomRun(1, 4)
+        log = RunStore(folder).create(run.info, run_id, options=LogOptions(sync=SyncPolicy.NEVER))
+        for _ in range(1200):
+            log.publish(run.tick())
+            if run_id != "clean-1" and run.tick_id == 5:
+                break
+        log.close(seal=run_id == "clean-1")
+    (folder / "damaged-1" / "meta.json").write_text("{")
+    return folder
+
+
+def test_an_empty_folder_says_how_to_fill_it(tickmind):
+    done = tickmind("runs")
+    assert done.exit_code == 0
+    assert "There are no runs in runs" in done.stdout
+
+
+@pytest.mark.slow
+def test_runs_are_listed_shown_and_recovered(tickmind, runs):
+    done = tickmind("runs")
+    assert done.exit_code == 0
+    lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+    assert "clean" in lines["clean-1"]
+    assert "1,200" in lines["clean-1"]
+    assert "crashed" in lines["crashed-1"]
+    assert "damaged-1: meta.json is no JSON" in done.stdout
+    assert "tickmind recover crashed-1" in done.stdout
+
+    shown = tickmind("runs", "show", "crashed-1")
+    assert shown.exit_code == 0
+    assert "1 to 5" in shown.stdout
+    assert "tickmind recover crashed-1" in shown.stdout
+
+    recovered = tickmind("recover", "crashed-1")
+    assert recovered.exit_code == 0, recovered.output
+    assert "Run crashed-1 is finished: 5 ticks" in recovered.stdout
+    assert "nothing to recover" in tickmind("recover", "crashed-1").stdout
+    shown = tickmind("runs", "show", "crashed-1")
+    assert "clean, recovered after a crash" in shown.stdout
+    assert "actor_state" in shown.stdout
+
+
+@pytest.mark.parametrize("command", [("runs", "show"), ("recover",)])
+def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
+    done = tickmind(*command, "nothing")
+    assert done.exit_code == 1
+    assert done.stderr.strip() == "there is no run nothing in runs; `tickmind runs` lists what there is"
+    done = tickmind(*command, "../etc")
+    assert done.exit_code == 1
+    assert "can't be a run id" in done.stderr
+
+
+def test_another_folder_can_be_named(tickmind, tmp_path):
+    done = tickmind("runs", "--runs", str(tmp_path / "elsewhere"))
+    assert "There are no runs in" in done.stdout
+    assert "elsewhere" in done.stdout.replace("\n", "")
