@@ -78,7 +78,7 @@ def script_time() -> list[Result]:
     for actors, limit in SCRIPT_LIMIT_MS.items():
 
         async def look(page: Any, actors: int = actors, limit: float = limit) -> list[Result]:
-            await page.evaluate("tickmindViewer.app.setSpeed(2); tickmindViewer.app.toggle()")
+            await page.evaluate("tickmindViewer.app.toggle()")
             await asyncio.sleep(2)
             await page.evaluate("tickmindViewer.map.scriptMs.length = 0; window.before = tickmindViewer.map.frames")
             began = time.perf_counter()
@@ -94,7 +94,7 @@ def script_time() -> list[Result]:
             ]
 
         with tempfile.TemporaryDirectory() as folder:
-            results += asyncio.run(_browse(record(Path(folder), actors, 80), look))
+            results += asyncio.run(_browse(record(Path(folder), actors, PLAYED_S + 8), look))
     return results
 
 

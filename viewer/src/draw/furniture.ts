@@ -37,11 +37,12 @@ void main() {
 
 export class Furniture {
   readonly view = new Container();
-  private readonly cells = new Map<string, number>();
+  private readonly cells = new Map<string, number>(); // what a thing looks like -> its cell
+  private readonly known = new Map<number, number>(); // the same by numbers, for the loop over all things
+  private readonly joining: Uint8Array; // object row -> 1 if it joins, 2 if the same is south of it, 4 if north
   private readonly sheet: HTMLCanvasElement;
   private readonly pen: CanvasRenderingContext2D;
   private readonly source;
-  private readonly joined: Uint8Array; // tile -> 1 where something stands that joins
   private geometry: Geometry;
   private buffer: Buffer;
   private places = new Int16Array(4);
@@ -53,16 +54,12 @@ export class Furniture {
     private readonly scene: Scene,
     camera: Camera,
   ) {
-    const { world } = scene;
     this.sheet = document.createElement("canvas");
     this.sheet.width = CELL_W * COLUMNS;
     this.sheet.height = CELL_H * ROWS;
     this.pen = this.sheet.getContext("2d") as CanvasRenderingContext2D;
     this.source = sheetSource(this.sheet);
-    this.joined = new Uint8Array(world.info.width * world.info.height);
-    for (let thing = 0; thing < world.things; thing += 1) {
-      if (joins(world.kindOf(thing))) this.joined[world.thingY[thing] * world.info.width + world.thingX[thing]] = 1;
-    }
+    this.joining = this.joints();
     this.shader = new Shader({ glProgram: program("things", VERTEX, FRAGMENT), resources: { camera, uSheet: this.source } });
     ({ geometry: this.geometry, buffers: [this.buffer] } = this.room(1));
   }
@@ -86,20 +83,14 @@ export class Furniture {
       this.view.addChild(this.mesh as never);
     }
     const { places } = this;
-    const { width, height } = world.info;
     let at = 0;
     for (let thing = 0; thing < world.things; thing += 1) {
-      const x = world.thingX[thing];
-      const y = world.thingY[thing];
-      const kind = world.kindOf(thing);
-      const joining = joins(kind);
-      const south = joining && y + 1 < height && this.joined[(y + 1) * width + x] === 1;
-      const north = joining && y > 0 && this.joined[(y - 1) * width + x] === 1;
-      const look = { kind, state: scene.thingState[thing], stocked: scene.thingStock[thing] > 0, south, north };
-      places[at] = x;
-      places[at + 1] = y;
-      places[at + 2] = this.cellOf(look);
-      places[at + 3] = kind.walkable[look.state] ? 1 : 0;
+      const state = scene.thingState[thing];
+      const stocked = scene.thingStock[thing] > 0;
+      places[at] = world.thingX[thing];
+      places[at + 1] = world.thingY[thing];
+      places[at + 2] = this.cellOf(thing, state, stocked);
+      places[at + 3] = world.kindOf(thing).walkable[state] ? 1 : 0;
       at += 4;
     }
     for (const heap of scene.ground.keys()) {
@@ -115,9 +106,35 @@ export class Furniture {
     this.buffer.update();
   }
 
-  private cellOf(look: Look): number {
-    const key = `${look.kind.name} ${look.state} ${look.stocked} ${look.south} ${look.north}`;
-    return this.cells.get(key) ?? this.draw(key, () => drawThing(this.pen, look));
+  /** Which things join with others beside them. */
+  private joints(): Uint8Array {
+    const { world } = this.scene;
+    const { width } = world.info;
+    const tiles = new Set<number>();
+    const flags = new Uint8Array(world.things);
+    for (let thing = 0; thing < world.things; thing += 1) {
+      if (!joins(world.kindOf(thing))) continue;
+      flags[thing] = 1;
+      tiles.add(world.thingY[thing] * width + world.thingX[thing]);
+    }
+    for (let thing = 0; thing < world.things; thing += 1) {
+      if (!flags[thing]) continue;
+      const tile = world.thingY[thing] * width + world.thingX[thing];
+      flags[thing] |= (tiles.has(tile + width) ? 2 : 0) | (tiles.has(tile - width) ? 4 : 0);
+    }
+    return flags;
+  }
+
+  private cellOf(thing: number, state: number, stocked: boolean): number {
+    const { world } = this.scene;
+    const flags = this.joining[thing];
+    const number = (world.thingKind[thing] << 12) | (state << 4) | (flags & 6) | (stocked ? 1 : 0);
+    const known = this.known.get(number);
+    if (known !== undefined) return known;
+    const look: Look = { kind: world.kindOf(thing), state, stocked, south: (flags & 2) > 0, north: (flags & 4) > 0 };
+    const cell = this.draw(`thing ${number}`, () => drawThing(this.pen, look));
+    this.known.set(number, cell);
+    return cell;
   }
 
   private itemCell(name: string): number {

@@ -187,6 +187,8 @@ export class MapView {
     values.uScreen[0] = camera.width;
     values.uScreen[1] = camera.height;
     values.uScale = camera.scale;
+    this.crowd.shadows.visible = camera.scale >= 7;
+    this.crowd.badges.visible = camera.scale >= 12;
     values.uProgress = player.progress;
     values.uRows = film.world.info.height;
     values.uTime = this.calm.matches ? 0 : (now / 1000) % 1000;

@@ -64,7 +64,7 @@ export class Minimap {
   }
 
   update(camera: Camera2d, now: number, picked: number): void {
-    const everyMs = this.scene.world.actors > 20_000 ? 500 : 100;
+    const everyMs = this.scene.world.actors > 20_000 ? 2000 : 100;
     if (now - this.last < everyMs) return;
     this.last = now;
     const { pen, ratio } = this;

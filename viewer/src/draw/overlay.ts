@@ -93,7 +93,7 @@ export class Overlay {
     for (const { said, point } of onScreen) {
       const bubble = this.bubble(said);
       const left = Math.min(Math.max(point[0] - bubble.width / 2, 4), Math.max(4, camera.width - bubble.width - 4));
-      const bottom = point[1] - 8;
+      const bottom = Math.max(point[1] - 8, bubble.height + 2);
       const box = placeAbove({ left, right: left + bubble.width, top: bottom - bubble.height, bottom }, taken);
       if (!box || box.top < -bubble.height) continue;
       taken.push(box);
