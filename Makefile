@@ -48,7 +48,7 @@ test: $(READY) ## Everything: style, types, layers and all tests
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint
-	@$(BIN)/pytest -n auto -m "not slow"
+	@$(BIN)/pytest -n auto -m "not slow" tests/unit
 
 # What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
 .PHONY: system
@@ -94,9 +94,9 @@ pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python $(PIP_INSTALL) pip-tools
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra redis --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+		--extra gateway --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra redis --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
+		--extra gateway --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
 		--output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 

@@ -28,19 +28,12 @@ BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"
 BRIDGES = {"tickmind.ai.board_tools"}  # joins the boards to the model layer, and is imported by those who want both
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
-# Parts -> what they stand on and what takes long to import, so that it is imported once for all of their modules.
-BEFOREHAND = {
-    ("tickmind.world", "tickmind.wire", "tickmind.server"): "numba grpc.aio google.protobuf.message",
-    ("tickmind.agent", "tickmind.characters"): "asyncio ssl orjson numpy pydantic grpc.aio google.protobuf.message",
-    ("tickmind.cli", "tickmind.gateway", "tickmind.llm", "tickmind.strategy"): "asyncio ssl orjson typer",
-}
-
-# Imports each module in a process of its own, forked from one that has imported nothing but what everybody needs.
+# Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:
+# Python imports those first anyway, so what they have loaded by then is what the module would find on its own.
 IMPORT_EACH = """
-import base64, dataclasses, difflib, hashlib, json, logging, os, random, secrets, sys, traceback, typing
-for package in sys.argv[1].split():
-    __import__(package)
-for name in sys.argv[2:]:
+import json, os, sys, traceback
+modules = sys.argv[1:]
+def in_a_process_of_its_own(name, then):
     if os.fork() == 0:
         try:
             __import__(name)
@@ -48,32 +41,34 @@ for name in sys.argv[2:]:
         except BaseException:
             error = traceback.format_exc()
         print(json.dumps([name, error, sorted(sys.modules)]), flush=True)
+        then(name)
+        sys.stdout.flush()
         os._exit(0)
     os.wait()
+def children(package):
+    loaded = sorted(sys.modules)
+    for name in modules:
+        if name.rpartition(".")[0] == package:
+            if name in sys.modules and not any(other.startswith(name + ".") for other in modules):
+                print(json.dumps([name, "", loaded]), flush=True)
+            else:
+                in_a_process_of_its_own(name, children)
+in_a_process_of_its_own("tickmind", children)
 """
 
 
 @pytest.fixture(scope="module")
 def imported():
     """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
-    groups = {
-        beforehand: [name for name in MODULES if name.startswith(parts)] for parts, beforehand in BEFOREHAND.items()
-    }
-    groups[""] = [name for name in MODULES if not any(name in names for names in groups.values())]
-    found = {}
-    for beforehand, names in groups.items():
-        done = subprocess.run(
-            [sys.executable, "-c", IMPORT_EACH, beforehand, *names],
-            env={"PYTHONPATH": str(SRC)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=1200,
-        )
-        for line in done.stdout.splitlines():
-            name, error, loaded = json.loads(line)
-            found[name] = (error, loaded)
-    return found
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_EACH, *MODULES],
+        env={"PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    return {name: (error, loaded) for name, error, loaded in map(json.loads, done.stdout.splitlines())}
 
 
 @pytest.mark.slow
