@@ -54,11 +54,12 @@ class Errands:
         if character.tick - errand.began_tick > LONGEST_TICKS:
             self._finish("given up, it took too long.")
             return False
+        before = character.decided
         status = errand.step(character)
         if status is Status.FAILURE:
             self._finish("not possible from here.")
         elif status is Status.SUCCESS:
-            self._intent_sent = character.decided
+            self._intent_sent = character.decided and not before
             if not self._intent_sent:
                 self._finish("done.")
         return True
