@@ -69,7 +69,7 @@ LISTS = {  # column of offsets -> columns that they part
 ATTRIBUTES = {"object_row": "object"}  # name in messages -> name in ObservationColumns, where they differ
 
 # name in messages, name in ObservationColumns, type
-_PACKED = [
+PACKED = [
     (column.name, ATTRIBUTES.get(column.name, column.name), column.dtype)
     for column in (
         Column("actor", I4),
@@ -98,7 +98,7 @@ def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationCol
 
 def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
     """Write them into a message that is part of another one; putting it in afterwards would copy all of it."""
-    for field, own, dtype in _PACKED:
+    for field, own, dtype in PACKED:
         setattr(message, field, pack(getattr(columns, own), dtype, field))
     message.tick_id = columns.tick_id
     message.deadline_ms = columns.deadline_ms
