@@ -10,7 +10,7 @@ from tickmind.server.leases import Grant
 from tickmind.server.outbox import Outbox
 from tickmind.server.slices import slice_columns
 from tickmind.wire.codec import ObservationWriter
-from tickmind.wire.columns import encode_batch_down
+from tickmind.wire.columns import write_observations
 from tickmind.wire.frames import ObservationBatch
 from tickmind.world import TileWorld
 
@@ -141,7 +141,7 @@ class Audience:
                 slices = [slice_columns(columns, low, high) for low, high in pairwise(cuts)]
                 start += len(own)
                 frames = [ObservationBatch(part, len(slices), some) for part, some in enumerate(slices)]
-                parts = [encode_batch_down(frame).SerializeToString() for frame in frames]
+                parts = [write_observations(frame) for frame in frames]
                 if own is host.rows:  # else it has lost some meanwhile
                     host.tick_id, host.ready = tick_id, parts
                 yield

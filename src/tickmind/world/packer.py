@@ -6,8 +6,8 @@ import numpy as np
 
 from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns
 from tickmind.world.aftermath import Aftermath
-from tickmind.world.kernels import Placed, RowLists, changes_between, visible_pairs
-from tickmind.world.kernels.packing import pack_entities, write_cards
+from tickmind.world.kernels import Placed, RowLists, visible_pairs
+from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception import Eyes, Perception, Seen, take_lists
 from tickmind.world.state import State
 from tickmind.world.tables import Tables
@@ -128,19 +128,19 @@ class Packer:
         return own, np.where(np.isin(own[0], QUIET), np.uint8(0), own)
 
     def _entities(self, rows: "Int32", seen: Seen, news: "UInt8") -> "tuple[Int8, UInt8, RowLists]":
-        state, now = self._state, seen.actors
-        old, has_moved = now, np.zeros(len(state.x), dtype=np.bool_)
+        """The columns of those in sight as `pack_entities` tells, and who went out of sight."""
+        state, now, radius = self._state, seen.actors, np.uint64(self._rules.sight_radius)
+        old, old_x, old_y = seen, state.x, state.y  # in the first tick nothing is new
         if self._before is not None:
-            old = self._before.seen_by(rows).actors
-            has_moved = (state.x != self._before.x) | (state.y != self._before.y)
-        changes = changes_between(old, now, has_moved)
-        cards = np.empty(len(state.x), dtype=np.uint64)
-        write_cards(state.x, state.y, has_moved, state.status, state.facing, news, cards)
+            old, old_x, old_y = self._before.seen_by(rows), self._before.x, self._before.y
+        cards = np.empty((len(state.x), 2), dtype=np.uint64)
+        write_cards(state.x, state.y, old_x, old_y, state.status, state.facing, news, cards)
         signed = np.empty((3, len(now.ids)), dtype=np.int8)
         unsigned = np.empty((4, len(now.ids)), dtype=np.uint8)
-        entered = changes.entered
-        pack_entities(rows, cards, now.offsets, now.ids, entered.offsets, entered.ids, signed, unsigned)
-        return signed, unsigned, changes.left
+        pack_entities(rows, cards, radius, old.mask, now.offsets, now.ids, signed, unsigned)
+        offsets, left = np.zeros(len(rows) + 1, dtype=np.int64), np.empty(len(old.actors.ids) + 1, dtype=np.int32)
+        list_left(rows, cards, radius, seen.mask, old.actors.offsets, old.actors.ids, offsets, left)
+        return signed, unsigned, RowLists(offsets, left[: offsets[-1]])
 
     def _ground_items(self, rows: "Int32", seen: Seen) -> "tuple[Int64, Int8, Int64, Int64]":
         """Offsets, and for each kind of item on each tile in sight: where it is, what it is, and how many."""

@@ -155,3 +155,26 @@ def test_masks_have_no_bits_beyond_the_window():
     sample = replace(ColumnSamples(2).observation_columns(1), radius=0, visible=np.array([[2]], np.uint64))
     with pytest.raises(MessageError, match="beyond the window"):
         columns.decode_observation_columns(columns.encode_observation_columns(sample), BOUNDS)
+
+
+@pytest.mark.parametrize("places", [[(1, 0), (0, 0)], [(0, 1), (5, 0)], [(2, 2), (2, 2)]])
+def test_entities_that_are_not_in_the_order_of_the_map_are_refused(places):
+    seen = ColumnSamples(3).observation_columns(2)
+    dx, dy = np.array(places, np.int8).T.copy()
+    zeros = np.zeros(2, np.uint8)
+    entities = {
+        "entity": np.arange(2, dtype=np.int32),
+        "entity_dx": dx,
+        "entity_dy": dy,
+        "entity_facing": zeros.view(np.int8),
+        **dict.fromkeys(("entity_status", "entity_flags", "entity_action", "entity_reason"), zeros),
+    }
+    for offsets, refused in (([0, 2, 2], True), ([0, 1, 2], False)):
+        message = columns.encode_observation_columns(
+            replace(seen, entity_offset=np.array(offsets, np.int64), **entities)
+        )
+        if refused:
+            with pytest.raises(MessageError, match="order of the map"):
+                columns.decode_observation_columns(message, BOUNDS)
+        else:
+            columns.decode_observation_columns(message, BOUNDS)

@@ -2,9 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.wire import codec
-from tickmind.wire.frames import Closed
+from tickmind.wire import codec, columns
+from tickmind.wire.frames import Closed, ObservationBatch
 from tickmind.wire.testing import CODECS, ColumnSamples, same
+from tickmind.wire.v1 import control_pb2
 
 SEEDS = st.integers(0, 2**64 - 1)
 
@@ -28,6 +29,16 @@ def test_a_renewed_lease_or_its_refusal_is_read_again(seed):
     assert codec.decode_lease_answer(codec.encode_renewed(lease)) == lease
     refusal = samples.refusal()
     assert codec.decode_lease_answer(codec.encode_renewed(refusal)) == Closed(refusal.reason)
+
+
+@settings(deadline=None)
+@given(seed=SEEDS)
+def test_observations_written_as_bytes_are_those_of_the_message(seed):
+    samples = ColumnSamples(seed)
+    parts = samples.number(4096, 1)
+    frame = ObservationBatch(samples.number(parts - 1), parts, samples.observation_columns())
+    read = codec.parse(control_pb2.ControlBatchResponse, columns.write_observations(frame))
+    assert read == columns.encode_batch_down(frame)
 
 
 def test_different_columns_are_told_apart_by_same():

@@ -5,19 +5,18 @@ from tickmind.wire.codec.observations import encode_object, encode_own_part, wri
 from tickmind.wire.codec.values import encoder
 from tickmind.wire.v1 import control_pb2, observation_pb2
 
-ENTITY_TAG = observation_pb2.Observation.VISIBLE_ENTITIES_FIELD_NUMBER << 3 | 2
-OBJECT_TAG = observation_pb2.Observation.VISIBLE_OBJECTS_FIELD_NUMBER << 3 | 2
-EVENT_TAG = observation_pb2.Observation.EVENTS_FIELD_NUMBER << 3 | 2
-FRAME_TAG = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
-STREAM_TAG = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
+ENTITY_FIELD = observation_pb2.Observation.VISIBLE_ENTITIES_FIELD_NUMBER
+OBJECT_FIELD = observation_pb2.Observation.VISIBLE_OBJECTS_FIELD_NUMBER
+EVENT_FIELD = observation_pb2.Observation.EVENTS_FIELD_NUMBER
+FRAME_FIELD = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER
+STREAM_FIELD = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMBER
 
 
 class ObservationWriter:
     """Writes the observations of one tick, whatever several observers perceive only once. Make a new one each tick.
 
     It goes by identity: let the observers of an actor, object or event share one `VisibleEntity`, `VisibleObject` or
-    `Event`. The
-    bytes are what `encode_observation` would give after serialization, with the fields in another order.
+    `Event`. The bytes are what `encode_observation` would give after serialization, with the fields in another order.
     """
 
     __slots__ = ("_shared",)
@@ -44,38 +43,49 @@ class ObservationWriter:
 
     def write_frame(self, observation: Observation) -> bytes:
         """A serialized `ControlResponse`."""
-        return _field(FRAME_TAG, self.write(observation))
+        return _field(FRAME_FIELD, self.write(observation))
 
     def write_response(self, observation: Observation) -> bytes:
         """A serialized `StreamObservationsResponse`."""
-        return _field(STREAM_TAG, self.write(observation))
+        return _field(STREAM_FIELD, self.write(observation))
 
     def _add_entity(self, seen: VisibleEntity) -> bytes:
         message = observation_pb2.VisibleEntity()
         write_entity(message, seen)
-        data = _field(ENTITY_TAG, message.SerializeToString())
+        data = _field(ENTITY_FIELD, message.SerializeToString())
         self._shared[id(seen)] = (seen, data)
         return data
 
     def _add_object(self, seen: VisibleObject) -> bytes:
-        data = _field(OBJECT_TAG, encode_object(seen).SerializeToString())
+        data = _field(OBJECT_FIELD, encode_object(seen).SerializeToString())
         self._shared[id(seen)] = (seen, data)
         return data
 
     def _add_event(self, event: Event) -> bytes:
         message = observation_pb2.Event()
         write_event(message, event)
-        data = _field(EVENT_TAG, message.SerializeToString())
+        data = _field(EVENT_FIELD, message.SerializeToString())
         self._shared[id(event)] = (event, data)
         return data
 
 
-def _field(tag: int, data: bytes) -> bytes:
-    """A field that holds a message: its tag, the length in groups of seven bits, and the bytes."""
-    head = bytearray((tag,))
-    length = len(data)
-    while length > 127:
-        head.append(length & 127 | 128)
-        length >>= 7
-    head.append(length)
-    return bytes(head) + data
+def field_head(field: int, size: int) -> bytes:
+    """What comes before the bytes of a message or of packed numbers: the field's number and how many bytes there are.
+
+    Both are in groups of seven bits, the lowest first.
+    """
+    return _varint(field << 3 | 2) + _varint(size)
+
+
+def _varint(number: int) -> bytes:
+    groups = bytearray()
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    groups.append(number)
+    return bytes(groups)
+
+
+def _field(field: int, data: bytes) -> bytes:
+    """A field that holds a message."""
+    return field_head(field, len(data)) + data

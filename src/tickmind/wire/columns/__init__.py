@@ -15,6 +15,7 @@ from tickmind.wire.columns.viewer import (
     encode_snapshot,
     encode_viewer_event,
 )
+from tickmind.wire.columns.writer import write_observations
 
 __all__ = [
     "ColumnBounds",
@@ -31,4 +32,5 @@ __all__ = [
     "encode_snapshot",
     "encode_viewer_event",
     "mask_words",
+    "write_observations",
 ]

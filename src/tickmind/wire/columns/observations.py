@@ -69,7 +69,7 @@ LISTS = {  # column of offsets -> columns that they part
 ATTRIBUTES = {"object_row": "object"}  # name in messages -> name in ObservationColumns, where they differ
 
 # name in messages, name in ObservationColumns, type
-_PACKED = [
+PACKED = [
     (column.name, ATTRIBUTES.get(column.name, column.name), column.dtype)
     for column in (
         Column("actor", I4),
@@ -98,7 +98,7 @@ def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationCol
 
 def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
     """Write them into a message that is part of another one; putting it in afterwards would copy all of it."""
-    for field, own, dtype in _PACKED:
+    for field, own, dtype in PACKED:
         setattr(message, field, pack(getattr(columns, own), dtype, field))
     message.tick_id = columns.tick_id
     message.deadline_ms = columns.deadline_ms
@@ -120,6 +120,7 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         found[offsets] = read_offsets(getattr(message, offsets), n, total, offsets)
         for column in columns:
             found[ATTRIBUTES.get(column.name, column.name)] = read_column(message, column, total, bounds)
+    _check_order(found["entity_offset"], found["entity_dx"], found["entity_dy"])
     utterances = decode_utterances(message.utterances)
     heard = read_column(message, Column("heard", I4, 0, len(utterances)), len(message.heard) // 4, bounds)
     return ObservationColumns(
@@ -140,6 +141,16 @@ def _read_masks(data: bytes, observers: int, radius: int) -> Any:
     if used < 64 and (masks[:, -1] >> np.uint64(used)).any():
         raise MessageError("visible", "masks without bits beyond the window")
     return masks
+
+
+def _check_order(offsets: Any, dx: Any, dy: Any) -> None:
+    """Refuse lists of entities that are not in the order of the map, or have two of them on one tile."""
+    tile = dy.astype(np.int16) * (2 * RADIUS + 1) + dx
+    follows = tile[1:] > tile[:-1]
+    first = offsets[(offsets > 0) & (offsets < len(tile))]  # of each list but the first follows upon another list
+    follows[first - 1] = True
+    if not follows.all():
+        raise MessageError("entity_dx", "in the order of the map for each observer: line by line, from west to east")
 
 
 def encode_utterance(utterance: Utterance) -> pb.Utterance:

@@ -61,9 +61,14 @@ class Column:
 
 def pack(column: "NDArray[Any]", dtype: "np.dtype[Any]", field: str) -> bytes:
     """Write a column; its type must be right already, because a cast could change numbers unseen."""
+    check_type(column, dtype, field)
+    return column.tobytes()
+
+
+def check_type(column: "NDArray[Any]", dtype: "np.dtype[Any]", field: str) -> None:
+    """Refuse a column of another type."""
     if column.dtype != dtype:
         raise MessageError(field, f"of type {dtype.name}, not {column.dtype}")
-    return column.tobytes()
 
 
 def unpack(data: bytes, dtype: "np.dtype[Any]", field: str, length: int | None = None) -> "NDArray[Any]":

@@ -40,7 +40,7 @@ from tickmind.wire.viewing import GroundColumns, ObjectColumns, ViewerEvent, Vie
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tickmind.protocol.columns import Int32, Int64, UInt8
+    from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
 BOUNDS = ColumnBounds(actors=50, objects=20, item_kinds=3, verbs=4, states=5, width=30, height=40)
 ITEM_ACTIONS = (ActionType.PICKUP, ActionType.USE, ActionType.DROP, ActionType.GIVE)
@@ -85,7 +85,8 @@ class ColumnSamples(Samples):
         words = mask_words(radius)
         visible = self.numbers(np.uint64, n * words, 0, 2**64 - 1).reshape(n, words)
         visible[:, -1] >>= np.uint64(64 * words - tiles)
-        entity_offset, entity = self._lists(n, bounds.actors)
+        entity_offset, entity = self._lists(n, bounds.actors, min(6, tiles))
+        entity_dx, entity_dy = self._places(entity_offset, radius)
         left_offset, left = self._lists(n, bounds.actors)
         object_offset, objects = self._lists(n, bounds.objects)
         ground_offset, heard_offset = self.offsets(n), self.offsets(n, 2)
@@ -108,8 +109,8 @@ class ColumnSamples(Samples):
             visible=visible,
             entity_offset=entity_offset,
             entity=entity,
-            entity_dx=self.numbers(np.int8, seen, -31, 32),
-            entity_dy=self.numbers(np.int8, seen, -31, 32),
+            entity_dx=entity_dx,
+            entity_dy=entity_dy,
             entity_status=self.numbers(np.uint8, seen, 0, 8),
             entity_facing=self.numbers(np.int8, seen, 0, 8),
             entity_flags=self.numbers(np.uint8, seen, 0, 4),
@@ -132,10 +133,18 @@ class ColumnSamples(Samples):
             utterances=utterances,
         )
 
-    def _lists(self, n: int, bound: int) -> "tuple[Int64, Int32]":
-        lists = [self.rows(bound, 6) for _ in range(n)]
+    def _lists(self, n: int, bound: int, most: int = 6) -> "tuple[Int64, Int32]":
+        lists = [self.rows(bound, most) for _ in range(n)]
         offsets = np.cumsum([0, *(len(rows) for rows in lists)]).astype(np.int64)
         return offsets, np.concatenate([np.empty(0, np.int32), *lists])
+
+    def _places(self, offsets: "Int64", radius: int) -> "tuple[Int8, Int8]":
+        """Tiles of a window in the order of the map, for lists that begin there."""
+        side = 2 * radius + 1
+        counts = np.diff(offsets).tolist()
+        tiles = [np.sort(self._np.choice(side * side, count, replace=False)) for count in counts]
+        dy, dx = np.divmod(np.concatenate([np.empty(0, np.int64), *tiles]), side)
+        return (dx - radius).astype(np.int8), (dy - radius).astype(np.int8)
 
     def intent_columns(self) -> IntentColumns:
         """The intents of some actors."""

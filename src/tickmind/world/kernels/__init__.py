@@ -4,7 +4,6 @@ Positions are columns `x` and `y`, maps are arrays of height x width, y grows to
 first tick.
 """
 
-from tickmind.world.kernels.changes import Changes, changes_between
 from tickmind.world.kernels.compiled import warm_up
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.hearing import hearers
@@ -16,7 +15,6 @@ from tickmind.world.kernels.placed import Placed
 from tickmind.world.kernels.sight import Sight
 
 __all__ = [
-    "Changes",
     "KernelError",
     "MoveResult",
     "MoveScratch",
@@ -24,7 +22,6 @@ __all__ = [
     "RowLists",
     "Sight",
     "SightRule",
-    "changes_between",
     "hearers",
     "resolve_moves",
     "visible_pairs",

@@ -9,10 +9,11 @@ from tickmind.world.kernels import (
     RowLists,
     Sight,
     SightRule,
-    changes_between,
     hearers,
     visible_pairs,
 )
+from tickmind.world.kernels.nearby import order_by_area
+from tickmind.world.kernels.packing import ENTERED, MOVED, list_left, pack_entities, write_cards
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -71,6 +72,16 @@ def test_observers_are_told_of_exactly_those_on_the_tiles_they_see(seed, height,
         assert as_lists(found) == plain_visible(x, y, masks, radius, objects, own_tile=True)
 
 
+@settings(max_examples=50, deadline=None)
+@given(seed=SEEDS, height=st.integers(1, 40), width=st.integers(1, 80), density=st.sampled_from([0.0, 0.05, 1.0]))
+def test_the_order_by_area_names_each_observer_once_and_keeps_areas_together(seed, height, width, density):
+    x, y, _ = crowd(np.random.default_rng(seed), height, width, density)
+    order = order_by_area(x, y, height, width).tolist()
+    assert sorted(order) == list(range(len(x)))
+    areas = [(y[row] // 16, x[row] // 16, row) if x[row] >= 0 else (-1, -1, row) for row in order]
+    assert areas == sorted(areas)
+
+
 def test_a_packed_square_without_walls_is_listed_whole():
     side, radius = 70, 20
     rng = np.random.default_rng(5)
@@ -114,41 +125,63 @@ def test_everybody_within_the_radius_hears_walls_or_not(seed, height, width, rad
     assert as_lists(hearers(x, y, speakers, radius, placed)) == expected
 
 
-def lists_of(rows):
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    return RowLists(offsets, np.array([row for one in rows for row in one], dtype=np.int32))
+def move_some(rng, x, y, height, width):
+    """The same rows, some of them on other tiles, some gone and some back."""
+    tiles = rng.permutation(height * width)[: len(x)]
+    stay = (rng.random(len(x)) < 0.5) & (x >= 0)
+    taken = set((y[stay] * width + x[stay]).tolist())
+    new_x, new_y = np.full_like(x, -1), np.full_like(y, -1)
+    new_x[stay], new_y[stay] = x[stay], y[stay]
+    for row, tile in enumerate(tiles.tolist()):
+        if not stay[row] and tile not in taken and rng.random() < 0.9:
+            new_x[row], new_y[row] = tile % width, tile // width
+    occupancy = np.full((height, width), -1, dtype=np.int32)
+    occupancy[new_y[new_x >= 0], new_x[new_x >= 0]] = np.flatnonzero(new_x >= 0)
+    return new_x, new_y, occupancy
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.data())
+@settings(max_examples=50, deadline=None)
+@given(
+    seed=SEEDS,
+    height=st.integers(1, 14),
+    width=st.integers(1, 80),
+    radius=st.integers(0, 5),
+    density=st.sampled_from([0.05, 0.3, 1.0]),
+)
 @pytest.mark.slow
-def test_changes_are_the_differences_in_the_order_of_the_lists(data):
-    rows = 12
-    seen = st.lists(st.integers(0, rows - 1), unique=True)
-    before = data.draw(st.lists(seen, min_size=1, max_size=6))
-    after = data.draw(st.lists(seen, min_size=len(before), max_size=len(before)))
-    has_moved = np.array(data.draw(st.lists(st.booleans(), min_size=rows, max_size=rows)))
-    changes = changes_between(lists_of(before), lists_of(after), has_moved)
-    pairs = list(zip(before, after, strict=True))
-    assert as_lists(changes.entered) == [[row for row in new if row not in old] for old, new in pairs]
-    assert as_lists(changes.left) == [[row for row in old if row not in new] for old, new in pairs]
-    assert as_lists(changes.moved) == [[row for row in new if row in old and has_moved[row]] for old, new in pairs]
-
-
-def test_at_first_everything_seen_enters():
-    seen = lists_of([[1, 2], [], [0]])
-    changes = changes_between(RowLists.empty(3), seen, np.ones(3, dtype=bool))
-    assert as_lists(changes.entered) == [[1, 2], [], [0]]
-    assert not len(changes.left.ids)
-    assert not len(changes.moved.ids)
+def test_who_entered_and_who_left_are_the_differences_of_the_lists(seed, height, width, radius, density):
+    rng = np.random.default_rng(seed)
+    sight = Sight(rng.random((height, width)) < 0.15, radius=radius)
+    old_x, old_y, occupancy = crowd(rng, height, width, density)
+    x, y, new_occupancy = move_some(rng, old_x, old_y, height, width)
+    found = []
+    for at_x, at_y, there in ((old_x, old_y, occupancy), (x, y, new_occupancy)):
+        placed, masks = Placed(there), sight.look(at_x, at_y).copy()
+        placed.update(at_x, at_y)
+        found.append((masks, visible_pairs(at_x, at_y, masks, radius, placed, own_tile=False)))
+    (old_masks, before), (masks, after) = found
+    facing, status = rng.integers(0, 8, len(x)).astype(np.int8), rng.integers(0, 8, len(x)).astype(np.int32)
+    deeds = rng.integers(0, 30, (2, len(x))).astype(np.uint8)
+    cards = np.empty((len(x), 2), dtype=np.uint64)
+    write_cards(x, y, old_x, old_y, status, facing, deeds, cards)
+    observers = np.arange(len(x), dtype=np.int32)
+    signed, unsigned = np.empty((3, len(after.ids)), dtype=np.int8), np.empty((4, len(after.ids)), dtype=np.uint8)
+    pack_entities(observers, cards, np.uint64(radius), old_masks, after.offsets, after.ids, signed, unsigned)
+    offsets, left = np.zeros(len(x) + 1, dtype=np.int64), np.empty(len(before.ids) + 1, dtype=np.int32)
+    list_left(observers, cards, np.uint64(radius), masks, before.offsets, before.ids, offsets, left)
+    pairs = list(zip(as_lists(before), as_lists(after), strict=True))
+    moved = (x != old_x) | (y != old_y)
+    flags = [[MOVED * int(moved[row]) if row in old else ENTERED for row in new] for old, new in pairs]
+    assert unsigned[1].tolist() == [flag for one in flags for flag in one]
+    assert as_lists(RowLists(offsets, left[: offsets[-1]])) == [
+        [row for row in old if row not in new] for old, new in pairs
+    ]
+    observer = np.repeat(observers, np.diff(after.offsets))
+    assert np.array_equal(signed, [x[after.ids] - x[observer], y[after.ids] - y[observer], facing[after.ids]])
+    assert np.array_equal(unsigned[[0, 2, 3]], [status[after.ids], *deeds[:, after.ids]])
 
 
 def test_rows_and_observers_that_do_not_belong_together_are_refused():
-    has_moved = np.zeros(2, dtype=bool)
-    with pytest.raises(KernelError, match="same observers"):
-        changes_between(RowLists.empty(1), RowLists.empty(2), has_moved)
-    with pytest.raises(KernelError, match="not among"):
-        changes_between(RowLists.empty(1), lists_of([[2]]), has_moved)
     x = y = np.zeros(1, dtype=np.int32)
     placed = Placed(np.zeros((1, 1), dtype=np.int32))
     with pytest.raises(KernelError, match="speaker"):
