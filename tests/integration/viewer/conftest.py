@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ def page_built():
 class Browsing:
     """A browser: `open` opens a page in it, and `complaints` are the errors and warnings of all of them."""
 
-    open: Callable[..., Awaitable]
+    open: Callable[..., Awaitable[Any]]
     complaints: list[str]
 
 
@@ -137,12 +138,12 @@ class Village:
 
     server: WorldServer
     client: WorldClient
-    sessions: dict
+    sessions: dict[str, Any]
     dice: random.Random
     log: object | None = None
     says: dict[int, str] = field(default_factory=dict)  # tick -> what the first of them says then
     thought: Thought = THOUGHT
-    observations: dict = field(default_factory=dict)  # name -> what it perceives, in turn
+    observations: dict[str, Any] = field(default_factory=dict)  # name -> what it perceives, in turn
 
     async def run(self, ticks):
         """Let so many ticks pass."""

@@ -84,7 +84,7 @@ async def test_a_watcher_that_stalls_goes_on_from_a_keyframe(village, viewing, u
             assert next(unpack(await slow.next())).kind is FrameKind.KEYFRAME
             assert next(unpack(await quick.next())).kind is FrameKind.KEYFRAME
             running = asyncio.create_task(life.run(60))
-            seen = []
+            seen: list[int] = []
             while not seen or seen[-1] < 60:
                 frame = next(unpack(await asyncio.wait_for(quick.next(), 30)))
                 if frame.kind is FrameKind.TICK:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ManualClock
-from tickmind.record import LogOptions, OsDisk, RunStore
+from tickmind.protocol import TickRecord
+from tickmind.record import LiveLog, LogOptions, OsDisk, RunStore
 from tickmind.record.testing import MemoryDisk, RandomRun
 
 DEFAULT = LogOptions()
@@ -25,7 +26,7 @@ def memory() -> tuple[MemoryDisk, RunStore]:
 
 
 @pytest.fixture
-def fill() -> Callable:
+def fill() -> Callable[..., tuple[LiveLog, list[TickRecord]]]:
     """Record some ticks of a random run; gives the open log and the ticks."""
 
     def fill(store, ticks, *, run_id="a-run", seed=1, options=DEFAULT, reports=False, **world):

@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
-from tickmind.protocol import Direction, Drop, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
+from tickmind.protocol import Direction, Drop, Intent, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
 from tickmind.server.testing import meadow
 from tickmind.server.viewing import Viewing
 from tickmind.viewer.frames import FrameKind, Tag
@@ -31,7 +31,7 @@ class Lively:
         self.bounds = columns.ColumnBounds.of(self.info)
 
     def intents(self):
-        found = {}
+        found: dict[int, Intent] = {}
         objects = [thing.object_id for thing in self.info.objects] or ["none"]
         for row in range(len(self.info.actors)):
             match self.dice.randrange(14):
@@ -66,7 +66,7 @@ class Reader:
     """What a page makes of frames."""
 
     def __init__(self):
-        self.tick_id = None
+        self.tick_id: int | None = None
         self.results = {}  # actor row -> action, reason of the newest tick
 
     def take(self, frame):
@@ -80,6 +80,7 @@ class Reader:
             heaps = array(Tag.GROUND, "<i4").reshape(4, -1).T.tolist()
             self.ground = {(x, y, kind): amount for x, y, kind, amount in heaps}
         else:
+            assert self.tick_id is not None
             assert frame.tick_id == self.tick_id + 1
             self._tick(part, array)
         self.tick_id = frame.tick_id

@@ -49,7 +49,7 @@ def test_python_and_the_page_mean_the_same_by_a_frame(lively, tmp_path):
     life = lively(seed=9, side=20, rocks=0.12)
     stage = Stage(life.info, scene_of_snapshot(life.snapshot()))
     frames = [hello(life.info, mode="replay", window_ticks=64), stage.keyframe()]
-    truth = {"ticks": [], "seen": []}
+    truth: dict[str, list[object]] = {"ticks": [], "seen": []}
     for _ in range(30):
         record, _event = life.step()
         frames.append(stage.record(record))

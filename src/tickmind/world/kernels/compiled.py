@@ -153,7 +153,9 @@ def _lowest_one(_typing: Any, _word: Any) -> Any:
 def _fetch_early(_typing: Any, column: Any, _place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, args[0])
-        item = cgutils.get_item_pointer(context, builder, signature.args[0], array, [args[1]])
+        item = cgutils.get_item_pointer(  # type: ignore[no-untyped-call]  # numba has no types for its own code
+            context, builder, signature.args[0], array, [args[1]]
+        )
         number = ir.IntType(32)
         prefetch = ir.FunctionType(ir.VoidType(), [item.type, number, number, number])
         function = builder.module.declare_intrinsic("llvm.prefetch", [item.type], prefetch)

@@ -67,7 +67,8 @@ def _sees(masks: Words, mask: np.uint64, radius: np.uint64, mine: np.uint64, oth
     down = (other >> _U16 & _PLACE) - (mine >> _U16 & _PLACE) + radius
     inside = np.uint64(across <= radius + radius) & np.uint64(down <= radius + radius)
     tile = (down * (radius + radius + _U1) + across) * inside
-    return masks[mask + (tile >> _U6)] >> (tile & _U63) & inside
+    found: np.uint64 = masks[mask + (tile >> _U6)] >> (tile & _U63) & inside
+    return found
 
 
 @kernel(

@@ -72,7 +72,7 @@ def _steps(radius: int, width: int) -> Offsets:
 
 
 @kernel(
-    types.UniTuple(types.int64, 2),
+    types.UniTuple(types.int64, 2),  # type: ignore[no-untyped-call]  # numba has no types for its types
     reads(types.int32, 1),
     reads(types.int32, 1),
     reads(types.uint64, 2),
