@@ -2,10 +2,11 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
-from tickmind.agent import Assignment, Character, Company, Launch, Settings, Stage, Start
+from tickmind.agent import Assignment, Company, Launch, Settings, Stage, Start
 from tickmind.agent.models import find_client, find_model
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import BoardManager, Status
@@ -28,7 +29,7 @@ def calls(*named):
 
 def company_with(*replies, boards=None):
     transport = ScriptedTransport([*replies, *["I did what I could."] * 50])
-    characters: dict[int, Character] = {}
+    characters: dict[int, Any] = {}
 
     def make_agent(eid):
         tools = characters[eid].tools() + ([] if boards is None else board_tools(boards))

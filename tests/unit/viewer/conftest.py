@@ -17,6 +17,9 @@ from tickmind.world import TileWorld
 
 DX, DY = (0, 1, 1, 1, 0, -1, -1, -1), (-1, -1, 0, 1, 1, 1, 0, -1)
 
+SLEEPY: tuple[Intent, ...] = (Sleep(), Wake())
+WITH_BERRIES: tuple[Intent, ...] = (Pickup("berries"), Use("berries"), Drop("berries"))
+
 
 @dataclass
 class Lively:
@@ -42,11 +45,11 @@ class Lively:
                 case 2:
                     found[row] = Say(f"I am {row} \u202e <b>&\U0001f600")
                 case 3:
-                    found[row] = self.dice.choice([Sleep(), Wake()])
+                    found[row] = self.dice.choice(SLEEPY)
                 case 4:
                     found[row] = Interact(self.dice.choice(objects))
                 case 5:
-                    found[row] = self.dice.choice([Pickup("berries"), Use("berries"), Drop("berries")])
+                    found[row] = self.dice.choice(WITH_BERRIES)
                 case _:
                     found[row] = Move(Direction(self.dice.randrange(8)))
         return found
