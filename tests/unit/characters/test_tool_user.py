@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ def calls(*named):
 
 def company_with(*replies, boards=None):
     transport = ScriptedTransport([*replies, *["I did what I could."] * 50])
-    characters = {}
+    characters: dict[int, Any] = {}
 
     def make_agent(eid):
         tools = characters[eid].tools() + ([] if boards is None else board_tools(boards))
