@@ -9,6 +9,7 @@ The environment, without any arguments:
     AGENT_SECRETS_FD      number of an inherited descriptor (a memfd or a pipe) that holds the secrets, or
     AGENT_SECRETS_PATH    a file that holds them and that nobody else may read
     AGENT_HEARTBEAT_FD    number of an inherited pipe that takes one line for each tick
+    AGENT_LOG_LEVEL       how much is logged to stderr: debug, info (if it is not set), warning or error
     PYTHONUNBUFFERED      1, so that logs arrive as they are written
 
 The launch file is a JSON object, every part of which may be left out:
@@ -39,7 +40,9 @@ CONFIG_PATH = "AGENT_CONFIG_PATH"
 SECRETS_FD = "AGENT_SECRETS_FD"
 SECRETS_PATH = "AGENT_SECRETS_PATH"
 HEARTBEAT_FD = "AGENT_HEARTBEAT_FD"
+LOG_LEVEL = "AGENT_LOG_LEVEL"
 UNBUFFERED = "PYTHONUNBUFFERED"
+LOG_LEVELS = ("debug", "info", "warning", "error")
 
 DEFAULT_WORLD_ADDR = "127.0.0.1:50051"
 WORLD_TOKEN = "WORLD_TOKEN"  # noqa: S105  # the name of a secret, not its value
@@ -163,6 +166,14 @@ class Launch:
                 raise LaunchError(f"the secret {name!r} must be a text")
             secrets[name] = Secret(value, lasting=True)
         return secrets
+
+
+def log_level(env: Mapping[str, str]) -> str:
+    """How much the process is to log."""
+    level = env.get(LOG_LEVEL, "").lower() or "info"
+    if level not in LOG_LEVELS:
+        raise LaunchError(f"{LOG_LEVEL} must be one of {', '.join(LOG_LEVELS)}, not {level!r}")
+    return level
 
 
 def encode_secrets(secrets: Mapping[str, Secret]) -> bytes:

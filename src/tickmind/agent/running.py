@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from tickmind.agent.cast import Cast, Mind, PlainCast, Start
-from tickmind.agent.contract import Launch
+from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.life import Life
 from tickmind.base import Secret, TickmindError, configure_logging, redact
 from tickmind.protocol import Intent, Observation
@@ -80,8 +80,8 @@ def agent(act: ActFn | type[Mind]) -> Agent:
 def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None) -> NoReturn:
     """Read the launch contract, live until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
     env = os.environ if env is None else env
-    configure_logging(level=env.get("AGENT_LOG_LEVEL", "INFO"))
     try:
+        configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)
         stage = Stage(launch, launch.take_secrets(), env)
         gc.freeze()  # what was imported stays for good, so that no tick waits while it is looked through

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.agent import Assignment, Heartbeat, Launch, LaunchError, Pulse, Settings, encode_secrets
+from tickmind.agent.contract import log_level
 from tickmind.base import ConfigError, LimitExceededError, Secret
 from tickmind.wire import AgentState
 
@@ -241,6 +242,13 @@ def test_settings_are_read_by_kind():
         settings.text("steps")
     with pytest.raises(LaunchError, match="whole number"):
         settings.whole("shy")
+
+
+def test_the_log_level_is_one_of_a_few():
+    assert log_level({}) == "info"
+    assert log_level({"AGENT_LOG_LEVEL": "ERROR"}) == "error"
+    with pytest.raises(LaunchError, match="AGENT_LOG_LEVEL must be one of debug, info, warning, error"):
+        log_level({"AGENT_LOG_LEVEL": "loud"})
 
 
 def test_a_path_in_the_launch_file_is_a_path(tmp_path):
