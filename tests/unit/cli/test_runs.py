@@ -9,7 +9,7 @@ from tickmind.record.testing import RandomRun
 
 
 @pytest.fixture
-def runs(tmp_path) -> Path:
+def runs(tmp_path: Path) -> Path:
     """Three runs: finished, crashed, and one that can't be read."""
     folder = tmp_path / "runs"
     for run_id in ("clean-1", "crashed-1", "damaged-1"):

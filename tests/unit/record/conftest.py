@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def memory() -> tuple[MemoryDisk, RunStore]:
 
 
 @pytest.fixture
-def fill() -> Callable:
+def fill() -> Callable[..., Any]:
     """Record some ticks of a random run; gives the open log and the ticks."""
 
     def fill(store, ticks, *, run_id="a-run", seed=1, options=DEFAULT, reports=False, **world):

@@ -89,7 +89,7 @@ def test_every_row_is_as_it_was_recorded(finished):
 def test_duckdb_polars_and_pandas_open_every_table(finished, name):
     path = finished[0] / f"{name}.parquet"
     rows = pq.read_metadata(path).num_rows
-    assert len(duckdb.sql(f"select * from '{path}'").fetchall()) == rows
+    assert len(duckdb.read_parquet(str(path)).fetchall()) == rows
     assert len(pl.read_parquet(path)) == rows
     frame = pd.read_parquet(path)
     assert len(frame) == rows
