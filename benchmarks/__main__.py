@@ -10,7 +10,7 @@ from rich.table import Table
 
 from benchmarks.harness import Result
 
-PARTS = ("engine", "client", "corpus", "strategy", "gateway", "world", "world_load")
+PARTS = ("engine", "client", "corpus", "strategy", "gateway", "world", "world_load", "record")
 TARGET = Path("build/bench.json")
 
 
