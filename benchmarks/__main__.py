@@ -12,7 +12,7 @@ from benchmarks.harness import Result
 
 PARTS = (
     *("engine", "client", "corpus", "strategy", "gateway", "world", "world_load"),
-    *("record_restart", "viewer", "villagers"),
+    *("record", "record_restart", "viewer", "villagers"),
 )
 TARGET = Path("build/bench.json")
 

@@ -186,7 +186,7 @@ def test_without_syncs_a_crash_of_the_machine_leaves_a_readable_beginning():
 
 
 @pytest.mark.parametrize(
-    ("policy", "syncs"), [(SyncPolicy.EVERY_TICK, 20), (SyncPolicy(500), 4), (SyncPolicy.NEVER, 0)]
+    ("policy", "syncs"), [(SyncPolicy.EVERY_TICK, 20), (SyncPolicy(500), 5), (SyncPolicy.NEVER, 0)]
 )
 def test_syncs_come_as_often_as_the_policy_says(policy, syncs):
     disk, clock = MemoryDisk(), ManualClock()
