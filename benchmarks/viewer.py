@@ -32,6 +32,9 @@ SEEK_ACTORS = 10_000
 SEEK_LIMIT_MS = 300.0
 SEEKS = 15
 FLAGS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"]
+# Everything is brought up to date and handed over, but the GPU draws none of it: one made of software would be waited
+# for, and that is not the script's time.
+NO_DRAWING = "tickmindViewer.map.crowd.people.children[0].geometry.instanceCount = 0"
 READY = "Boolean(window.tickmindViewer && tickmindViewer.map.frames > 3)"
 
 
@@ -72,6 +75,13 @@ async def _browse(open_run: Callable[[], RunReader], look: Callable[[Any], Await
             await browser.close()
 
 
+async def _watch(page: Any) -> tuple[int, float]:
+    """How many frames there were, and in how many seconds."""
+    before, began = await page.evaluate("tickmindViewer.map.frames"), time.perf_counter()
+    await asyncio.sleep(PLAYED_S)
+    return await page.evaluate("tickmindViewer.map.frames") - before, time.perf_counter() - began
+
+
 def script_time() -> list[Result]:
     """Script time of a frame, interpolation and upload included, with 10,000 and 100,000 characters."""
     results: list[Result] = []
@@ -79,22 +89,24 @@ def script_time() -> list[Result]:
 
         async def look(page: Any, actors: int = actors, limit: float = limit) -> list[Result]:
             await page.evaluate("tickmindViewer.app.toggle()")
-            await asyncio.sleep(2)
-            await page.evaluate("tickmindViewer.map.scriptMs.length = 0; window.before = tickmindViewer.map.frames")
-            began = time.perf_counter()
-            await asyncio.sleep(PLAYED_S)
-            took = time.perf_counter() - began
+            frames, took = await _watch(page)
+            shown = f"{frames / took:.1f} frames/s drawn by software"
+            await page.evaluate(NO_DRAWING)
+            await page.evaluate("tickmindViewer.app.seek(1); tickmindViewer.app.player.playing = true")
+            await asyncio.sleep(1)
+            await page.evaluate("tickmindViewer.map.scriptMs.length = 0")
+            frames, took = await _watch(page)
             times = sorted(await page.evaluate("tickmindViewer.map.scriptMs.slice()"))
-            frames = await page.evaluate("tickmindViewer.map.frames - window.before")
             mean, late = statistics.fmean(times), times[int(len(times) * 0.95)]
-            print(f"  {actors:,}: p50 {times[len(times) // 2]:.2f} ms, {frames / took:.1f} frames/s drawn by software")
+            half = times[len(times) // 2]
+            print(f"  {actors:,}: {shown}; script p50 {half:.2f} ms of {frames} frames, most {times[-1]:.1f}")
             return [
                 Result(f"script a frame, {actors:,}: mean", mean, "ms", "the limit", limit, limit / mean, 1.0),
                 Result(f"script a frame, {actors:,}: p95", late, "ms", "the limit", limit, limit / late, 1.0),
             ]
 
         with tempfile.TemporaryDirectory() as folder:
-            results += asyncio.run(_browse(record(Path(folder), actors, PLAYED_S + 8), look))
+            results += asyncio.run(_browse(record(Path(folder), actors, 2 * PLAYED_S + 8), look))
     return results
 
 
