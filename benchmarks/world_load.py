@@ -1,7 +1,7 @@
 """A world under load, over the real API: agents on streams of their own, hosts of many, plain calls, stalled readers.
 
-The world runs in a process of its own, and so does the load; the figures are the world's own, with the CPU time of
-both beside them. `python -m benchmarks.world_load --seconds 20 control` runs one of them.
+The world runs in a process and on a core of its own, and so does the load; the figures are the world's own, with the
+CPU time of both beside them. `python -m benchmarks.world_load --seconds 20 control` runs one of them.
 """
 
 import argparse
@@ -38,6 +38,16 @@ STALLED_ACTORS = 2000  # so many make events that fill buffers
 DIRECTIONS = tuple(Direction)
 
 
+def _cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def _use_cores(cores: list[int]) -> None:
+    """Stay on these cores, if there are any: the world has one of its own, and the load has the others."""
+    if cores:
+        os.sched_setaffinity(0, cores)
+
+
 # the world, in a process of its own
 
 
@@ -60,7 +70,7 @@ class Figures:
 
 
 def _serve(pipe: Pipe, actors: int, tick_ms: int) -> None:
-
+    _use_cores(_cores()[:1])
     run_on_quick_loop(_serve_until_told(pipe, actors, tick_ms))
 
 
@@ -121,9 +131,13 @@ def world(actors: int, tick_ms: int = 1000) -> Iterator[tuple[str, Pipe]]:
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, actors, tick_ms), daemon=True)
     process.start()
+    cores = _cores()
     try:
-        yield here.recv(), here
+        address = here.recv()
+        _use_cores(cores[1:])
+        yield address, here
     finally:
+        _use_cores(cores)
         here.send("stop")
         process.join(30)
         if process.is_alive():

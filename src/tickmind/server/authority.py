@@ -41,7 +41,7 @@ from tickmind.server.viewing import Viewing
 from tickmind.wire import ViewerSnapshot, ViewFilter
 from tickmind.wire.codec import encode_down, encode_tick
 from tickmind.wire.columns import ColumnBounds
-from tickmind.wire.frames import Closed, ControlAck
+from tickmind.wire.frames import Closed, ControlAck, ControlIntent
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from tickmind.server.seats import Seat
 
 MOST_ACKS = 64  # different ones that are kept for a tick
+MOST_KNOWN = 1024  # different intents that are kept for a tick
+LONGEST_KNOWN = 64  # bytes of the longest of them; speeches are rarely said twice
 
 
 class Authority:
@@ -111,6 +113,7 @@ class Authority:
         self._names = [name for name, _ in in_order]  # ascending
         self._rows = np.array([row for _, row in in_order], dtype=np.int32)  # of the names
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
+        self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> what was read from it in this tick
         self._view: WorldView | None = None  # the world after the last tick on record
         self._viewing = Viewing(info, world.view().actors)
         self._started_s = clock.monotonic()
@@ -124,6 +127,7 @@ class Authority:
         event = self._tick_event()
         self.inbox.open(self.world.tick_id)
         self._acks.clear()
+        self.read_intents.clear()
         if self.tick_readers:
             message = StreamTicksResponse(tick=encode_tick(event)).SerializeToString()
             for reader in self.tick_readers:
@@ -233,6 +237,11 @@ class Authority:
             if len(self._acks) < MOST_ACKS:
                 self._acks[key] = data
         return data
+
+    def remember(self, data: bytes, frame: ControlIntent) -> None:
+        """Keep what was read from a frame, because a thousand agents have only eight directions to go."""
+        if len(data) <= LONGEST_KNOWN and len(self.read_intents) < MOST_KNOWN:
+            self.read_intents[data] = frame
 
     def count_answers(self, count: int) -> None:
         """Count intents that were taken, and how long after the start of the tick that was."""

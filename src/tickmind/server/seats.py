@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 WORN_OUT = 10  # so many times the allowed number of frames end a stream
 INVALID = REASON_CODES[Reason.INVALID_LEASE]
+ACCEPTED = Ack(True)
 
 
 class Seat(Protocol):
@@ -96,39 +97,47 @@ class ControlSeat:
     def take(self, data: bytes) -> None:
         """Take a frame. One that can't be read at all is a `MessageError`; what is wrong with an intent is its ack."""
         frames = self._meter.add()
-        message = parse(control_pb2.ControlRequest, data)
+        known = self._authority.read_intents.get(data)
+        message = parse(control_pb2.ControlRequest, data) if known is None else None
         if self._authority.leases.renew_grant(self._grant):
             return  # `lose` has ended the stream
         if frames > self._limit * WORN_OUT:
             self.close(Reason.OVERLOADED)
+        elif known is not None:
+            self._answer(known, overloaded=frames > self._limit)
+        elif message is not None:
+            self._take_new(message, data, overloaded=frames > self._limit)
+
+    def _take_new(self, message: control_pb2.ControlRequest, data: bytes, *, overloaded: bool) -> None:
+        """Take a frame that nobody has sent in this tick yet."""
+        try:
+            frame = decode_up(message)
+        except MessageError as error:
+            if message.WhichOneof("frame") != "intent":
+                raise
+            reason = Reason.OVERLOADED if overloaded else error.reason
+            self._acknowledge(max(message.intent.tick_id, 0), self._authority.refuse(reason))
             return
-        if message.WhichOneof("frame") == "intent":
-            self._answer(message, overloaded=frames > self._limit)
-            return
-        frame = decode_up(message)
-        if isinstance(frame, Release):
+        if isinstance(frame, ControlIntent):
+            self._authority.remember(data, frame)
+            self._answer(frame, overloaded=overloaded)
+        elif isinstance(frame, Release):
             self._leave()
             self._authority.leases.release_grant(self._grant)
             self._stream.outbox.end(encode_down(Closed()).SerializeToString())
         elif isinstance(frame, ControlOpen):
             raise MessageError("open", "the first frame and no other")
 
-    def _answer(self, message: control_pb2.ControlRequest, *, overloaded: bool) -> None:
-        authority, tick_id = self._authority, max(message.intent.tick_id, 0)
+    def _answer(self, frame: ControlIntent, *, overloaded: bool) -> None:
+        authority = self._authority
         if overloaded:
-            self._acknowledge(tick_id, authority.refuse(Reason.OVERLOADED))
-            return
-        try:
-            frame = decode_up(message)
-        except MessageError as error:
-            self._acknowledge(tick_id, authority.refuse(error.reason))
-            return
-        assert isinstance(frame, ControlIntent), "the form of the message was looked at before"
-        reason = authority.inbox.offer(self._listener.row, frame.tick_id, frame.intent)
-        if reason:
-            self._acknowledge(tick_id, authority.refuse(reason))
+            reason = Reason.OVERLOADED
         else:
-            self._acknowledge(tick_id, Ack(True))
+            reason = authority.inbox.offer(self._listener.row, frame.tick_id, frame.intent)
+        if reason:
+            self._acknowledge(frame.tick_id, authority.refuse(reason))
+        else:
+            self._acknowledge(frame.tick_id, ACCEPTED)
             authority.count_answers(1)
 
     def _acknowledge(self, tick_id: int, ack: Ack) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 QUIET_PART = 0.005  # of a tick: when no frame came for so long, answers go out
-LONGEST_PART = 0.1  # of a tick: no answer waits longer
+LONGEST_PART = 0.25  # of a tick: no answer waits longer
 
 
 class Patience:

@@ -1,5 +1,7 @@
 """Observations for many observers of one tick, as bytes."""
 
+from functools import lru_cache
+
 from tickmind.protocol import Event, Observation, VisibleEntity, VisibleObject
 from tickmind.wire.codec.observations import encode_object, encode_own_part, write_entity, write_event
 from tickmind.wire.codec.values import encoder
@@ -77,6 +79,7 @@ def field_head(field: int, size: int) -> bytes:
     return _varint(field << 3 | 2) + _varint(size)
 
 
+@lru_cache(maxsize=4096)
 def _varint(number: int) -> bytes:
     groups = bytearray()
     while number > 127:
