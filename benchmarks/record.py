@@ -84,7 +84,7 @@ class Crowd:
         facing[rows] = ways
         self._x, self._y, self._facing = x, y, facing
         action = np.ones(len(rows), dtype=np.uint8)
-        unused = [np.full(len(rows), -1, dtype=np.int32) for _ in range(3)]
+        unused = np.full(len(rows), -1, dtype=np.int32)
         return TickRecord(
             tick_id=self._tick_id,
             sim_time_ms=self._tick_id * 1000,
@@ -95,7 +95,7 @@ class Crowd:
             results=ResultColumns(rows, action, np.zeros(len(rows), dtype=np.uint8)),
             utterances=(),
             object_deltas=(),
-            intents=IntentColumns(rows, action, ways, *unused, texts={}),
+            intents=IntentColumns(rows, action, ways, unused, unused, unused, texts={}),
             controlled=None,
         )
 
@@ -193,7 +193,7 @@ def finishing() -> list[Result]:
     cells = ACTORS * SEALED_TICKS
     with folder() as root:
         log = RunStore(root).create(crowd.info, "r", options=LogOptions(sync=SyncPolicy.NEVER))
-        some = []
+        some: list[TickRecord] = []
         for _ in range(SEALED_TICKS):
             record = crowd.tick()
             log.publish(record)

@@ -11,7 +11,8 @@
     ├── server.ServerError     the authority: addresses, exposure, checkpoints, replay
     ├── agent.AgentError       a character's process: what it was started with
     ├── record.RecordError     the record of a run: ids, locks, disk faults, damage
-    └── runner.RunnerError     keeping processes: the warden, a folder that is taken
+    ├── runner.RunnerError     keeping processes: the warden, a folder that is taken
+    └── viewer.ViewerError     the page and who serves it: addresses, tokens, frames
 
 Each package adds its own branch in its `errors` module.
 """

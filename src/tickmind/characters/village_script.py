@@ -50,7 +50,8 @@ def _plan(prompt: str, rng: random.Random) -> dict[str, str]:
     speakers = [name for name in _QUOTE.findall(said) if name in near]
     if speakers:
         to = speakers[-1]
-        return _made("stay", to, rng.choice(_REPLIES).format(who=to), f"I talked with {to}.")
+        goal = rng.choice(("gather", "explore", "wander", "stay"))
+        return _made(goal, to, rng.choice(_REPLIES).format(who=to), f"I talked with {to}.")
     if who and rng.random() < 0.7:
         return _made("visit", who, rng.choice(_GREETINGS).format(who=who), f"I met {who} near home.")
     return _made(rng.choice(("explore", "gather", "wander")), "", rng.choice(("", *_MUSINGS)), "")
