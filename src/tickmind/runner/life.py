@@ -12,6 +12,8 @@ from enum import StrEnum
 from tickmind.runner.errors import StateChangeError
 from tickmind.runner.spec import RESTART_WINDOW_S, AgentSpec
 
+LEAST_MISSING_S = 5.0  # quick ticks are missed quickly on a busy machine, which is no death yet
+
 
 class LifeState(StrEnum):
     """Where a process is in its life."""
@@ -60,6 +62,7 @@ class Life:
         self._started_s = 0.0
         self._seen_s = 0.0  # the last sign of life
         self._missed = 0  # intents in a row
+        self._missing_s: float | None = None  # since when
 
     def __repr__(self) -> str:
         return f"Life({self.spec.name!r}, {self.state.value!r}, restarts={self.restarts})"
@@ -80,7 +83,7 @@ class Life:
         self._go(LifeState.STARTING)
         self._start_at_s = None
         self._started_s = self._seen_s = now_s
-        self._missed = 0
+        self.missed(0, now_s)
 
     def seen(self, now_s: float) -> None:
         """It gave a sign of life: a heartbeat, or control of its character if it sends none."""
@@ -91,10 +94,14 @@ class Life:
     def excuse(self, now_s: float) -> None:
         """Nobody can be expected to give signs of life just now: the world does not tick."""
         self._seen_s = now_s
-        self._missed = 0
+        self.missed(0, now_s)
 
-    def missed(self, intents: int) -> None:
+    def missed(self, intents: int, now_s: float) -> None:
         """For how many ticks in a row one of its characters was under control and did nothing."""
+        if intents == 0:
+            self._missing_s = None
+        elif self._missing_s is None:
+            self._missing_s = now_s
         self._missed = intents
 
     def verdict(self, now_s: float, tick_s: float = 0.0) -> str:
@@ -106,7 +113,8 @@ class Life:
         elif self.state is LifeState.RUNNING:
             if self.spec.heartbeat_timeout_ms and silent_s >= self._patience_s(tick_s):
                 return f"it sent no heartbeat for {silent_s:,.1f} s"
-            if self.spec.missed_intents and self._missed >= self.spec.missed_intents:
+            missing_s = 0.0 if self._missing_s is None else now_s - self._missing_s
+            if 0 < self.spec.missed_intents <= self._missed and missing_s >= LEAST_MISSING_S:
                 return f"it missed {self._missed:,} intents in a row"
         return ""
 

@@ -242,12 +242,13 @@ class Runner:
             await asyncio.sleep(_LONGEST_LOOK_S)
 
     def _judge_intents(self) -> None:
+        now_s = self._clock.monotonic()
         for unit in self._units.values():
             if unit.life.state is LifeState.STARTING and not unit.group.spec.heartbeat_timeout_ms:
                 if any(self._sight.of(each).last_tick == self._sight.tick_id for each in unit.group.entity_ids):
-                    unit.life.seen(self._clock.monotonic())
+                    unit.life.seen(now_s)
             elif unit.life.state is LifeState.RUNNING:
-                unit.life.missed(max(self._sight.of(each).missed for each in unit.group.entity_ids))
+                unit.life.missed(max(self._sight.of(each).missed for each in unit.group.entity_ids), now_s)
         self._wake.set()
 
     async def _supervise(self) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.runner import AgentSpec, Life, LifeState, RestartPolicy, StateChangeError
+from tickmind.runner.life import LEAST_MISSING_S
 
 SPEC = AgentSpec("villager", ("true",), Path("/"), restart=RestartPolicy(3, (250, 500, 1000)))
 
@@ -121,17 +122,28 @@ def test_missed_intents_are_death_however_much_it_beats():
     life = Life(replace(SPEC, missed_intents=4))
     life.started(0.0)
     life.seen(0.0)
-    life.missed(3)
-    assert life.verdict(0.0) == ""
-    life.missed(4)
-    assert life.verdict(0.0) == "it missed 4 intents in a row"
+    life.missed(3, 0.0)
+    assert life.verdict(9.0) == ""
+    life.missed(4, 9.0)
+    assert life.verdict(9.0) == "it missed 4 intents in a row"
+
+
+def test_quick_ticks_that_are_missed_in_a_moment_are_no_death():
+    life = Life(replace(SPEC, missed_intents=4))
+    life.started(0.0)
+    life.seen(0.0)
+    life.missed(100, 1.0)
+    assert life.verdict(1.0 + LEAST_MISSING_S - 0.1) == ""
+    life.missed(0, 5.0)
+    life.missed(1, 6.0)
+    assert life.verdict(7.0) == ""
 
 
 def test_what_is_zero_is_not_watched():
     life = Life(replace(SPEC, missed_intents=0, heartbeat_timeout_ms=0))
     life.started(0.0)
     life.seen(0.0)
-    life.missed(1000)
+    life.missed(1000, 0.0)
     assert life.verdict(1e9) == ""
     assert life.due_s() is None
 
