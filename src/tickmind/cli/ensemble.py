@@ -42,7 +42,7 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
             gateway = start("gateway", ensemble.gateway, ensemble.gateway_env) if ensemble.gateway else None
             file.world_addr = await world.address()
             parts = [world]
-            if ensemble.viewer:
+            if ensemble.viewer and _page_is_built(status.say):
                 viewer = start("viewer", [*ensemble.viewer, "--world", file.world_addr])
                 ensemble.on_page(await viewer.address())
                 parts.append(viewer)
@@ -58,3 +58,14 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
             await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()
+
+
+def _page_is_built(say: Callable[[str], None]) -> bool:
+    from tickmind.viewer.page import PageMissingError, page_files
+
+    try:
+        page_files()
+    except PageMissingError as error:
+        say(f"There is no page to watch: {error}")
+        return False
+    return True

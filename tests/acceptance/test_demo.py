@@ -1,0 +1,57 @@
+"""The village by its one command, with everything in it real but the model."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tickmind.record import RunStore
+
+DEMO = (sys.executable, "-m", "tickmind.cli", "demo", "--scripted", "--no-browser", "--any-ports", "--tps", "4")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_village_lives_thinks_and_is_kept(tmp_path):
+    done = subprocess.run(
+        [*DEMO, "--ticks", "120"], cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Watch it at http://127.0.0.1:" in done.stderr or "no page to watch" in done.stderr
+    (run_id,) = os.listdir(tmp_path / "runs")
+    assert f"tickmind replay {run_id}" in done.stdout
+    with RunStore(tmp_path / "runs").open(run_id) as run:
+        assert run.meta.finished
+        assert (run.first_tick_id, run.last_tick_id) == (1, 120)
+        results = [result for record in run.records() for result in record.action_results()]
+        assert {"Move", "Say"} <= {str(result.action_type) for result in results if result.ok}
+        thoughts = list(run.thoughts())
+        assert [one.thought.error_type for one in thoughts if one.thought.error_type] == []
+        assert json.loads(thoughts[0].thought.reply)["goal"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_ctrl_c_ends_all_of_it_and_finishes_the_run(tmp_path):
+    with subprocess.Popen(DEMO, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
+        assert demo.stderr is not None
+        for line in demo.stderr:
+            if "is running" in line:
+                break
+        family = psutil.Process(demo.pid).children(recursive=True)
+        assert len(family) >= 4
+        demo.send_signal(signal.SIGINT)
+        output, _ = demo.communicate(timeout=300)
+    assert "tickmind report" in output
+    gone_by = time.monotonic() + 30
+    while (left := [one for one in family if one.is_running()]) and time.monotonic() < gone_by:
+        psutil.wait_procs(left, timeout=1)
+    assert left == []
+    (run_id,) = os.listdir(tmp_path / "runs")
+    assert json.loads((Path(tmp_path) / "runs" / run_id / "meta.json").read_text())["finished"] is True
