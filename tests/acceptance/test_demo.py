@@ -1,12 +1,10 @@
 """The village by its one command, with everything in it real but the model."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import psutil
 import pytest
@@ -24,7 +22,7 @@ def test_a_village_lives_thinks_and_is_kept(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Watch it at http://127.0.0.1:" in done.stderr or "no page to watch" in done.stderr
-    (run_id,) = os.listdir(tmp_path / "runs")
+    (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())
     assert f"tickmind replay {run_id}" in done.stdout
     with RunStore(tmp_path / "runs").open(run_id) as run:
         assert run.meta.finished
@@ -53,5 +51,5 @@ def test_ctrl_c_ends_all_of_it_and_finishes_the_run(tmp_path):
     while (left := [one for one in family if one.is_running()]) and time.monotonic() < gone_by:
         psutil.wait_procs(left, timeout=1)
     assert left == []
-    (run_id,) = os.listdir(tmp_path / "runs")
-    assert json.loads((Path(tmp_path) / "runs" / run_id / "meta.json").read_text())["finished"] is True
+    (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())
+    assert json.loads((tmp_path / "runs" / run_id / "meta.json").read_text())["finished"] is True

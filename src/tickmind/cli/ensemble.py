@@ -61,7 +61,8 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
 
 
 def _page_is_built(say: Callable[[str], None]) -> bool:
-    from tickmind.viewer.page import PageMissingError, page_files
+    from tickmind.viewer.errors import PageMissingError
+    from tickmind.viewer.page import page_files
 
     try:
         page_files()
