@@ -102,7 +102,7 @@ def problem_with(words, makefile, root=ROOT):
             return f"the Makefile has no target {unknown[0]!r}" if unknown else ""
         case ["python", "gatherer.py"] | ["pytest", "test_gatherer.py"]:
             return ""  # see test_first_character
-        case ["python", "-m", module]:
+        case ["python", "-m", module] if module.startswith("tickmind."):
             return "" if importlib.util.find_spec(module) else f"there is no module {module}"
         case ["python" | "python3" | ".venv/bin/python", script, *_]:
             if not re.fullmatch(r"examples/\d\d_\w+\.py", script):

@@ -25,7 +25,8 @@ PACKAGES = sorted(
     ".".join(file.parent.relative_to(SRC).parts) for file in SRC.rglob("__init__.py") if "__all__" in file.read_text()
 )
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
-BRIDGES = {"tickmind.ai.board_tools"}  # joins the boards to the model layer, and is imported by those who want both
+# What joins a light part to a heavy one, and is imported by those who want both.
+BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background"}
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
 # Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:

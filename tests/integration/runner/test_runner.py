@@ -255,6 +255,7 @@ async def test_a_world_may_come_late_go_and_come_back(tools, env, tmp_path):
         assert runner.rows() == []
         async with tools.serving(2, address=address):
             await tools.until(everybody(runner, LifeState.RUNNING, 2))
+            await tools.until(lambda: runner.sight.ticked_s is not None)
             seen = runner.sight.ticked_s
         async with tools.serving(1, address=address):
             await tools.until(lambda: runner.sight.ticked_s > seen and len(runner.rows()) == 1)

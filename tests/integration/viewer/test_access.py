@@ -12,9 +12,10 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.slow]
 PATHS = ("", "api/hello", "api/span", "api/digest", "api/window?first=1&last=2", "api/thoughts?actor=0&last=1&count=1")
 
 
-async def test_wrong_host_or_origin_gets_nothing(village, viewing):
-    async with village() as life, viewing(life.client) as (server, _), aiohttp.ClientSession() as session:
+async def test_wrong_host_or_origin_gets_nothing(village, viewing, until):
+    async with village() as life, viewing(life.client) as (server, source), aiohttp.ClientSession() as session:
         await life.run(2)
+        await until(lambda: source.span().last_tick_id == 2)
         port = server.url.rsplit(":", 1)[1].strip("/")
         wrong = [
             {"Host": "evil.example"},
@@ -75,9 +76,10 @@ async def test_with_tokens_nobody_sees_a_frame_without_one(village, viewing):
             await socket.close()
 
 
-async def test_questions_out_of_bounds_are_refused_in_words(village, viewing):
-    async with village() as life, viewing(life.client) as (server, _), aiohttp.ClientSession() as session:
+async def test_questions_out_of_bounds_are_refused_in_words(village, viewing, until):
+    async with village() as life, viewing(life.client) as (server, source), aiohttp.ClientSession() as session:
         await life.run(2)
+        await until(lambda: source.span().last_tick_id == 2)
         for path, status, words in (
             ("api/window?first=1&last=100000", 400, "number of ticks in one window"),
             ("api/window?first=900&last=901", 404, "ask for some of 1 to 2"),
