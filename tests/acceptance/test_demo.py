@@ -18,7 +18,7 @@ DEMO = (sys.executable, "-m", "tickmind.cli", "demo", "--scripted", "--no-browse
 @pytest.mark.timeout(600)
 def test_a_village_lives_thinks_and_is_kept(tmp_path):
     done = subprocess.run(
-        [*DEMO, "--ticks", "120"], cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False
+        [*DEMO, "--ticks", "60"], cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "Watch it at http://127.0.0.1:" in done.stderr or "no page to watch" in done.stderr
@@ -26,7 +26,7 @@ def test_a_village_lives_thinks_and_is_kept(tmp_path):
     assert f"tickmind replay {run_id}" in done.stdout
     with RunStore(tmp_path / "runs").open(run_id) as run:
         assert run.meta.finished
-        assert (run.first_tick_id, run.last_tick_id) == (1, 120)
+        assert (run.first_tick_id, run.last_tick_id) == (1, 60)
         results = [result for record in run.records() for result in record.action_results()]
         assert {"Move", "Say"} <= {str(result.action_type) for result in results if result.ok}
         thoughts = list(run.thoughts())

@@ -12,8 +12,8 @@ def test_spoilt_messages_are_refused_or_read_as_legal_values():
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(2))
-def test_100_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
+@pytest.mark.parametrize("seed", range(1))
+def test_50_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
     report = Fuzzer(seed=100 + seed).run(50_000)
     for kind in CODECS:
         assert report.refused[kind] > 100, kind

@@ -18,6 +18,8 @@ from tickmind.viewer.watchers import Watchers
 from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from tickmind.wire import ThoughtReport, ViewerEvent, WorldClient
 
 MAX_THOUGHT_CHARS = Limit("length of all thoughts that are kept", 64_000_000, "characters")
@@ -134,18 +136,29 @@ class LiveSource:
             await asyncio.sleep(self._retry.wait_s(min(failures, 30), self._rng))
             failures += 1
 
-    async def _events(self) -> "Any":
-        """Events without gaps: where one is, the world is taken whole again."""
+    async def _events(self) -> "AsyncIterator[ViewerEvent]":
+        """Events without gaps: where one is, the world is taken whole again.
+
+        The events are asked for before the first snapshot, so that no tick falls between the two.
+        """
         world = await self._client.world()
-        await self._restart(world)
-        async for event in self._client.viewer_events(world, retry=None):
-            assert self._stage is not None, "there is a stage after the first snapshot"
-            at = self._stage.scene.tick_id
-            if event.tick_id > at + 1:
-                await self._restart(world)
+        stream = self._client.viewer_events(world, retry=None)
+        coming = asyncio.ensure_future(anext(stream, None))
+        try:
+            await asyncio.sleep(0)  # the question goes out
+            await self._restart(world)
+            while (event := await coming) is not None:
+                coming = asyncio.ensure_future(anext(stream, None))
+                assert self._stage is not None, "there is a stage after the first snapshot"
                 at = self._stage.scene.tick_id
-            if event.tick_id == at + 1:
-                yield event
+                if event.tick_id > at + 1:
+                    await self._restart(world)
+                    at = self._stage.scene.tick_id
+                if event.tick_id == at + 1:
+                    yield event
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
 
     async def _restart(self, world: WorldInfo) -> None:
         """Take the world whole."""

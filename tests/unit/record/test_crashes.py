@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import os
 import random
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differe
 
 OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)
 TICKS = 10
+LONG = bool(os.environ.get("LONG"))
+SEEDS, STEP = (3, 1) if LONG else (1, 7)  # of each operation, and of the dearer ones only some
 
 
 def store_on(disk):
@@ -71,7 +74,7 @@ def assert_kept(store, published):
 @pytest.mark.slow
 @pytest.mark.parametrize("at", range(1, UNSEALED + 1))
 def test_a_crash_at_any_operation_loses_no_published_tick(at):
-    for seed in range(3):
+    for seed in range(SEEDS):
         disk = MemoryDisk(seed)
         disk.crash_at(at)
         published = live(disk, seal=False)
@@ -110,7 +113,7 @@ def test_a_crash_while_a_run_is_finished_loses_nothing(at):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("at", range(1, SEALED - UNSEALED + 8, 3))
+@pytest.mark.parametrize("at", range(1, SEALED - UNSEALED + 8, STEP))
 def test_a_crash_while_a_crashed_run_is_recovered_loses_nothing_either(at):
     disk = MemoryDisk(at)
     disk.crash_at(UNSEALED - at % 9)
@@ -128,7 +131,7 @@ def test_a_crash_while_a_crashed_run_is_recovered_loses_nothing_either(at):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
-@pytest.mark.parametrize("at", range(1, SEALED + 1, 7))
+@pytest.mark.parametrize("at", range(1, SEALED + 1, 3 * STEP))
 def test_a_disk_fault_stops_the_run_and_says_what_to_do(at, code):
     disk = MemoryDisk(at)
     disk.fail_at(at, code)
