@@ -92,7 +92,7 @@ docs: $(READY) ## Build the documentation into build/site
 
 # The page of the viewer. Where Node is missing it is not built, and the tests that need it are skipped.
 page: ## Build the viewer's page into the package (needs Node)
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PAGE); else echo "No Node here, so the viewer's page is not built"; fi
+	@if command -v npm >/dev/null; then $(MAKE) --silent --no-print-directory $(PAGE); else echo "No Node here, so the viewer's page is not built"; fi
 
 viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
 	@echo "Setting up viewer/node_modules"

@@ -55,8 +55,8 @@ def demo(
         _demo(MappingFile(scenario), folder, [*world, *free], free, gateway_config, scripted=scripted, browser=browser)
     )
     where = [] if runs == Path("runs") else ["--runs", str(runs)]
-    typer.echo(f"See it again:  {' '.join(['tickmind replay', run_id, *where])}")
-    typer.echo(f"What happened: {' '.join(['tickmind report', run_id, *where])}")
+    typer.echo(f"See it again:  {' '.join([_program(), 'replay', run_id, *where])}")
+    typer.echo(f"What happened: {' '.join([_program(), 'report', run_id, *where])}")
 
 
 async def _demo(
@@ -93,6 +93,16 @@ async def _demo(
             on_page=on_page,
         )
         await bring_up(ensemble, file, folder, status)
+
+
+def _program() -> str:
+    """How to call this program from here; in a checkout it is not on the path."""
+    import shutil
+
+    called = Path(sys.argv[0])
+    if called.name != "tickmind" or shutil.which("tickmind"):
+        return "tickmind"
+    return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
 
 
 def scenario_file(name: str) -> Path:
