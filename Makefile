@@ -16,7 +16,7 @@ PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.h
 .PHONY: help setup demo test check bench fuzz fmt docs page proto pins clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tickmind needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -79,6 +79,10 @@ lint: $(READY)
 
 bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs
 	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
+
+.PHONY: bench-page
+bench-page: $(BENCH_READY) ## Make docs/benchmarks.md from what make bench measured
+	@$(BENCH_VENV)/bin/python -m benchmarks page
 
 fuzz: $(READY) ## Throw spoilt input at a part until Ctrl-C: ONLY=wire, server or gateway_http; sim and kill crash worlds
 	@$(BIN)/python tests/fuzz/fuzz_$(or $(ONLY),wire).py $(ARGS)

@@ -1,7 +1,9 @@
-"""Run the benchmarks: `python -m benchmarks [part ...]`; parts are the modules of this folder."""
+"""Run the benchmarks: `python -m benchmarks [part ...]`; parts are the modules of this folder.
+
+`python -m benchmarks page` makes the page of the documentation from what was measured.
+"""
 
 import importlib
-import json
 import sys
 from pathlib import Path
 
@@ -9,12 +11,15 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.harness import Result
+from benchmarks.ledger import Measured, Question, page_of, read_ledger, this_machine, today, write_ledger
 
 PARTS = (
     *("engine", "client", "corpus", "strategy", "gateway", "world", "world_load"),
     *("record", "record_restart", "viewer", "villagers"),
 )
 TARGET = Path("build/bench.json")
+KEPT = Path("docs/benchmarks.json")  # what the page was made from
+PAGE = Path("docs/benchmarks.md")
 
 
 def table_of(results: list[Result]) -> Table:
@@ -43,16 +48,28 @@ def main(wanted: list[str]) -> None:
     if unknown:
         console.print(f"There is no benchmark called {unknown[0]}; known: {', '.join(PARTS)}")
         sys.exit(2)
-    results: list[Result] = []
+    ledger = read_ledger(TARGET)
+    shown: list[Result] = []
     for part in wanted or PARTS:
+        questions = []
         for benchmark in importlib.import_module(f"benchmarks.{part}").BENCHMARKS:
-            console.print(f"{part}: {benchmark.__doc__.splitlines()[0]}")
-            results.extend(benchmark())
-    TARGET.parent.mkdir(exist_ok=True)
-    TARGET.write_text(json.dumps([result.as_json() for result in results], indent=2) + "\n")
-    console.print(table_of(results))
-    console.print(f"written to {TARGET}")
+            text = benchmark.__doc__.splitlines()[0]
+            console.print(f"{part}: {text}")
+            questions.append(Question(text, tuple(benchmark())))
+            shown += questions[-1].results
+        ledger[part] = Measured(today(), this_machine(), tuple(questions))
+        write_ledger(TARGET, ledger)  # what is measured stays, though a later part fails
+    console.print(table_of(shown))
+    console.print(f"written to {TARGET}; `make bench-page` makes a page of it")
+
+
+def write_page() -> None:
+    """Make the page of the documentation anew, with what was measured since."""
+    ledger = {**read_ledger(KEPT), **read_ledger(TARGET)}
+    write_ledger(KEPT, {part: ledger[part] for part in PARTS if part in ledger})
+    PAGE.write_text(page_of(ledger, PARTS))
+    print(f"{PAGE} tells of {', '.join(part for part in PARTS if part in ledger)}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    write_page() if sys.argv[1:] == ["page"] else main(sys.argv[1:])

@@ -6,9 +6,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 Maker: TypeAlias = Callable[[], Callable[[], object]]
 
@@ -30,10 +30,6 @@ class Result:
     def holds(self) -> bool:
         """Whether the bar is reached."""
         return self.ratio >= self.bar
-
-    def as_json(self) -> dict[str, Any]:
-        """The line as plain data."""
-        return {**asdict(self), "holds": self.holds}
 
 
 def seconds(work: Callable[[], object], times: int = 1) -> float:

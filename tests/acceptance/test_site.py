@@ -1,3 +1,5 @@
+import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -6,6 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = sorted(
+    file.parent.name
+    for file in (ROOT / "src" / "tickmind").glob("*/__init__.py")
+    if "__all__" in file.read_text() and file.parent.name != "cli"  # whose reference is --help
+)
 
 
 @pytest.mark.slow
@@ -22,3 +29,9 @@ def test_the_documentation_builds_without_a_warning(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout + done.stderr
     assert (tmp_path / "site" / "guides" / "tick.html").is_file()
+    for package in PACKAGES:
+        page = (tmp_path / "site" / "api" / f"{package}.html").read_text()
+        module = importlib.import_module(f"tickmind.{package}")
+        for name in module.__all__:
+            if inspect.isroutine(getattr(module, name)) or inspect.isclass(getattr(module, name)):
+                assert f'id="tickmind.{package}.{name}"' in page, f"the reference of {package} lacks {name}"

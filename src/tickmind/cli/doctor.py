@@ -1,17 +1,26 @@
-"""`tickmind doctor`: what this machine allows and has, and what to do about what it has not."""
+"""`tickmind doctor`: what this machine has and allows, and what to do about what it has not."""
 
 import os
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-_PARTS = {
+PORTS = {"world": 50051, "gateway": 8766, "page": 8700}  # where `tickmind demo` and `tickmind up` put their parts
+LOW_DISK_MB = 500
+SLOW_SYNC_MS = 50.0
+_VILLAGE = {
     "world": ("grpc", "numba", "numpy"),
     "gateway": ("httptools", "uvloop"),
-    "local": ("xllamacpp",),
-    "openai": ("openai",),
-    "redis": ("redis",),
-}  # extra -> what it brings
+    "record": ("pyarrow",),
+    "report": ("duckdb",),
+    "viewer": ("aiohttp",),
+}  # extra -> what it brings; `tickmind demo` needs them all
+_MORE = {"local": ("xllamacpp",), "openai": ("openai",), "redis": ("redis",)}
 _BY_NAMESPACES = "namespaces: nothing that an agent forks outlives it, not even if all of this is killed"
 _KEPT_BY = {
     "pid-namespace": f"PID {_BY_NAMESPACES}",
@@ -23,13 +32,61 @@ _KEPT_BY = {
 }
 
 
-def doctor() -> None:
-    """Say what is installed, how agents are kept, and what is missing."""
-    typer.echo(f"python: {sys.version.split()[0]} on {os.uname().sysname} {os.uname().release}, {os.cpu_count()} cores")
-    for extra, modules in _PARTS.items():
-        missing = [name for name in modules if not _is_installed(name)]
-        typer.echo(f"{extra}: {'installed' if not missing else f'install tickmind[{extra}] to have it'}")
-    typer.echo(f"agents: {_isolation()}")
+class Verdict(StrEnum):
+    """How bad a finding is."""
+
+    GOOD = "good"
+    NOTE = "note"  # something is less than it could be
+    MEND = "mend"  # `tickmind demo` will not work like this
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was looked at, how it is, and what to do if it is not well."""
+
+    what: str
+    verdict: Verdict
+    text: str
+
+
+def doctor(
+    runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
+) -> None:
+    """Check this machine: Python, parts, model, ports, browser, disk, and how agents are kept; say what to do.
+
+    Ends with 1 if something has to be mended before `tickmind demo` can work.
+    """
+    worst_is_mend = False
+    for finding in _findings(runs):
+        typer.echo(f"{finding.verdict}  {finding.what}: {finding.text}")
+        worst_is_mend |= finding.verdict is Verdict.MEND
+    if worst_is_mend:
+        typer.echo("Do what is said where it says mend, and ask the doctor again.")
+        raise typer.Exit(1)
+    typer.echo("`tickmind demo` can run here.")
+
+
+def _findings(runs: Path) -> Iterator[Finding]:
+    system = os.uname()
+    cores = os.cpu_count() or 1
+    python = f"{sys.version.split()[0]} on {system.sysname} {system.release}, {cores} cores"
+    yield Finding("python", Verdict.GOOD, python)
+    for extra, modules in _VILLAGE.items():
+        yield _extra(extra, modules, Verdict.MEND, "the whole village: tickmind[village]")
+    for extra, modules in _MORE.items():
+        yield _extra(extra, modules, Verdict.NOTE, "not needed for the demo")
+    yield page()
+    yield model()
+    yield ports(PORTS)
+    yield browser()
+    yield disk(runs)
+    yield agents()
+
+
+def _extra(extra: str, modules: tuple[str, ...], verdict: Verdict, hint: str) -> Finding:
+    if all(_is_installed(name) for name in modules):
+        return Finding(extra, Verdict.GOOD, "installed")
+    return Finding(extra, verdict, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
 
 
 def _is_installed(name: str) -> bool:
@@ -38,11 +95,94 @@ def _is_installed(name: str) -> bool:
     return find_spec(name) is not None
 
 
-def _isolation() -> str:
+def page() -> Finding:
+    """Whether the viewer's page is there to be served."""
+    if not _is_installed("aiohttp"):
+        return Finding("page", Verdict.NOTE, "its server needs tickmind[viewer]")
+    from tickmind.viewer.errors import PageMissingError
+    from tickmind.viewer.page import page_files
+
+    try:
+        size = sum(len(file.data) for file in page_files().values())
+    except PageMissingError as error:
+        return Finding("page", Verdict.NOTE, str(error))
+    return Finding("page", Verdict.GOOD, f"built, {size / 1000:,.0f} kB")
+
+
+def model() -> Finding:
+    """Which model would answer, if one would."""
+    from tickmind.base import TickmindError
+    from tickmind.llm.local.ladder import choose_model
+
+    try:
+        choice = choose_model()
+    except TickmindError as error:
+        return Finding("model", Verdict.MEND, str(error))
+    return Finding("model", Verdict.GOOD if choice.is_real else Verdict.NOTE, choice.why)
+
+
+def ports(wanted: dict[str, int]) -> Finding:
+    """Whether the ports of the demo are free on this machine."""
+    import socket
+
+    taken = []
+    for name, port in wanted.items():
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                taken.append(f"{port} ({name})")
+    if taken:
+        text = f"{', '.join(taken)} taken by another program; end it, or use `tickmind demo --any-ports`"
+        return Finding("ports", Verdict.NOTE, text)
+    return Finding("ports", Verdict.GOOD, f"{', '.join(map(str, wanted.values()))} are free")
+
+
+def browser() -> Finding:
+    """Whether the page can be opened by itself."""
+    import webbrowser
+
+    try:
+        found = webbrowser.get()
+    except webbrowser.Error:
+        text = "none here that can be opened by itself; open the address that is printed in one of yours"
+        return Finding("browser", Verdict.NOTE, text)
+    return Finding("browser", Verdict.GOOD, f"{getattr(found, 'name', 'the default one')} opens the page")
+
+
+def disk(runs: Path) -> Finding:
+    """Whether runs can be kept: the folder can be written, has room, and a tick is on disk in time."""
+    import shutil
+    import tempfile
+    import time
+
+    place = next(folder for folder in (runs.absolute(), *runs.absolute().parents) if folder.is_dir())
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"tick")
+            file.flush()
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            sync_ms = (time.perf_counter() - began) * 1000
+    except OSError as error:
+        text = f"{place} can't be written ({error.strerror}); go to another folder, or say --runs FOLDER"
+        return Finding("disk", Verdict.MEND, text)
+    free_mb = shutil.disk_usage(place).free // 1_000_000
+    text = f"{free_mb:,} MB free for {runs}, {sync_ms:.1f} ms to keep a tick"
+    if free_mb < LOW_DISK_MB:
+        return Finding("disk", Verdict.MEND, f"{text}; make room: a world stops when its disk is full")
+    if sync_ms > SLOW_SYNC_MS:
+        return Finding("disk", Verdict.NOTE, f"{text}, which is slow; `tickmind world --sync` can wait for fewer")
+    return Finding("disk", Verdict.GOOD, text)
+
+
+def agents() -> Finding:
+    """How strictly a runner can keep its agents here."""
     if not sys.platform.startswith("linux"):
-        return "a runner needs Linux"
+        return Finding("agents", Verdict.MEND, "a runner needs Linux")
     if not _is_installed("grpc"):
-        return "a runner needs tickmind[world]"
+        return Finding("agents", Verdict.MEND, "a runner needs tickmind[world]")
     import asyncio
 
     from tickmind.runner import Warden
@@ -51,4 +191,7 @@ def _isolation() -> str:
         async with Warden() as warden:
             return await warden.isolation()
 
-    return f"kept by {_KEPT_BY[asyncio.run(ask())]}"
+    isolation = asyncio.run(ask())
+    return Finding(
+        "agents", Verdict.NOTE if isolation == "subreaper" else Verdict.GOOD, f"kept by {_KEPT_BY[isolation]}"
+    )

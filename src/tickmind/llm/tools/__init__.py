@@ -1,6 +1,7 @@
 """Tools for models, agents that use them, and the hub that makes agents."""
 
 from tickmind.llm.tools.agent import ToolAgent
+from tickmind.llm.tools.callable_tool import Tool, tool
 from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions, AgentTimeouts
 from tickmind.llm.tools.context import Interrupt, ToolContext
@@ -22,7 +23,6 @@ from tickmind.llm.tools.hub import AgentHub, HubEvent, HubEventKind
 from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState, PendingQuestion
-from tickmind.llm.tools.tool import Tool, tool
 from tickmind.llm.tools.trace import ToolTrace
 
 __all__ = [

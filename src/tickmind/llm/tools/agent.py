@@ -10,6 +10,7 @@ from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import ErrorType, LLMConfigError
 from tickmind.llm.messages import Message, MessageLike, MessagesLike, as_messages
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.tools.caller import Caller, as_caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions
 from tickmind.llm.tools.envelope import AgentResult, Failed, StopReason
@@ -18,7 +19,6 @@ from tickmind.llm.tools.loop import RunLoop
 from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState
-from tickmind.llm.tools.tool import Tool
 
 MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
 

@@ -9,13 +9,13 @@ from typing import Any
 from tickmind.base import Clock
 from tickmind.llm.errors import ErrorType, ToolError
 from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.tools.context import Interrupt, ToolContext
 from tickmind.llm.tools.deadline import RunDeadline
 from tickmind.llm.tools.envelope import Failed, ToolResult
 from tickmind.llm.tools.jsontext import decode_arguments
 from tickmind.llm.tools.plain import json_text
 from tickmind.llm.tools.threads import GRACE_S, Ledger
-from tickmind.llm.tools.tool import Tool
 
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _NAMES_TOLD = 20

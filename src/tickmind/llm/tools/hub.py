@@ -10,6 +10,7 @@ from tickmind.base import Clock, Limit, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import MessageLike
 from tickmind.llm.tools.agent import ToolAgent
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.config import AgentConfig, AgentOptions
 from tickmind.llm.tools.events import (
@@ -22,7 +23,6 @@ from tickmind.llm.tools.events import (
     TextDelta,
 )
 from tickmind.llm.tools.registry import ToolRegistry
-from tickmind.llm.tools.tool import Tool
 
 MAX_LISTENERS = Limit("listeners of a hub", 256)
 

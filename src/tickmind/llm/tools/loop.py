@@ -10,6 +10,7 @@ from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
 from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.results import FINISH_UNKNOWN
 from tickmind.llm.tools import events
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.tools.caller import Caller
 from tickmind.llm.tools.calls import (
     CallOutcome,
@@ -31,7 +32,6 @@ from tickmind.llm.tools.plain import result_of, text_for_model
 from tickmind.llm.tools.prose import recover_calls
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
-from tickmind.llm.tools.tool import Tool
 from tickmind.llm.tools.trace import ToolTrace, traced
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from tickmind.base import Limit
 from tickmind.llm.errors import ToolError
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.tools.jsontext import decode_arguments
-from tickmind.llm.tools.tool import Tool
 
 MAX_PROSE_CHARS = Limit("length of a text that is searched for tool calls", 20_000, "characters")
 MAX_TRIES = 64  # places in a text where an object might begin

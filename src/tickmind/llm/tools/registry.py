@@ -5,7 +5,7 @@ from typing import Any
 
 from tickmind.base import Limit
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.tools.tool import Tool
+from tickmind.llm.tools.callable_tool import Tool
 from tickmind.llm.transport import ToolSpec
 
 MAX_TOOLS = Limit("number of tools in a registry", 256)

@@ -1,0 +1,99 @@
+"""What `pip install tickmind` gives: the built wheel, in an environment and a folder of its own, without Node."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tickmind.record import RunStore
+
+ROOT = Path(__file__).parents[2]
+LONG = bool(os.environ.get("LONG"))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The wheel and the sdist, built as a release is."""
+    folder = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
+    return wheel, sdist
+
+
+@pytest.fixture(scope="module")
+def installed(built, tmp_path_factory):
+    """A new environment with the wheel; what it depends on is lent by ours, or fetched by pip with LONG=1."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=LONG)
+    wheel, _ = built
+    program = folder / "bin" / "python"
+    if LONG:
+        subprocess.run([program, "-m", "pip", "install", "--quiet", f"{wheel}[village]"], check=True, timeout=900)
+        return program
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "lib" / version / "site-packages"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    # A plain path in a .pth file lends the packages there, but not the editable tickmind among them.
+    (packages / "lent.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return program
+
+
+def run(program, *arguments, cwd):
+    """The installed program with nothing of this checkout or of Node in its way."""
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(cwd)}
+    command = [program, "-I", "-m", "tickmind.cli", *arguments]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=600, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_wheel_and_the_sdist_hold_the_page_the_scenarios_and_no_tests(built):
+    wheel, sdist = built
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    assert "tickmind/py.typed" in names
+    assert "tickmind/scenarios/willowbrook.yaml" in names
+    assert "tickmind/viewer/page/index.html" in names
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/")) or name.endswith(".ts")]
+    with tarfile.open(sdist) as source:
+        kept = {name.split("/", 1)[1] for name in source.getnames() if "/" in name}
+    assert {"scenarios/willowbrook.yaml", "src/tickmind/viewer/page/index.html", "README.md", "LICENSE"} <= kept
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_installed_village_lives_without_node_and_outside_the_checkout(installed, tmp_path):
+    where = subprocess.run(
+        [installed, "-I", "-c", "import tickmind; print(tickmind.__file__)"], capture_output=True, text=True, check=True
+    )
+    assert not Path(where.stdout.strip()).is_relative_to(ROOT)
+    options = ("--ticks", "40", "--tps", "4", "--scripted", "--no-browser", "--any-ports")
+    done = run(installed, "demo", *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Watch it at http://127.0.0.1:" in done.stderr
+    (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())
+    assert f"tickmind replay {run_id}" in done.stdout
+    with RunStore(tmp_path / "runs").open(run_id) as kept:
+        assert kept.meta.finished
+        assert (kept.first_tick_id, kept.last_tick_id) == (1, 40)
+        results = [result for record in kept.records() for result in record.action_results()]
+        assert {"Move", "Say"} <= {str(result.action_type) for result in results if result.ok}
+        thoughts = list(kept.thoughts())
+        assert [one.thought.error_type for one in thoughts if one.thought.error_type] == []
+        assert json.loads(thoughts[0].thought.reply)["goal"]

@@ -1,0 +1,85 @@
+import socket
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tickmind.cli import doctor
+from tickmind.cli.app import app
+
+Usage = namedtuple("Usage", "total used free")
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """The warden forks, which the runner's own tests try."""
+    monkeypatch.setattr(doctor, "agents", lambda: doctor.Finding("agents", doctor.Verdict.GOOD, "kept by a test"))
+
+
+def test_a_healthy_machine_can_run_the_demo(quick, tmp_path):
+    result = CliRunner().invoke(app, ["doctor", "--runs", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    looked_at = {line.split("  ")[1].split(":")[0] for line in result.output.splitlines()[:-1]}
+    assert {"python", "world", "record", "page", "model", "ports", "browser", "disk", "agents"} <= looked_at
+    assert "can run here" in result.output
+
+
+def test_a_missing_part_is_named_with_how_to_get_it_and_ends_with_1(quick, monkeypatch, tmp_path):
+    monkeypatch.setattr(doctor, "_is_installed", lambda name: name != "pyarrow")
+    result = CliRunner().invoke(app, ["doctor", "--runs", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "mend  record: `pip install 'tickmind[record]'`" in result.output
+
+
+def test_a_taken_port_is_named():
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        finding = doctor.ports({"page": port})
+        assert finding.verdict is doctor.Verdict.NOTE
+        assert f"{port} (page)" in finding.text
+        assert "--any-ports" in finding.text
+    assert doctor.ports({"page": port}).verdict is doctor.Verdict.GOOD
+
+
+def test_a_full_disk_has_to_be_mended(monkeypatch, tmp_path):
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: Usage(10**9, 10**9, 10**6))
+    finding = doctor.disk(tmp_path / "runs")
+    assert finding.verdict is doctor.Verdict.MEND
+    assert "make room" in finding.text
+
+
+def test_a_folder_that_cannot_be_written_has_to_be_mended(monkeypatch, tmp_path):
+    def refuse(**_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    finding = doctor.disk(tmp_path / "runs")
+    assert finding.verdict is doctor.Verdict.MEND
+    assert "Permission denied" in finding.text
+
+
+def test_a_machine_without_a_browser_is_told_to_use_another(monkeypatch):
+    import webbrowser
+
+    def none_here():
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "get", none_here)
+    assert "address that is printed" in doctor.browser().text
+
+
+def test_the_model_that_would_answer_is_named_and_its_key_is_not(monkeypatch):
+    monkeypatch.setenv("LLM_BASE_URL", "https://models.example/v1")
+    monkeypatch.setenv("LLM_API_KEY", "canary-of-the-doctor")
+    finding = doctor.model()
+    assert finding.verdict is doctor.Verdict.GOOD
+    assert "models.example" in finding.text
+    assert "canary" not in finding.text
+
+
+def test_the_folder_of_runs_need_not_exist_yet(tmp_path):
+    assert doctor.disk(tmp_path / "not" / "yet").verdict is not doctor.Verdict.MEND
+    assert not Path(tmp_path / "not").exists()
