@@ -194,7 +194,7 @@ class Gateway:
 
     def attempted(self, target: Target, attempt: Attempt, *, fallback: bool) -> None:
         """An attempt is over; count it."""
-        self.tally.attempted(target, attempt.result, attempt.waited_s, attempt.took_s, fallback=fallback)
+        self.tally.attempted(target, attempt.result, attempt.waited_s, attempt.took_s, fallback)
 
     def settled(self, call: Call, outcome: Outcome) -> None:
         """A call is over, well or badly; count it."""
