@@ -85,7 +85,6 @@ class Call:
         gateway: "Gateway",
         responder: Responder,
         form: Form,
-        *,
         document: dict[str, object],
         body: bytes,
         model: str,
@@ -161,42 +160,28 @@ class Call:
     def whole(self, head: ReplyHead, body: bytes) -> None:
         """Take a reply that came at once."""
         self._exchange = None
-        if self._begin(head, len(body)) and self._take(body):
+        if not self._begin(head, len(body)):
+            return
+        if self._inflater is None and self._mask is None and len(body) <= self._room:
+            self._conclude(head, body)
+        elif self._take(body):
             self.done()
 
     def done(self) -> None:
         """The reply is whole."""
         self._exchange = None
-        gateway = self.gateway
-        gateway.deadlines.remove(self, self._slot)
-        job, head = self.job, self._head
-        assert job is not None, "a call is sent with its job"
-        assert head is not None, "a whole reply has a head"
-        target = job.target
-        assert target is not None, "a job that was sent has a target"
-        if self._mask is not None:
-            prompt, completion = tokens_of_stream(self._usage + self._tail)
-            last = self._mask.end()
-            self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
-            self.responder.end(last)
-            self.job = None
+        if self._mask is None:
+            assert self._head is not None, "a whole reply has a head"
+            body = b"".join(self._pieces)
+            self._pieces = []
+            self._conclude(self._head, body)
             return
-        body = masked(b"".join(self._pieces), gateway.upstreams.secrets(target))
-        self._pieces = []
-        if head.status == 200:
-            reply, outcome = self.form.reply(self, target, body)
-        else:
-            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
-            reply = b""
-        if not self._end(outcome):
-            return  # it goes on, elsewhere or later
-        if outcome.result is Result.OK:
-            self._answer(200, reply, outcome)
-        elif outcome.result is Result.BROKEN:
-            gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
-        else:
-            status, failure = self.form.failure(self, target, outcome, body)
-            self._answer(status, failure, outcome)
+        self.gateway.deadlines.remove(self, self._slot)
+        prompt, completion = tokens_of_stream(self._usage + self._tail)
+        last = self._mask.end()
+        self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
+        self.responder.end(last)
+        self.job = None
 
     def broken(self, reason: str) -> None:
         """The connection is gone, or what came over it can't be read."""
@@ -263,6 +248,30 @@ class Call:
         self._slot = self.gateway.deadlines.add(self, deadline_s)
 
     # Inside
+
+    def _conclude(self, head: ReplyHead, body: bytes) -> None:
+        """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
+        gateway = self.gateway
+        gateway.deadlines.remove(self, self._slot)
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
+        body = masked(body, gateway.upstreams.secrets(target))
+        if head.status == 200:
+            reply, outcome = self.form.reply(self, target, body)
+        else:
+            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
+            reply = b""
+        if not self._end(outcome):
+            return  # it goes on, elsewhere or later
+        if outcome.result is Result.OK:
+            self._answer(200, reply, outcome)
+        elif outcome.result is Result.BROKEN:
+            gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
+        else:
+            status, failure = self.form.failure(self, target, outcome, body)
+            self._answer(status, failure, outcome)
 
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
@@ -341,17 +350,19 @@ class Call:
         assert job is not None, "a call is sent with its job"
         target = job.target
         assert target is not None, "a job that was sent has a target"
-        over = self.gateway.dispatcher.ended(job, outcome)
+        gateway = self.gateway
+        over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
-        self.gateway.attempted(target, attempts[-1], fallback=len(attempts) > 1)
+        _, _, _, result, _, waited_s, took_s = attempts[-1]
+        gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            self.gateway.settled(self, outcome)
+            gateway.settled(self, job, outcome)
         return over
 
     def _answer(self, status: int, body: bytes, outcome: Outcome) -> None:
         job = self.job
         assert job is not None, "a call is sent with its job"
-        cooldown = self._cooldown(job)
+        cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
         attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         headers = reply_headers(job, attempts, cooldown, waited_ms)
@@ -359,7 +370,9 @@ class Call:
             self._share(job, status, body, outcome)
         if status == 200:
             body = self.form.dress(body, cooldown, attempts, waited_ms)
-        self.responder.reply(status, headers + self.extra_headers, body)
+        if self.extra_headers:
+            headers += self.extra_headers
+        self.responder.reply(status, headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:

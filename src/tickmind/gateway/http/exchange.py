@@ -25,10 +25,11 @@ def status_line(status: int) -> bytes:
 class Head:
     """All of a request but its body. Header names are lower-case bytes; `chunked`: the caller can read chunks.
 
-    Requests with the same head share one, so what follows from the head alone is noted at it: `endpoint` and `wishes`.
+    Requests with the same head share one, so what follows from the head alone is noted at it: `cors`, `endpoint` and
+    `wishes`.
     """
 
-    __slots__ = ("chunked", "close", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
+    __slots__ = ("chunked", "close", "cors", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
 
     def __init__(
         self, method: bytes, url: bytes, headers: dict[bytes, bytes], *, keep_alive: bool, chunked: bool = True
@@ -39,6 +40,7 @@ class Head:
         self.keep_alive = keep_alive
         self.chunked = chunked
         self.close = b"" if keep_alive else b"connection: close\r\n"
+        self.cors: bytes | None = None
         self.endpoint: Handler | None = None
         self.wishes: Wishes | None = None
 

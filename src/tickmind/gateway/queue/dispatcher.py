@@ -75,7 +75,6 @@ class Dispatcher:
         assert job.state is State.NEW or job.state is State.HELD, "a job is submitted once"
         now = self._monotonic()
         self._submitted = job.number = self._submitted + 1
-        self._budget.earn()
         job.arrived_s = job.queued_s = now
         queue = job.queue = self._lanes.queue_of(job.plan, now)
         if self._closed:
@@ -164,7 +163,7 @@ class Dispatcher:
             sent=self._sent,
             fallbacks=self._fallbacks,
             rounds=self._rounds,
-            retries_left=self._budget.tries,
+            retries_left=self._budget.tries(self._submitted),
             retries_refused=self._budget.refused,
             refusals=tuple(self._refusals.items()),
             waits=self._waits.statistics(),
@@ -258,12 +257,9 @@ class Dispatcher:
 
     def _go_on(self, key: KeyState, now: float) -> None:
         """Something changed at a key."""
-        if not key.pumping:
-            for lane in key.lanes:
-                if lane.waiting:
-                    self._pump(key, now)
-                    self._wakeups.arm()
-                    return
+        if key.waiting and not key.pumping:
+            self._pump(key, now)
+            self._wakeups.arm()
 
     def _rang(self) -> None:
         now = self._monotonic()
@@ -312,9 +308,8 @@ class Dispatcher:
         target = job.target
         assert target is not None, "a job that was sent has a target"
         waited_s = job.sent_s - job.queued_s
-        job.attempts.append(
-            Attempt(target.provider.name, target.key.id, target.model, result, status, waited_s, now - job.sent_s)
-        )
+        name, key_id = target.provider.name, target.key.id
+        job.attempts += (Attempt(name, key_id, target.model, result, status, waited_s, now - job.sent_s),)
 
     def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
         """Put the estimate right when the real number of tokens is known."""
@@ -411,7 +406,7 @@ class Dispatcher:
         """
         if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
-        return self._budget.spend()
+        return self._budget.spend(self._submitted)
 
     def _dismiss_hopeless(self, queue: FairQueue, now: float) -> None:
         """Refuse those who would wait in vain, now that a lane is limited for longer or down."""
