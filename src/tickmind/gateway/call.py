@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
 _TAIL_BYTES = 4096  # of a stream, where the token counts are
 _MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
+_OK = Result.OK
 _MAX_PIECES = 256  # of a reply that is collected, before they are put together
 
 
@@ -61,6 +62,7 @@ class Call:
         "_mask",
         "_pieces",
         "_room",
+        "_secrets",
         "_slot",
         "_tail",
         "_usage",
@@ -105,6 +107,7 @@ class Call:
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
+        self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._slot = 0
         self._head: ReplyHead | None = None
         self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
@@ -122,7 +125,9 @@ class Call:
             self._clear()
         body = self.form.request(self, target)
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
-        self._exchange = self.gateway.upstreams.send(target, job.plan.surface, body, self)
+        way = self.gateway.upstreams.way_to(target)
+        self._secrets = way.secrets
+        self._exchange = way.send(job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Tell the caller, and be done."""
@@ -160,11 +165,9 @@ class Call:
     def whole(self, head: ReplyHead, body: bytes) -> None:
         """Take a reply that came at once."""
         self._exchange = None
-        if not self._begin(head, len(body)):
-            return
-        if self._inflater is None and self._mask is None and len(body) <= self._room:
+        if head.is_plain and len(body) <= self.gateway.config.wire.max_reply_bytes:
             self._conclude(head, body)
-        elif self._take(body):
+        elif self._begin(head, len(body)) and self._take(body):
             self.done()
 
     def done(self) -> None:
@@ -179,7 +182,7 @@ class Call:
         self.gateway.deadlines.remove(self, self._slot)
         prompt, completion = tokens_of_stream(self._usage + self._tail)
         last = self._mask.end()
-        self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
+        self._end(*self._sent(), Outcome(_OK, 200, None, prompt, completion, begun=True))
         self.responder.end(last)
         self.job = None
 
@@ -253,25 +256,22 @@ class Call:
         """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
         gateway = self.gateway
         gateway.deadlines.remove(self, self._slot)
-        job = self.job
-        assert job is not None, "a call is sent with its job"
-        target = job.target
-        assert target is not None, "a job that was sent has a target"
-        body = masked(body, gateway.upstreams.secrets(target))
+        job, target = self._sent()
+        body = masked(body, self._secrets)
         if head.status == 200:
             reply, outcome = self.form.reply(self, target, body)
         else:
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
-        if not self._end(outcome):
+        if not self._end(job, target, outcome):
             return  # it goes on, elsewhere or later
-        if outcome.result is Result.OK:
-            self._answer(200, reply, outcome)
+        if outcome.result is _OK:
+            self._answer(job, 200, reply, outcome)
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
             status, failure = self.form.failure(self, target, outcome, body)
-            self._answer(status, failure, outcome)
+            self._answer(job, status, failure, outcome)
 
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
@@ -296,8 +296,7 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            assert job.target is not None, "a job that was sent has a target"
-            self._mask = StreamMask(self.gateway.upstreams.secrets(job.target))
+            self._mask = StreamMask(self._secrets)
             self.begun = True
             self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
         return True
@@ -345,11 +344,16 @@ class Call:
             exchange.cancel()
         self.gateway.deadlines.remove(self, self._slot)
 
-    def _end(self, outcome: Outcome) -> bool:
+    def _sent(self) -> tuple[Job, Target]:
+        """What was sent, and where to."""
         job = self.job
         assert job is not None, "a call is sent with its job"
         target = job.target
         assert target is not None, "a job that was sent has a target"
+        return job, target
+
+    def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
+        """Tell of an attempt's end; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
@@ -359,9 +363,7 @@ class Call:
             gateway.settled(self, job, outcome)
         return over
 
-    def _answer(self, status: int, body: bytes, outcome: Outcome) -> None:
-        job = self.job
-        assert job is not None, "a call is sent with its job"
+    def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
         cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
         attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
@@ -411,16 +413,14 @@ class Call:
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
         self._drop_exchange()
-        job = self.job
-        assert job is not None, "a call is sent with its job"
-        name = job.target.provider.name if job.target is not None else "the provider"
+        job, target = self._sent()
         status = self._head.status if self._head is not None else 0
-        if not self._end(Outcome(result, status, begun=self.begun, message=reason)):
+        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason)):
             return
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
         if result is Result.BROKEN and not status:
             code = Code.PROVIDER_DOWN
-        refusal = Refusal(code, f"{name}: {reason}")
+        refusal = Refusal(code, f"{target.provider.name}: {reason}")
         if not self.begun:
             self.gateway.refused(self, refusal)
             return

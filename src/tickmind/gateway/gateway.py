@@ -35,6 +35,8 @@ from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
 from tickmind.llm.safety import is_loopback
 
+_OK = Result.OK
+
 
 class Gateway:
     """The service without its sockets. Surfaces read requests and hand them to `submit`; calls report back here."""
@@ -194,12 +196,12 @@ class Gateway:
 
     def settled(self, call: Call, job: Job, outcome: Outcome) -> None:
         """A call is over, well or badly; count it."""
-        if outcome.result is not Result.OK:
+        if outcome.result is not _OK:
             self._let_out(call, None)
             return
         target = job.target
         assert target is not None, "who answered is known"
-        _, _, _, prompt_tokens, completion_tokens, _, _ = outcome
+        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
         waited_s = job.sent_s - job.arrived_s
         took_s = waited_s + job.attempts[-1].took_s
         usd = self.tally.answered(job.session, target, waited_s, took_s, prompt_tokens, completion_tokens)

@@ -110,16 +110,6 @@ class _Sums:
         self.cost_usd = 0.0
         self.unpriced = 0
 
-    def add_answers(self, answers: "Sequence[_Answer]") -> None:
-        """Count several; what a reply did not say is not guessed."""
-        counted = [(note[5], note[6]) for note in answers if note[5] is not None and note[6] is not None]
-        costs = [note[7] for note in answers if note[7] is not None]
-        self.ok += len(answers)
-        self.prompt_tokens += sum([prompt for prompt, _ in counted])
-        self.completion_tokens += sum([completion for _, completion in counted])
-        self.cost_usd += sum(costs)
-        self.unpriced += len(answers) - len(costs)
-
     def merge(self, other: "_Sums") -> None:
         self.requests += other.requests
         self.ok += other.ok
@@ -342,9 +332,10 @@ class Tally:
         for (label, *target), group in groups.items():
             own = self._sessions.get(label) or self._new_session(label)
             own.waits.add([note[3] for note in group])
-            own.add_answers(group)
+            sums = _sums_of(group)
+            own.merge(sums)
             name = (target[0], target[1])
-            (self._targets.get(name) or self._new_target(name)).add_answers(group)
+            (self._targets.get(name) or self._new_target(name)).merge(sums)
 
     def _total(self) -> Sums:
         total = _Sums()
@@ -381,6 +372,19 @@ class Tally:
         other.refused += row.refused
         other.waits.merge(row.waits.snapshot())
         self._sessions[OTHER] = other
+
+
+def _sums_of(answers: Sequence[_Answer]) -> _Sums:
+    """What they took; what a reply did not say is not guessed."""
+    sums = _Sums()
+    counted = [(note[5], note[6]) for note in answers if note[5] is not None and note[6] is not None]
+    costs = [note[7] for note in answers if note[7] is not None]
+    sums.ok = len(answers)
+    sums.prompt_tokens = sum(prompt for prompt, _ in counted)
+    sums.completion_tokens = sum(completion for _, completion in counted)
+    sums.cost_usd = sum(costs)
+    sums.unpriced = len(answers) - len(costs)
+    return sums
 
 
 def _grouped(rows: Iterable[tuple[str, _Sums]]) -> Mapping[str, Sums]:
