@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
 _TAIL_BYTES = 4096  # of a stream, where the token counts are
 _MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
+_OK = Result.OK
 _MAX_PIECES = 256  # of a reply that is collected, before they are put together
 
 
@@ -61,6 +62,7 @@ class Call:
         "_mask",
         "_pieces",
         "_room",
+        "_secrets",
         "_slot",
         "_tail",
         "_usage",
@@ -85,7 +87,6 @@ class Call:
         gateway: "Gateway",
         responder: Responder,
         form: Form,
-        *,
         document: dict[str, object],
         body: bytes,
         model: str,
@@ -106,6 +107,7 @@ class Call:
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
+        self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._slot = 0
         self._head: ReplyHead | None = None
         self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
@@ -123,7 +125,9 @@ class Call:
             self._clear()
         body = self.form.request(self, target)
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
-        self._exchange = self.gateway.upstreams.send(target, job.plan.surface, body, self)
+        way = self.gateway.upstreams.way_to(target)
+        self._secrets = way.secrets
+        self._exchange = way.send(job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Tell the caller, and be done."""
@@ -161,42 +165,26 @@ class Call:
     def whole(self, head: ReplyHead, body: bytes) -> None:
         """Take a reply that came at once."""
         self._exchange = None
-        if self._begin(head, len(body)) and self._take(body):
+        if head.is_plain and len(body) <= self.gateway.config.wire.max_reply_bytes:
+            self._conclude(head, body)
+        elif self._begin(head, len(body)) and self._take(body):
             self.done()
 
     def done(self) -> None:
         """The reply is whole."""
         self._exchange = None
-        gateway = self.gateway
-        gateway.deadlines.remove(self, self._slot)
-        job, head = self.job, self._head
-        assert job is not None, "a call is sent with its job"
-        assert head is not None, "a whole reply has a head"
-        target = job.target
-        assert target is not None, "a job that was sent has a target"
-        if self._mask is not None:
-            prompt, completion = tokens_of_stream(self._usage + self._tail)
-            last = self._mask.end()
-            self._end(Outcome(Result.OK, 200, None, prompt, completion, begun=True))
-            self.responder.end(last)
-            self.job = None
+        if self._mask is None:
+            assert self._head is not None, "a whole reply has a head"
+            body = b"".join(self._pieces)
+            self._pieces = []
+            self._conclude(self._head, body)
             return
-        body = masked(b"".join(self._pieces), gateway.upstreams.secrets(target))
-        self._pieces = []
-        if head.status == 200:
-            reply, outcome = self.form.reply(self, target, body)
-        else:
-            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
-            reply = b""
-        if not self._end(outcome):
-            return  # it goes on, elsewhere or later
-        if outcome.result is Result.OK:
-            self._answer(200, reply, outcome)
-        elif outcome.result is Result.BROKEN:
-            gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
-        else:
-            status, failure = self.form.failure(self, target, outcome, body)
-            self._answer(status, failure, outcome)
+        self.gateway.deadlines.remove(self, self._slot)
+        prompt, completion = tokens_of_stream(self._usage + self._tail)
+        last = self._mask.end()
+        self._end(*self._sent(), Outcome(_OK, 200, None, prompt, completion, begun=True))
+        self.responder.end(last)
+        self.job = None
 
     def broken(self, reason: str) -> None:
         """The connection is gone, or what came over it can't be read."""
@@ -264,6 +252,27 @@ class Call:
 
     # Inside
 
+    def _conclude(self, head: ReplyHead, body: bytes) -> None:
+        """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
+        gateway = self.gateway
+        gateway.deadlines.remove(self, self._slot)
+        job, target = self._sent()
+        body = masked(body, self._secrets)
+        if head.status == 200:
+            reply, outcome = self.form.reply(self, target, body)
+        else:
+            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
+            reply = b""
+        if not self._end(job, target, outcome):
+            return  # it goes on, elsewhere or later
+        if outcome.result is _OK:
+            self._answer(job, 200, reply, outcome)
+        elif outcome.result is Result.BROKEN:
+            gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
+        else:
+            status, failure = self.form.failure(self, target, outcome, body)
+            self._answer(job, status, failure, outcome)
+
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
         self._head = head
@@ -287,8 +296,7 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            assert job.target is not None, "a job that was sent has a target"
-            self._mask = StreamMask(self.gateway.upstreams.secrets(job.target))
+            self._mask = StreamMask(self._secrets)
             self.begun = True
             self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
         return True
@@ -336,22 +344,27 @@ class Call:
             exchange.cancel()
         self.gateway.deadlines.remove(self, self._slot)
 
-    def _end(self, outcome: Outcome) -> bool:
+    def _sent(self) -> tuple[Job, Target]:
+        """What was sent, and where to."""
         job = self.job
         assert job is not None, "a call is sent with its job"
         target = job.target
         assert target is not None, "a job that was sent has a target"
-        over = self.gateway.dispatcher.ended(job, outcome)
+        return job, target
+
+    def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
+        """Tell of an attempt's end; True if the call is over with it."""
+        gateway = self.gateway
+        over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
-        self.gateway.attempted(target, attempts[-1], fallback=len(attempts) > 1)
+        _, _, _, result, _, waited_s, took_s = attempts[-1]
+        gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            self.gateway.settled(self, outcome)
+            gateway.settled(self, job, outcome)
         return over
 
-    def _answer(self, status: int, body: bytes, outcome: Outcome) -> None:
-        job = self.job
-        assert job is not None, "a call is sent with its job"
-        cooldown = self._cooldown(job)
+    def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
+        cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
         attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         headers = reply_headers(job, attempts, cooldown, waited_ms)
@@ -359,7 +372,9 @@ class Call:
             self._share(job, status, body, outcome)
         if status == 200:
             body = self.form.dress(body, cooldown, attempts, waited_ms)
-        self.responder.reply(status, headers + self.extra_headers, body)
+        if self.extra_headers:
+            headers += self.extra_headers
+        self.responder.reply(status, headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
@@ -398,16 +413,14 @@ class Call:
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
         self._drop_exchange()
-        job = self.job
-        assert job is not None, "a call is sent with its job"
-        name = job.target.provider.name if job.target is not None else "the provider"
+        job, target = self._sent()
         status = self._head.status if self._head is not None else 0
-        if not self._end(Outcome(result, status, begun=self.begun, message=reason)):
+        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason)):
             return
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
         if result is Result.BROKEN and not status:
             code = Code.PROVIDER_DOWN
-        refusal = Refusal(code, f"{name}: {reason}")
+        refusal = Refusal(code, f"{target.provider.name}: {reason}")
         if not self.begun:
             self.gateway.refused(self, refusal)
             return

@@ -9,11 +9,11 @@ from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.admission import Wishes, read_wishes
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.deadlines import Deadlines
-from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.exchange import Handler, Request
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Result, State, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import local_pace
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -34,6 +34,8 @@ from tickmind.gateway.surface.calls import CallEndpoints
 from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
 from tickmind.llm.safety import is_loopback
+
+_OK = Result.OK
 
 
 class Gateway:
@@ -67,10 +69,7 @@ class Gateway:
         self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
         CallEndpoints(self).add_to(self._routes)
         Pages(self).add_to(self._routes)
-
-    def handle(self, request: Request, responder: Responder) -> None:
-        """Serve a request of any kind."""
-        self._routes.handle(request, responder)
+        self.handle: Handler = self._routes.handle  # serves a request of any kind
 
     def listening(self, port: int) -> None:
         """Note by which names callers may call a gateway on this machine, so that no other site's name leads here."""
@@ -108,10 +107,10 @@ class Gateway:
         """The session of a request; one that its body has `named` goes before that of its headers."""
         caller = wishes.caller
         if caller is None:
-            return self.sessions.get(named or wishes.session, peer=peer)
+            return self.sessions.get(named or wishes.session, "", None, peer)
         return self.sessions.get(named or wishes.session, caller.name, caller.weight)
 
-    def submit(self, call: Call, plan: Plan, wishes: Wishes, *, peer: str, tokens: int) -> None:
+    def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
         try:
             session = self.session(wishes, peer)
@@ -147,10 +146,13 @@ class Gateway:
         if self._closing:
             return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
         session, plan = job.session, job.plan
-        prompt_tokens = min(job.tokens, len(call.body) // 4)
-        hold = self.budgets.reserve(session, plan.targets[0].model, prompt_tokens, job.tokens - prompt_tokens)
-        if isinstance(hold, Refusal):
-            return hold
+        hold = FREE
+        if not self.budgets.concern_nobody:
+            prompt_tokens = min(job.tokens, len(call.body) // 4)
+            found = self.budgets.reserve(session, plan.targets[0].model, prompt_tokens, job.tokens - prompt_tokens)
+            if isinstance(found, Refusal):
+                return found
+            hold = found
         refusal = self.cooldowns.admit(session, plan)
         if refusal is not None:
             self.budgets.release(hold)
@@ -192,34 +194,25 @@ class Gateway:
 
     # Calls out
 
-    def attempted(self, target: Target, attempt: Attempt, *, fallback: bool) -> None:
-        """An attempt is over; count it."""
-        self.tally.attempted(target, attempt.result, attempt.waited_s, attempt.took_s, fallback=fallback)
-
-    def settled(self, call: Call, outcome: Outcome) -> None:
+    def settled(self, call: Call, job: Job, outcome: Outcome) -> None:
         """A call is over, well or badly; count it."""
-        job = call.job
-        assert job is not None, "only calls with a job settle"
-        usd: float | None = None
-        tokens = 0
-        if outcome.result is Result.OK:
-            assert job.target is not None, "who answered is known"
-            tokens = (outcome.prompt_tokens or 0) + (outcome.completion_tokens or 0)
-            usd = self.tally.answered(
-                job.session,
-                job.target,
-                waited_s=job.sent_s - job.arrived_s,
-                took_s=self.clock.monotonic() - job.arrived_s,
-                prompt_tokens=outcome.prompt_tokens,
-                completion_tokens=outcome.completion_tokens,
-            )
-            if outcome.prompt_tokens is None:
-                tokens = job.tokens
-        self._let_out(call, served=outcome.result is Result.OK, tokens=tokens, usd=usd)
+        if outcome.result is not _OK:
+            self._let_out(call, None)
+            return
+        target = job.target
+        assert target is not None, "who answered is known"
+        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+        waited_s = job.sent_s - job.arrived_s
+        took_s = waited_s + job.attempts[-1].took_s
+        usd = self.tally.answered(job.session, target, waited_s, took_s, prompt_tokens, completion_tokens)
+        tokens = job.tokens if prompt_tokens is None else prompt_tokens + (completion_tokens or 0)
+        self._let_out(call, target, tokens, usd)
 
     def served_by_another(self, call: Call) -> None:
         """A call got the reply to an identical one; it counts as a request that cost nothing."""
-        self._let_out(call, served=True, usd=0.0)
+        job = call.job
+        assert job is not None, "a call that waits for another has a job"
+        self._let_out(call, job.plan.targets[0], 0, 0.0)
 
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A call is turned down: count it, and tell the caller."""
@@ -228,7 +221,7 @@ class Gateway:
         cooldown = b""
         if job is not None:
             cooldown = self.cooldowns.json_of(job.session, job.plan)
-            self._let_out(call, served=False)
+            self._let_out(call, None)
             if call.cache_key:
                 self.cache.finish(call.cache_key, call, None)
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
@@ -239,18 +232,18 @@ class Gateway:
         if call.held is not None:
             call.held.cancel()
             call.held = None
-        self._let_out(call, served=False)
+        self._let_out(call, None)
 
-    def _let_out(self, call: Call, *, served: bool, tokens: int = 0, usd: float | None = None) -> None:
+    def _let_out(self, call: Call, answered_by: Target | None, tokens: int = 0, usd: float | None = None) -> None:
         if not call.admitted:
             return
         call.admitted = False
         job = call.job
         assert job is not None, "an admitted call has a job"
-        self.cooldowns.leave(job.session, job.plan, job.target if served else None)
+        self.cooldowns.leave(job.session, job.plan, answered_by)
         hold = call.hold_of_budget
         if hold is not FREE:
-            if served:
+            if answered_by is not None:
                 self.budgets.settle(hold, tokens, usd)
             else:
                 self.budgets.release(hold)

@@ -17,6 +17,7 @@ from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Prov
 from tickmind.gateway.shared.lanes import SharedLanes
 from tickmind.gateway.shared.state import SharedState
 from tickmind.gateway.sharing.cooldown import Cooldowns
+from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.sessions import Session, Sessions
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
@@ -49,7 +50,9 @@ class Gateway:
         )
         self.sessions = Sessions(self.config.sharing, CLOCK)
         self.cooldowns = Cooldowns(self.config.sharing, self.sessions, CLOCK)
-        self.shared.share(self.config.sharing, self.sessions, self.cooldowns, SharedLanes(self.lanes, CLOCK))
+        self.defers = Defers(CLOCK)
+        parts = (self.config.sharing, self.sessions, self.cooldowns, SharedLanes(self.lanes, CLOCK))
+        self.shared.share(*parts, defers=self.defers)
         provider = Provider("p", "http://127.0.0.1/v1", limits=limits)
         self.plan = Plan((Target(provider, ApiKey("k1d", Secret(CANARY)), "m"),), "m")
         self.sent: list[float] = []
@@ -223,6 +226,25 @@ async def test_a_strict_cooldown_holds_at_every_gateway(house):
     assert not two.ask("game")
     assert two.cooldowns.of(two.sessions.get("game"), two.plan).wait_ms > 500_000
     assert not two.ask("forged")
+    await house.close()
+
+
+async def test_a_cancelled_defer_stays_cancelled_when_a_gateway_comes_back(house):
+    one, two = await house.open(2)
+    village = Session("village", "village")
+    one.defers.defer(village, "ash", 600_000)
+    await until(lambda: two.defers.held_until(village, "ash"), "the other to hear of it")
+    two.defers.cancel(village, "ash")
+    await until(lambda: not one.defers.held_until(village, "ash"), "the first to hear of its end")
+    heard = two.shared.statistics().news_heard
+    async with redis.asyncio.Redis.from_url(house.url) as client:
+        await client.client_kill_filter(_type="normal", skipme=True)
+        one.defers.defer(village, "elm", 600_000)
+    await until(lambda: two.shared.statistics().losses and two.shared.statistics().connected, "the way back")
+    await until(lambda: two.defers.held_until(village, "elm"), "what was decided meanwhile")
+    assert two.shared.statistics().news_heard >= heard + 2, "old news come again"
+    assert two.defers.held_until(village, "ash") is None
+    assert one.defers.held_until(village, "ash") is None
     await house.close()
 
 

@@ -25,10 +25,11 @@ def status_line(status: int) -> bytes:
 class Head:
     """All of a request but its body. Header names are lower-case bytes; `chunked`: the caller can read chunks.
 
-    Requests with the same head share one, so what follows from the head alone is noted at it: `endpoint` and `wishes`.
+    Requests with the same head share one, so what follows from the head alone is noted at it: `cors`, `endpoint` and
+    `wishes`.
     """
 
-    __slots__ = ("chunked", "close", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
+    __slots__ = ("chunked", "close", "cors", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
 
     def __init__(
         self, method: bytes, url: bytes, headers: dict[bytes, bytes], *, keep_alive: bool, chunked: bool = True
@@ -39,6 +40,7 @@ class Head:
         self.keep_alive = keep_alive
         self.chunked = chunked
         self.close = b"" if keep_alive else b"connection: close\r\n"
+        self.cors: bytes | None = None
         self.endpoint: Handler | None = None
         self.wishes: Wishes | None = None
 
@@ -97,8 +99,8 @@ class Connection(Protocol):
         """Send bytes as they are."""
         ...
 
-    def answered(self, *, keep_alive: bool) -> None:
-        """The reply is out."""
+    def finish(self, data: bytes, keep_alive: bool) -> None:
+        """Send the last bytes of a reply."""
         ...
 
     def abort(self) -> None:
@@ -136,11 +138,11 @@ class Responder:
         head = self._head
         line = _STATUS_LINES.get(status) or status_line(status)
         if status == 204:
-            connection.write(b"%b%b%b\r\n" % (line, headers, head.close))
+            data = b"%b%b%b\r\n" % (line, headers, head.close)
         else:
             sent = b"" if head.method == b"HEAD" else body
-            connection.write(b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, head.close, len(body), sent))
-        connection.answered(keep_alive=self._keep_alive)
+            data = b"%b%b%bcontent-length: %d\r\n\r\n%b" % (line, headers, head.close, len(body), sent)
+        connection.finish(data, self._keep_alive)
 
     def begin(self, status: int, headers: bytes) -> None:
         """Send the head of a reply whose length is not known; to HTTP/1.0 its end is that of the connection."""
@@ -168,11 +170,9 @@ class Responder:
         if connection is None:
             return
         self._connection = self.pending = None
-        if not self._head.chunked:
-            connection.write(last)
-        else:
-            connection.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n")
-        connection.answered(keep_alive=self._keep_alive)
+        if self._head.chunked:
+            last = b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n"
+        connection.finish(last, self._keep_alive)
 
     def cut(self) -> None:
         """Break off a reply that can't be finished, so that nobody takes it for whole."""

@@ -29,8 +29,8 @@ class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_came", "_choked", "_chunked", "_clock", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_heads", "_in_head", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
+        "_body", "_body_bytes", "_came", "_choked", "_chunked", "_deaf", "_fed", "_handler", "_header_bytes",
+        "_headers", "_heads", "_in_head", "_monotonic", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
         "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
@@ -44,7 +44,7 @@ class InboundConnection(asyncio.Protocol):
     ) -> None:
         self._handler = handler
         self._wire = wire
-        self._clock = clock
+        self._monotonic = clock.monotonic
         self._on_close = on_close
         self._heads = heads
         self._came = b""  # what is being parsed, if a request begins with it
@@ -159,7 +159,7 @@ class InboundConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """A new request begins."""
-        self.busy_since_s = self._clock.monotonic()
+        self.busy_since_s = self._monotonic()
         self._in_head = True
         self._fed = 0
         self._url = b""
@@ -242,10 +242,13 @@ class InboundConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(data)
 
-    def answered(self, *, keep_alive: bool) -> None:
-        """A reply is out: go on with the next request, or close."""
+    def finish(self, data: bytes, keep_alive: bool) -> None:
+        """Send the last bytes of a reply; then go on with the next request, or close."""
+        transport = self._transport
+        if transport is not None:
+            transport.write(data)
         self._responder = None
-        self.idle_since_s = self._clock.monotonic()
+        self.idle_since_s = self._monotonic()
         if self._transport is None:
             return
         if not keep_alive:
@@ -312,7 +315,7 @@ class InboundConnection(asyncio.Protocol):
             return
         transport.resume_reading()
         if self.busy_since_s != _NEVER:
-            self.busy_since_s = self._clock.monotonic()
+            self.busy_since_s = self._monotonic()
 
     def _malformed(self, cause: BaseException | None) -> None:
         if self._deaf:  # after the last request that is served, anything may come
@@ -342,7 +345,7 @@ class InboundConnection(asyncio.Protocol):
             transport.close()
             return
         transport.write_eof()
-        self.idle_since_s = self._clock.monotonic()
+        self.idle_since_s = self._monotonic()
         self._patience_s = LINGER_S
 
 

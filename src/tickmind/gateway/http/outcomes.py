@@ -9,6 +9,7 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
+_MOST_TOKENS = 1 << 40  # more is no count
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Waiting does not help against these, whatever the status says.
 _ACCOUNT_CODES = frozenset(
@@ -54,13 +55,17 @@ def outcome_of_error(status: int, headers: Mapping[str, str], body: bytes, *, no
 
 def tokens_of(document: Any) -> tuple[int | None, int | None]:
     """Prompt and completion tokens as a reply counts them, in either of the two forms."""
-    usage = document.get("usage") if isinstance(document, dict) else None
-    if not isinstance(usage, dict):
+    usage = document.get("usage") if type(document) is dict else None
+    if type(usage) is not dict:
         return None, None
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:
         prompt, completion = usage.get("input_tokens"), usage.get("output_tokens")
-    return _count(prompt), _count(completion)
+    if type(prompt) is not int or not 0 <= prompt < _MOST_TOKENS:
+        prompt = None
+    if type(completion) is not int or not 0 <= completion < _MOST_TOKENS:
+        completion = None
+    return prompt, completion
 
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
@@ -78,10 +83,6 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
             if counts != (None, None):
                 return counts
     return None, None
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < 1 << 40 else None
 
 
 def _error_words(body: bytes) -> tuple[set[str], str]:

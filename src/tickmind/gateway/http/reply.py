@@ -6,7 +6,7 @@ from typing import Protocol
 class ReplyHead:
     """The status and the headers of a reply (names in lower case), and what follows from them alone."""
 
-    __slots__ = ("coding", "headers", "is_stream", "status", "tells_limits")
+    __slots__ = ("coding", "headers", "is_plain", "is_stream", "status", "tells_limits")
 
     def __init__(self, status: int, headers: dict[str, str]) -> None:
         self.status = status
@@ -14,6 +14,8 @@ class ReplyHead:
         self.coding = headers.get("content-encoding", "identity").lower()
         self.is_stream = headers.get("content-type", "").startswith("text/event-stream")
         self.tells_limits = any(name.startswith("x-ratelimit-") for name in headers)
+        other = self.coding != "identity" or self.is_stream or self.tells_limits
+        self.is_plain = status == 200 and not other  # what is left to look at is the body
 
 
 class Exchange(Protocol):

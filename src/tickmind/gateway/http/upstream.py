@@ -84,7 +84,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self.usable = True
 
-    def start(self, request: bytes, listener: Listener, *, reused: bool) -> None:
+    def start(self, request: bytes, listener: Listener, reused: bool) -> None:
         """Send a request; the listener hears the reply."""
         self._listener = listener
         self._heard = False
@@ -294,7 +294,7 @@ class UpstreamPool:
         while idle:
             connection = idle.pop()
             if connection.usable:
-                connection.start(request, listener, reused=True)
+                connection.start(request, listener, True)
                 return connection
         return self.send_fresh(request, listener)
 
@@ -373,7 +373,7 @@ class UpstreamPool:
             return
         self._open.add(connection)
         listener.carried_by(connection)
-        connection.start(request, listener, reused=False)
+        connection.start(request, listener, False)
 
     def _drop_old(self) -> None:
         self._sweep = None

@@ -16,31 +16,40 @@ _PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/respon
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
+    """How requests get to a target."""
+
     pool: UpstreamPool
     heads: dict[Surface, bytes]  # everything in front of the length
-    secrets: tuple[bytes, ...]  # in those heads
+    secrets: tuple[bytes, ...]  # what the target is sent in those heads, and nobody else may see
+
+    def send(self, surface: Surface, body: bytes, listener: Listener) -> Exchange:
+        """Send a body to the endpoint."""
+        return self.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (self.heads[surface], len(body), body), listener)
 
 
 class Upstreams:
-    """Sends requests to targets."""
+    """Knows the ways to targets."""
 
     def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
         self._wire = wire
         self._loop = loop
-        self._ways: dict[tuple[str, str, str, bool], _Way] = {}  # the oldest first
-        self._by_target: dict[int, tuple[Target, _Way]] = {}  # id of a target -> that target, so that it lives, and way
+        self._ways: dict[tuple[str, str, str, bool], Way] = {}  # the oldest first
+        self._by_target: dict[int, tuple[Target, Way]] = {}  # id of a target -> that target, so that it lives, and way
         self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
-    def send(self, target: Target, surface: Surface, body: bytes, listener: Listener) -> Exchange:
-        """Send a body to a target's endpoint."""
-        way = self._way_to(target)
-        return way.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (way.heads[surface], len(body), body), listener)
-
-    def secrets(self, target: Target) -> tuple[bytes, ...]:
-        """What a target is sent and nobody else may see."""
-        return self._way_to(target).secrets
+    def way_to(self, target: Target) -> Way:
+        """The way to a target; the same one each time, as long as it is used."""
+        found = self._by_target.get(id(target))
+        if found is not None:
+            return found[1]
+        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
+        way = self._ways.get(name) or self._open(name, target)
+        if len(self._by_target) >= MAX_POOLS:
+            self._by_target.clear()
+        self._by_target[id(target)] = (target, way)
+        return way
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """Connections by provider and key."""
@@ -53,18 +62,7 @@ class Upstreams:
         self._ways.clear()
         self._by_target.clear()
 
-    def _way_to(self, target: Target) -> _Way:
-        found = self._by_target.get(id(target))
-        if found is not None:
-            return found[1]
-        name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
-        way = self._ways.get(name) or self._open(name, target)
-        if len(self._by_target) >= MAX_POOLS:
-            self._by_target.clear()
-        self._by_target[id(target)] = (target, way)
-        return way
-
-    def _open(self, name: tuple[str, str, str, bool], target: Target) -> _Way:
+    def _open(self, name: tuple[str, str, str, bool], target: Target) -> Way:
         endpoint = Endpoint.of(target.provider.base_url, target.pin)
         pool = UpstreamPool(
             endpoint,
@@ -74,7 +72,7 @@ class Upstreams:
             heads=self._reply_heads,
         )
         heads = {surface: _head(endpoint, target, path) for surface, path in _PATHS.items()}
-        way = _Way(pool, heads, secrets_of(target))
+        way = Way(pool, heads, secrets_of(target))
         self._ways[name] = way
         if len(self._ways) > MAX_POOLS:
             oldest = next((other for other in self._ways if other[3]), None)  # a caller's own

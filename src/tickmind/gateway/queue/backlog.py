@@ -168,6 +168,7 @@ class FairQueue:
                 lane.turns.add(backlog, job.queued_s)
         for lane in self.lanes:
             lane.waiting += 1
+            lane.key.waiting += 1
 
     def remove(self, job: Job) -> None:
         """A job no longer waits; its state says so already."""
@@ -181,6 +182,7 @@ class FairQueue:
             del self.backlogs[job.session]
         for lane in self.lanes:
             lane.waiting -= 1
+            lane.key.waiting -= 1
 
     def victim_for(self, job: Job) -> Job | None:
         """Who gives way to a new job in a full queue: the last of the owner with the most, None if that is its own."""

@@ -35,6 +35,8 @@ HUNG_S = 30.0  # an attempt that ran so long into its deadline speaks against th
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 
 _log = get_logger(__name__)
+_NEW, _HELD, _QUEUED, _SENT, _DONE = State.NEW, State.HELD, State.QUEUED, State.SENT, State.DONE
+_OK = Result.OK
 
 
 class Dispatcher:
@@ -72,10 +74,9 @@ class Dispatcher:
 
     def submit(self, job: Job) -> None:
         """Take a job in: it is sent now, or waits, or is refused, and its carrier hears which."""
-        assert job.state is State.NEW or job.state is State.HELD, "a job is submitted once"
+        assert job.state is _NEW or job.state is _HELD, "a job is submitted once"
         now = self._monotonic()
         self._submitted = job.number = self._submitted + 1
-        self._budget.earn()
         job.arrived_s = job.queued_s = now
         queue = job.queue = self._lanes.queue_of(job.plan, now)
         if self._closed:
@@ -88,7 +89,8 @@ class Dispatcher:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
                 lane.key.ledger.idle()
                 self._send(job, lane, now)
-                self._go_on(lane.key, now)  # by the key's other lanes: the accounts have changed
+                if lane.key.waiting:
+                    self._go_on(lane.key, now)  # by its other lanes: the accounts have changed
                 return
         self._admit(job, queue, now)
         self._wakeups.arm()
@@ -99,33 +101,35 @@ class Dispatcher:
         After False the carrier hears `send` or `refuse` again, perhaps before this returns.
         """
         lane = job.lane
-        if job.state is not State.SENT or lane is None:  # it was cancelled meanwhile
+        if job.state is not _SENT or lane is None:  # it was cancelled meanwhile
             return True
         now = self._monotonic()
         self._let_go(job, lane, outcome.result, outcome.status, now)
         over = True
-        if outcome.result is Result.OK:
+        if outcome.result is _OK:
             lane.succeeded(now)
             self._settle(job, lane, outcome)
-            job.state = State.DONE
+            job.state = _DONE
         else:
             over = self._after_trouble(job, lane, outcome, now)
-        self._go_on(lane.key, now)
+        if lane.key.waiting:
+            self._go_on(lane.key, now)
         return over
 
     def cancel(self, job: Job) -> None:
         """The caller went away: the job is over and whatever it held is free. Again is harmless."""
         now = self._monotonic()
-        if job.state is State.QUEUED:
+        if job.state is _QUEUED:
             self._waiting.remove(job)
-        elif job.state is State.SENT:
+        elif job.state is _SENT:
             lane = job.lane
             assert lane is not None, "a job that was sent has a lane"
             self._let_go(job, lane, Result.CANCELLED, 0, now)
             lane.undecided(now, job.sent_s)
-            job.state = State.DONE
-            self._go_on(lane.key, now)
-        job.state = State.DONE
+            job.state = _DONE
+            if lane.key.waiting:
+                self._go_on(lane.key, now)
+        job.state = _DONE
 
     def forecast(self, session: "Session", plan: Plan, now: float) -> float:
         """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
@@ -164,7 +168,7 @@ class Dispatcher:
             sent=self._sent,
             fallbacks=self._fallbacks,
             rounds=self._rounds,
-            retries_left=self._budget.tries,
+            retries_left=self._budget.tries(self._submitted),
             retries_refused=self._budget.refused,
             refusals=tuple(self._refusals.items()),
             waits=self._waits.statistics(),
@@ -207,7 +211,7 @@ class Dispatcher:
 
     def _turn_away(self, job: Job, refusal: Refusal) -> None:
         """Refuse a job that waits, unless the refusal of another has just ended it."""
-        if job.state is State.QUEUED:
+        if job.state is _QUEUED:
             self._waiting.remove(job)
             self._refuse(job, refusal)
 
@@ -250,20 +254,17 @@ class Dispatcher:
                     break
             elif not earlier.key.pumping and earlier.earliest_s(now, best.tokens) <= now:
                 self._pump(earlier.key, now)
-                if best.state is not State.QUEUED:
+                if best.state is not _QUEUED:
                     return now
         self._waiting.remove(best)
         self._send(best, best_lane, now, spare=best_spare)
         return now
 
     def _go_on(self, key: KeyState, now: float) -> None:
-        """Something changed at a key."""
+        """Something changed at a key for which jobs wait."""
         if not key.pumping:
-            for lane in key.lanes:
-                if lane.waiting:
-                    self._pump(key, now)
-                    self._wakeups.arm()
-                    return
+            self._pump(key, now)
+            self._wakeups.arm()
 
     def _rang(self) -> None:
         now = self._monotonic()
@@ -286,7 +287,7 @@ class Dispatcher:
         cost = job.charged = lane.cost_s(job.tokens)
         ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
         job.account = account
-        job.state = State.SENT
+        job.state = _SENT
         job.sent_s = now
         job.lane = lane
         target = job.target = queue.targets[lane]
@@ -299,7 +300,7 @@ class Dispatcher:
             job.carrier.send(job, target)
         except Exception:  # noqa: BLE001 - a carrier's fault must neither leak a permit nor stop those who wait
             _log.exception("a request could not be sent", provider=target.provider.name)
-            if job.state is State.SENT and job.lane is lane:
+            if job.state is _SENT and job.lane is lane:
                 self._let_go(job, lane, Result.BROKEN, 0, now)
                 lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
@@ -312,9 +313,8 @@ class Dispatcher:
         target = job.target
         assert target is not None, "a job that was sent has a target"
         waited_s = job.sent_s - job.queued_s
-        job.attempts.append(
-            Attempt(target.provider.name, target.key.id, target.model, result, status, waited_s, now - job.sent_s)
-        )
+        name, key_id = target.provider.name, target.key.id
+        job.attempts += (Attempt(name, key_id, target.model, result, status, waited_s, now - job.sent_s),)
 
     def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
         """Put the estimate right when the real number of tokens is known."""
@@ -330,7 +330,7 @@ class Dispatcher:
 
     def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Whether the job is over; if not, it waits, was sent or was refused."""
-        job.state = State.NEW
+        job.state = _NEW
         over = True
         match outcome.result:
             case Result.RATE_LIMITED:
@@ -351,7 +351,7 @@ class Dispatcher:
             case _:
                 lane.undecided(now, job.sent_s)
         if over:
-            job.state = State.DONE
+            job.state = _DONE
         for queue in lane.queues:
             if queue.live:
                 self._dismiss_hopeless(queue, now)
@@ -411,7 +411,7 @@ class Dispatcher:
         """
         if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
-        return self._budget.spend()
+        return self._budget.spend(self._submitted)
 
     def _dismiss_hopeless(self, queue: FairQueue, now: float) -> None:
         """Refuse those who would wait in vain, now that a lane is limited for longer or down."""
@@ -427,7 +427,7 @@ class Dispatcher:
     # Refusals and events
 
     def _refuse(self, job: Job, refusal: Refusal) -> None:
-        job.state = State.DONE
+        job.state = _DONE
         self._refusals[refusal.code] = self._refusals.get(refusal.code, 0) + 1
         try:
             job.carrier.refuse(job, refusal)

@@ -1,7 +1,7 @@
 """One request on its way through the queue: what it asks for, where it may go, and what became of each attempt."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -46,6 +46,8 @@ class Plan:
 
 class Result(Enum):
     """How an attempt ended."""
+
+    __hash__ = object.__hash__  # each is there once, and the usual one is slow
 
     OK = "ok"
     RATE_LIMITED = "rate_limited"  # 429 and the like: wait, or go elsewhere
@@ -131,7 +133,7 @@ class Job:
     lane: "Lane | None" = None
     target: Target | None = None
     rounds: int = 0
-    attempts: list[Attempt] = field(default_factory=list)
+    attempts: tuple[Attempt, ...] = ()
     number: int = 0  # in the order of arrival
     expires_s: float = 0.0  # monotonic: when it stops waiting
     queue: "FairQueue | None" = None

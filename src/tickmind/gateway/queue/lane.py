@@ -66,6 +66,7 @@ class KeyState:
         "pace",
         "provider",
         "pumping",
+        "waiting",
         "wake_s",
     )
 
@@ -80,6 +81,7 @@ class KeyState:
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
         self.lanes: list[Lane] = []
+        self.waiting = 0  # jobs that could go by its lanes, for each of these
         self.pumping = False  # whether the dispatcher is at it
         self.wake_s = math.inf  # when the dispatcher looks at it again
 

@@ -34,7 +34,7 @@ DAY_S = 86_400.0
 class Window:
     """Counts what was used within the last `span_s` seconds, rounded up to its slots."""
 
-    __slots__ = ("_ends_s", "_newest", "_slots", "_width_s", "limit", "span_s", "total")
+    __slots__ = ("_ends_s", "_newest", "_place", "_slots", "_width_s", "limit", "span_s", "total")
 
     def __init__(self, limit: float, span_s: float) -> None:
         self.limit = limit
@@ -42,6 +42,7 @@ class Window:
         self.total = 0.0
         self._width_s = span_s / (SLOTS - 2)
         self._newest = 0
+        self._place = 0  # of the newest
         self._ends_s = self._width_s  # when the newest slot is over
         self._slots = [0.0] * SLOTS
 
@@ -62,7 +63,7 @@ class Window:
         """Count it."""
         if now >= self._ends_s:
             self._roll(now)
-        self._slots[self._newest % SLOTS] += amount
+        self._slots[self._place] += amount
         self.total += amount
 
     def correct(self, then: float, change: float) -> None:
@@ -84,6 +85,7 @@ class Window:
         if number <= newest:
             return
         self._newest = number
+        self._place = number % SLOTS
         self._ends_s = (number + 1) * self._width_s
         if self.total == 0.0:
             return
@@ -100,13 +102,15 @@ class Window:
 
 
 class Meter:
-    """One limit. `spaced`: evenly, else only counted."""
+    """One limit. `spaced`: evenly, else only counted; `spares`: somebody may ask for what is spare."""
 
     __slots__ = (
         "_kept", "_most_spare_s", "_slack_s", "_spare_s", "_tolerance", "limit", "span_s", "tat_s", "unit_s", "window",
     )  # fmt: skip
 
-    def __init__(self, limit: float, span_s: float, *, burst: int, spaced: bool, counted: bool) -> None:
+    def __init__(
+        self, limit: float, span_s: float, *, burst: int, spaced: bool, counted: bool, spares: bool = True
+    ) -> None:
         if limit < 1:  # less than one in the window: one in a longer window
             span_s, limit = span_s / limit, 1.0
         self.limit = limit
@@ -117,7 +121,8 @@ class Meter:
         self._slack_s = min(SLACK * span_s, MAX_SLACK_S)
         self.window = Window(limit, span_s) if counted or not spaced else None
         self._spare_s = 0.0  # what ran over, in seconds
-        self._most_spare_s = self.unit_s + self._slack_s if self._tolerance >= 1 and spaced else 0.0  # 0: all is alike
+        spares = spares and spaced and self._tolerance >= 1
+        self._most_spare_s = self.unit_s + self._slack_s if spares else 0.0  # 0: all is alike
         self._kept = min(burst + ROOM, max(int(limit >= MIN_KEPT_LIMIT), int(KEPT * limit)))
 
     def earliest_s(self, now: float, amount: float, spare: bool = False) -> float:
@@ -138,7 +143,7 @@ class Meter:
         tat = self.tat_s
         most = self._most_spare_s
         if late > tat:
-            if most:
+            if self._spare_s < most:
                 saved = self._spare_s + (late - tat)
                 self._spare_s = saved if saved < most else most
             tat = late
@@ -197,7 +202,7 @@ class Pace:
             if limit is not None
         )
         self._tokens = tuple(
-            Meter(limit, span_s, burst=burst, spaced=spaced, counted=True)
+            Meter(limit, span_s, burst=burst, spaced=spaced, counted=True, spares=False)
             for limit, span_s, spaced in tokens
             if limit is not None
         )

@@ -1,5 +1,6 @@
 """What the queue shows of itself: frozen figures for statistics, the dashboard and tests."""
 
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
@@ -88,23 +89,17 @@ class QueueStatistics:
 
 
 class Waits:
-    """The last waiting times, in a ring."""
+    """The last waiting times; `add` takes one more."""
 
-    __slots__ = ("_next", "_ring")
+    __slots__ = ("_recent", "add")
 
     def __init__(self) -> None:
-        self._ring = [0.0] * _RECENT
-        self._next = 0
-
-    def add(self, wait_s: float) -> None:
-        """One more."""
-        number = self._next
-        self._ring[number % _RECENT] = wait_s
-        self._next = number + 1
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self.add = self._recent.append
 
     def statistics(self) -> WaitStatistics:
         """Mean and percentiles; zeros if there was none."""
-        waits = sorted(self._ring[: min(self._next, _RECENT)])
+        waits = sorted(self._recent)
         if not waits:
             return WaitStatistics(0, 0.0, 0.0, 0.0, 0.0, 0.0)
         last = len(waits) - 1

@@ -5,7 +5,7 @@ from tickmind.gateway.shared.news import DeferNews, LimitNews, News, UseNews
 from tickmind.gateway.shared.port import LaneLimit, LimitedLanes
 from tickmind.gateway.sharing.activity import NEVER, Activity, Use
 from tickmind.gateway.sharing.cooldown import Cooldowns
-from tickmind.gateway.sharing.defer import Defers
+from tickmind.gateway.sharing.defer import Decision, Defers
 from tickmind.gateway.sharing.sessions import Sessions
 
 MAX_NEWS = 2_000  # in one message; what is left goes with the next
@@ -13,7 +13,7 @@ _TOLD_AGAIN = 8  # times within a session's timeout is how often an active one i
 
 
 class Merger:
-    """Knows what the others know. `offset_s` is the server's time minus the local monotonic one."""
+    """Knows what the others know."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Merger:
         strict: bool,
         defers: Defers | None = None,
     ) -> None:
-        self.offset_s = 0.0
+        self._offset_s = 0.0  # the server's time minus the local monotonic one
         self._sessions = sessions
         self.lanes = lanes
         self._clock = clock
@@ -39,6 +39,12 @@ class Merger:
         if strict:
             cooldowns.on_admitted = self._admitted
 
+    def set_clock(self, server_s: float) -> None:
+        """It is now this time at the server."""
+        self._offset_s = server_s - self._clock.monotonic()
+        if self._defers is not None:
+            self._defers.offset_s = self._offset_s
+
     def collect(self, *, all_uses: bool) -> list[News]:
         """What the others should hear now: limits, who was let through, and from time to time who is active."""
         now_s = self._clock.monotonic()
@@ -50,8 +56,8 @@ class Merger:
         self._limits = {lane: until_s for lane, until_s in self._limits.items() if until_s > now_s}
         deferred = self._defers.fresh if self._defers is not None else None
         while deferred and len(news) < MAX_NEWS:
-            (label, agent), until_s = deferred.popitem()
-            news.append(DeferNews(label, agent, self._server_ms(until_s)))
+            (label, agent), (until_s, made_ms, ended_ms) = deferred.popitem()
+            news.append(DeferNews(label, agent, self._server_ms(until_s), made_ms, ended_ms))
         while self._fresh and len(news) < MAX_NEWS:
             use, activity = self._fresh.popitem()
             news.append(self._told(activity, use, now_s))
@@ -75,7 +81,8 @@ class Merger:
             return
         if isinstance(news, DeferNews):
             if self._defers is not None:
-                self._defers.hear(news.label, news.agent, self._local_s(news.until_ms))
+                decision = Decision(self._local_s(news.until_ms), news.made_ms, news.ended_ms)
+                self._defers.hear(news.label, news.agent, decision)
             return
         used_s = min(now_s, self._local_s(news.used_ms))
         if used_s <= now_s - self.timeout_s:
@@ -103,7 +110,7 @@ class Merger:
         )
 
     def _server_ms(self, local_s: float) -> int:
-        return int((local_s + self.offset_s) * 1000)
+        return int((local_s + self._offset_s) * 1000)
 
     def _local_s(self, server_ms: int) -> float:
-        return server_ms / 1000 - self.offset_s
+        return server_ms / 1000 - self._offset_s

@@ -35,11 +35,16 @@ class LimitNews:
 
 @dataclass(frozen=True, slots=True)
 class DeferNews:
-    """An agent of a session has deferred until a time of the server's, in milliseconds; one that is over ends it."""
+    """What an agent of a session decided last: until when it waits, and the stamps of its last defer and cancel.
+
+    All are times of the server's, in milliseconds, and 0 is never.
+    """
 
     label: str
     agent: str
     until_ms: int
+    made_ms: int
+    ended_ms: int
 
 
 News = UseNews | LimitNews | DeferNews
@@ -57,7 +62,7 @@ def _fields(news: News) -> list[Any]:
         case LimitNews():
             return ["limit", news.lane, news.until_ms, news.reason[:_MAX_TEXT]]
         case DeferNews():
-            return ["defer", news.label, news.agent, news.until_ms]
+            return ["defer", news.label, news.agent, news.until_ms, news.made_ms, news.ended_ms]
 
 
 def decode(message: bytes) -> Iterator[News]:
@@ -76,9 +81,9 @@ def decode(message: bytes) -> Iterator[News]:
             case ["limit", str(lane), int(until), str(reason)]:
                 if _are_names(lane) and len(reason) <= _MAX_TEXT:
                     yield LimitNews(lane, until, reason)
-            case ["defer", str(label), str(agent), int(until)]:
+            case ["defer", str(label), str(agent), int(until), int(made), int(ended)]:
                 if _are_names(label, agent):
-                    yield DeferNews(label, agent, until)
+                    yield DeferNews(label, agent, until, made, ended)
             case _:
                 continue
 

@@ -10,7 +10,7 @@ from weakref import WeakSet
 from tickmind.base import Clock, ConfigError, Secret, get_logger, secret_token
 from tickmind.gateway.settings.config import Limits, SharingConfig
 from tickmind.gateway.shared.merge import Merger
-from tickmind.gateway.shared.news import decode, encode
+from tickmind.gateway.shared.news import News, decode, encode
 from tickmind.gateway.shared.pace import SharedPace
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
@@ -91,6 +91,7 @@ class SharedState:
         self._reason = "not connected yet"
         self._told_loss = False
         self._changed = asyncio.Event()
+        self._untold: list[News] = []  # collected, and not known to have arrived; hearing it twice does no harm
         self._losses = self._leases = self._news_sent = self._news_heard = 0
 
     # What paces ask
@@ -212,7 +213,7 @@ class SharedState:
         answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
         now_us, self._gateways = int(answer[0]), max(1, int(answer[1]))
         if self._merger is not None:
-            self._merger.offset_s = now_us / 1e6 - self._clock.monotonic()
+            self._merger.set_clock(now_us / 1e6)
             self._merger.lanes.resize(self._gateways)
         return now_us
 
@@ -247,12 +248,14 @@ class SharedState:
             return
         turn = 0
         while not _is_called_off():
-            news = self._merger.collect(all_uses=turn % TELL_ALL_EVERY == 0)
+            if not self._untold:
+                self._untold = self._merger.collect(all_uses=turn % TELL_ALL_EVERY == 0)
             turn += 1
-            if news:
-                fields: dict[Any, Any] = {"from": self._id, "news": encode(news)}
+            if self._untold:
+                fields: dict[Any, Any] = {"from": self._id, "news": encode(self._untold)}
                 await client.xadd(f"{self._namespace}:news", fields, maxlen=NEWS_KEPT, approximate=True)
-                self._news_sent += len(news)
+                self._news_sent += len(self._untold)
+                self._untold = []
             if self._spending is not None:
                 await self._spending.exchange(client)
             await asyncio.sleep(TELL_S)

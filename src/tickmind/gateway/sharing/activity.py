@@ -37,11 +37,12 @@ class Use:
     """How one session uses one key. It goes after the time of a session without use, unless requests wait."""
 
     __slots__ = (
-        "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told", "told_for",
+        "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told", "told_for",
         "waiting",
     )  # fmt: skip
 
-    def __init__(self, label: str, owner_name: str, owner: Owner, now_s: float) -> None:
+    def __init__(self, activity: "Activity", label: str, owner_name: str, owner: Owner, now_s: float) -> None:
+        self.activity = activity  # of which it is a part
         self.label = label
         self.owner_name = owner_name
         self.owner = owner
@@ -89,11 +90,6 @@ class Activity:
         use.last_s = now_s
         return use
 
-    def find(self, session: "Session") -> Use | None:
-        """The use of a session if it is active; asking does not make it so."""
-        use = session.uses.get(self.group)
-        return None if use is None or use.gone else use
-
     def join(self, label: str, owner_name: str, weight: float, now_s: float) -> Use:
         """The use of that name, made if need be; sessions of other gateways join so, too."""
         self.sweep(now_s)
@@ -111,7 +107,7 @@ class Activity:
             owner.weight = weight
         owner.sessions += 1
         self.shares += 1
-        use = self._uses[label] = Use(label, owner_name, owner, now_s)
+        use = self._uses[label] = Use(self, label, owner_name, owner, now_s)
         heappush(self._due, (now_s + self._timeout_s, next(self._numbers), use))
         return use
 

@@ -93,6 +93,7 @@ class ReplyCache:
     """
 
     def __init__(self, config: CacheConfig, clock: Clock) -> None:
+        self.enabled = config.deduplicate or config.keep_s > 0  # whether it is worth making a key at all
         self._config = config
         self._clock = clock
         self._flights: dict[bytes, _Flight] = {}
@@ -105,11 +106,6 @@ class ReplyCache:
         self._handed_over = 0
         self._heirs: deque[Sharer] = deque()  # who must be told to lead; there may be thousands, so not by recursion
         self._evicted = 0
-
-    @property
-    def enabled(self) -> bool:
-        """Whether it is worth making a key at all."""
-        return self._config.deduplicate or self._config.keep_s > 0
 
     def key(self, session: Session, plan: Plan, body: bytes) -> bytes:
         """What two identical requests have in common."""

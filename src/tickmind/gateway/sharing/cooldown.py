@@ -1,8 +1,8 @@
 """When a session may ask again: told in every reply, and enforced where sharing is strict."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil, inf
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
@@ -71,7 +71,8 @@ class Cooldowns:
     ) -> None:
         self._strict = config.mode == "strict"
         self._sessions = sessions
-        self._clock = clock
+        self._monotonic = clock.monotonic
+        self._wall = clock.wall
         self._forecast = forecast or _at_once
         self._rates: dict[int, _Rates] = {}  # id of a plan -> its rates
         self.on_admitted: Callable[[Activity, Use], None] | None = None  # where other gateways must hear of it
@@ -79,15 +80,15 @@ class Cooldowns:
     def admit(self, session: Session, plan: Plan) -> Refusal | None:
         """Let a request in, or say why not; call it last of all checks, because it counts."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
-        now_s = self._clock.monotonic()
-        activity = self._sessions.activity(rates.group)
-        use = activity.use(session, now_s)
+        now_s = self._monotonic()
+        use = self._use(session, rates.group, now_s)
+        activity = use.activity
         if self._strict:
             wait_s = self._turn_s(activity, use, rates, now_s) - now_s
             if wait_s > _EPSILON_S:
                 return Refusal(
                     Code.RATE_LIMIT_COOLDOWN,
-                    f"must wait {math.ceil(wait_s * 1000)} ms before the next request of this session",
+                    f"must wait {ceil(wait_s * 1000)} ms before the next request of this session",
                     retry_after_s=wait_s,
                 )
         use.admitted_s = use.owner.admitted_s = activity.admitted_s = now_s
@@ -101,8 +102,8 @@ class Cooldowns:
     def leave(self, session: Session, plan: Plan, used: Target | None = None) -> None:
         """Let a request out that `admit` let in, however it ended; `used` is the target that answered."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
-        now_s = self._clock.monotonic()
-        use = self._sessions.activity(rates.group).use(session, now_s)
+        now_s = self._monotonic()
+        use = self._use(session, rates.group, now_s)
         if use.waiting:  # none if the use was dropped meanwhile
             use.waiting -= 1
         session.waiting -= 1
@@ -129,13 +130,23 @@ class Cooldowns:
             use.told_for = state
         return _TIMES % self._times_ms(wait_s) + use.told
 
+    def _use(self, session: Session, group: str, now_s: float) -> Use:
+        """How a session uses a key from now on."""
+        use = session.uses.get(group)
+        if use is None or use.gone:
+            return self._sessions.activity(group).use(session, now_s)
+        use.last_s = now_s
+        return use
+
     def _look(self, session: Session, plan: Plan) -> tuple[_Rates, Activity, Use | None, float]:
         """How things stand for a session, and how long it has to wait."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
-        now_s = self._clock.monotonic()
+        now_s = self._monotonic()
         activity = self._sessions.activity(rates.group)
         activity.sweep(now_s)
-        use = activity.find(session)
+        use = session.uses.get(rates.group)
+        if use is not None and use.gone:
+            use = None
         if self._strict:
             next_s = self._turn_s(activity, use, rates, now_s) if use is not None else now_s
         else:
@@ -146,8 +157,8 @@ class Cooldowns:
 
     def _times_ms(self, wait_s: float) -> tuple[int, int]:
         """When to come back by the wall clock, and in which time; a hair too late is not a millisecond more."""
-        next_ms = math.ceil((self._clock.wall() + wait_s) * 1000 - 1e-3)
-        return next_ms, math.ceil(wait_s * 1000 - 1e-3) if wait_s else 0
+        next_ms = ceil((self._wall() + wait_s) * 1000 - 1e-3)
+        return next_ms, ceil(wait_s * 1000 - 1e-3) if wait_s else 0
 
     def group(self, plan: Plan) -> str:
         """Under which name the sessions of a plan share: `Sessions.active` takes it."""
@@ -193,7 +204,7 @@ def group_of(target: Target) -> str:
     if own is None:
         return key
     others = [rate for limits in _limits_of(target)[:-1] if (rate := _rate(limits)) is not None]
-    return f"{key}/{target.model}" if own <= min(others, default=math.inf) else key
+    return f"{key}/{target.model}" if own <= min(others, default=inf) else key
 
 
 def _limits_of(target: Target) -> tuple[Limits | None, ...]:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
 from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
@@ -35,8 +36,37 @@ class DeferStatistics:
     held_requests: int
 
 
+class Decision(NamedTuple):
+    """What an agent decided last: to wait until a monotonic time, and when it ended an earlier wait.
+
+    Stamps are times of the server that gateways share; the larger is the later decision, and 0 is none.
+    """
+
+    until_s: float
+    made_ms: int  # stamp of the last defer
+    ended_ms: int  # stamp of the last cancel; it ends what was made up to then
+
+
+class _Wait:
+    __slots__ = ("ended_ms", "known_until_s", "made_ms", "until_s")
+
+    def __init__(self) -> None:
+        self.until_s = -math.inf
+        self.known_until_s = -math.inf  # the latest that it ever was: so long an old notice of it could revive it
+        self.made_ms = 0
+        self.ended_ms = 0
+
+    def extend(self, until_s: float) -> None:
+        self.until_s = max(self.until_s, until_s)
+        self.known_until_s = max(self.known_until_s, until_s)
+
+
 class Defers:
-    """Which agents have deferred until when. Asking of an agent that has not is one look into a table."""
+    """Which agents have deferred until when. Asking of an agent that has not is one look into a table.
+
+    Several gateways agree on it, in whichever order and however often each hears what the others decided: a cancel ends
+    the waits that were chosen before it, and no others.
+    """
 
     def __init__(
         self,
@@ -50,14 +80,15 @@ class Defers:
         self._max_ms = float(max_ms.maximum)
         self._max_defers = max_defers
         self._max_of_a_session = max_of_a_session
-        self._until_s: dict[tuple[str, str], float] = {}  # (session's label, agent) -> monotonic time
+        self._waits: dict[tuple[str, str], _Wait] = {}  # (session's label, agent) -> its wait
         self._of_session: dict[str, int] = {}  # session's label -> how many
         self._due: list[tuple[float, int, tuple[str, str]]] = []  # a heap, one entry for each
         self._numbers = count()
         self._made = 0
         self._cancelled = 0
         self._held = 0
-        self.fresh: dict[tuple[str, str], float] | None = None  # what others are to hear, where there are others
+        self.fresh: dict[tuple[str, str], Decision] | None = None  # what others are to hear, where there are others
+        self.offset_s = 0.0  # of stamps to the monotonic time
 
     def defer(self, session: Session, agent: str, duration_ms: float = DEFAULT_DEFER_MS) -> Deferred:
         """Hold an agent's requests from now on; a second one extends the first, never shortens it.
@@ -76,59 +107,64 @@ class Defers:
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         key = (session.label, agent)
-        wanted_s = now_s + min(duration_ms, self._max_ms) / 1000
-        known_s = self._until_s.get(key)
-        if known_s is None:
+        until_s = now_s + min(duration_ms, self._max_ms) / 1000
+        wait = self._waits.get(key)
+        if wait is None:
             self._check_room(session, now_s)
-            self._of_session[session.label] = self._of_session.get(session.label, 0) + 1
-            heappush(self._due, (wanted_s, next(self._numbers), key))
-        until_s = self._until_s[key] = wanted_s if known_s is None else max(known_s, wanted_s)
+            wait = self._add(key, until_s)
+        wait.made_ms = max(self._stamp_ms(now_s), wait.ended_ms + 1)
+        wait.extend(until_s)
         self._made += 1
-        if self.fresh is not None:
-            self.fresh[key] = until_s
-        return Deferred(session.label, agent, until_s - now_s)
+        self._tell(key, wait)
+        return Deferred(session.label, agent, wait.until_s - now_s)
 
     def cancel(self, session: Session, agent: str) -> bool:
         """End an agent's wait; False if there was none."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         key = (session.label, agent)
-        if self._until_s.get(key, now_s) <= now_s:
+        wait = self._waits.get(key)
+        if wait is None or wait.until_s <= now_s:
             return False
-        self._until_s[key] = now_s  # its entry in the heap comes up at its time
+        wait.until_s = now_s
+        wait.ended_ms = max(self._stamp_ms(now_s), wait.made_ms)
         self._cancelled += 1
-        if self.fresh is not None:
-            self.fresh[key] = now_s
+        self._tell(key, wait)
         return True
 
-    def hear(self, label: str, agent: str, until_s: float) -> None:
-        """An agent deferred, or ended its wait, at another gateway; beyond the bound on all it is not held here."""
+    def hear(self, label: str, agent: str, decision: Decision) -> None:
+        """What an agent decided at another gateway; beyond the bound on all it is not held here."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         key = (label, agent)
-        until_s = min(until_s, now_s + self._max_ms / 1000)
-        if key not in self._until_s:
-            if until_s <= now_s or not self._max_defers.allows(len(self._until_s) + 1):
+        until_s = min(decision.until_s, now_s + self._max_ms / 1000)
+        wait = self._waits.get(key)
+        if wait is None:
+            if until_s <= now_s or not self._max_defers.allows(len(self._waits) + 1):
                 return
-            self._of_session[label] = self._of_session.get(label, 0) + 1
-            heappush(self._due, (until_s, next(self._numbers), key))
-        self._until_s[key] = max(self._until_s.get(key, until_s), until_s) if until_s > now_s else now_s
+            wait = self._add(key, until_s)
+        wait.ended_ms = max(wait.ended_ms, decision.ended_ms)
+        if wait.made_ms <= wait.ended_ms:
+            wait.until_s = min(wait.until_s, now_s)
+        if decision.made_ms > wait.ended_ms:
+            wait.made_ms = max(wait.made_ms, decision.made_ms)
+            wait.extend(until_s)
 
     def held_until(self, session: Session, agent: str) -> float | None:
         """The monotonic time until which an agent's request must be held, or None; counted as held."""
-        if not self._until_s:
+        if not self._waits:
             return None
-        until_s = self._until_s.get((session.label, agent))
-        if until_s is None or until_s <= self._clock.monotonic():
+        wait = self._waits.get((session.label, agent))
+        if wait is None or wait.until_s <= self._clock.monotonic():
             return None
         self._held += 1
-        return until_s
+        return wait.until_s
 
     def listing(self) -> tuple[Deferred, ...]:
         """All that wait, the next one first."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
-        waiting = sorted((until_s, key) for key, until_s in self._until_s.items() if until_s > now_s)
+        waiting = sorted((wait.until_s, key) for key, wait in self._waits.items() if wait.until_s > now_s)
         return tuple(Deferred(label, agent, until_s - now_s) for until_s, (label, agent) in waiting)
 
     def statistics(self) -> DeferStatistics:
@@ -137,7 +173,7 @@ class Defers:
 
     def _check_room(self, session: Session, now_s: float) -> None:
         for limit, size in (
-            (self._max_defers, len(self._until_s)),
+            (self._max_defers, len(self._waits)),
             (self._max_of_a_session, self._of_session.get(session.label, 0)),
         ):
             if not limit.allows(size + 1):
@@ -149,14 +185,29 @@ class Defers:
                     )
                 )
 
+    def _add(self, key: tuple[str, str], until_s: float) -> _Wait:
+        wait = self._waits[key] = _Wait()
+        self._of_session[key[0]] = self._of_session.get(key[0], 0) + 1
+        heappush(self._due, (until_s, next(self._numbers), key))
+        return wait
+
+    def _tell(self, key: tuple[str, str], wait: _Wait) -> None:
+        if self.fresh is not None:
+            self.fresh[key] = Decision(wait.until_s, wait.made_ms, wait.ended_ms)
+
+    def _stamp_ms(self, now_s: float) -> int:
+        return int(1000 * (now_s + self.offset_s))
+
     def _sweep(self, now_s: float) -> None:
         while self._due and self._due[0][0] <= now_s:
             key = heappop(self._due)[2]
-            until_s = self._until_s[key]
-            if until_s > now_s:
-                heappush(self._due, (until_s, next(self._numbers), key))
+            known_until_s = self._waits[key].known_until_s
+            if known_until_s > now_s:
+                heappush(self._due, (known_until_s, next(self._numbers), key))
                 continue
-            del self._until_s[key]
+            del self._waits[key]
+            if self.fresh is not None:
+                self.fresh.pop(key, None)
             left = self._of_session[key[0]] - 1
             if left:
                 self._of_session[key[0]] = left

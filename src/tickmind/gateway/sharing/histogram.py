@@ -1,10 +1,15 @@
 """Durations in logarithmic buckets: a fixed size however many there are, exact enough for percentiles."""
 
 from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 _STEPS = 44
 BOUNDS_S: tuple[float, ...] = tuple(0.00025 * 2 ** (step / 2) for step in range(_STEPS))  # 0.25 ms to 12 minutes
+
+_bucket_of = partial(bisect_left, BOUNDS_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class HistogramSnapshot:
 
 
 class Histogram:
-    """Where durations are counted; adding one costs a search among 44 bounds."""
+    """Where durations are counted, several at once; each costs a search among 44 bounds."""
 
     __slots__ = ("_count", "_counts", "_max_s", "_sum_s")
 
@@ -48,13 +53,14 @@ class Histogram:
         self._sum_s = 0.0
         self._max_s = 0.0
 
-    def add(self, duration_s: float) -> None:
-        """Count one."""
-        self._counts[bisect_left(BOUNDS_S, duration_s)] += 1
-        self._count += 1
-        self._sum_s += duration_s
-        if duration_s > self._max_s:  # noqa: PLR1730 - a comparison is quicker than a call, and this is the hot path
-            self._max_s = duration_s
+    def add(self, durations_s: Sequence[float]) -> None:
+        """Count them."""
+        counts = self._counts
+        for bucket, number in Counter(map(_bucket_of, durations_s)).items():
+            counts[bucket] += number
+        self._count += len(durations_s)
+        self._sum_s += sum(durations_s)
+        self._max_s = max(self._max_s, *durations_s)
 
     def merge(self, other: HistogramSnapshot) -> None:
         """Count all that another has counted."""

@@ -75,7 +75,7 @@ class Sessions:
         self.sweep()
         return len(self._sessions)
 
-    def get(self, session_id: str, caller: str = "", weight: float | None = None, *, peer: str = "") -> Session:
+    def get(self, session_id: str, caller: str = "", weight: float | None = None, peer: str = "") -> Session:
         """The session of a request, which is alive from now on.
 
         `caller` and `weight` are those of the caller's key. Without an id it is the caller's default session, or that

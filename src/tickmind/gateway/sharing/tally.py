@@ -1,6 +1,7 @@
 """What happened so far: requests, results, waits, latencies, tokens and cost, per provider, model and session."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -15,7 +16,7 @@ MAX_TARGETS = Limit("providers and models told apart in statistics", 256)
 MAX_SESSIONS = Limit("sessions told apart in statistics", 1024)
 OTHER = "(other)"  # whatever comes beyond that
 _OK = Result.OK
-_BATCH = 256  # of what happened is counted together, while the code for it is at hand
+_BATCH = 256  # of what happened is counted together, which takes a fourth of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class CostTable:
     by_session: Mapping[str, Sums] = field(default_factory=dict)
 
 
+_Attempt = tuple[str, str, Result, float, float, bool]  # provider, model, result, waited, took, whether a fallback
+# session's label, provider, model, waited, took, prompt's tokens, completion's tokens, cost
+_Answer = tuple[str, str, str, float, float, int | None, int | None, float | None]
+
+
 class _Sums:
     __slots__ = ("completion_tokens", "cost_usd", "ok", "prompt_tokens", "requests", "unpriced")
 
@@ -117,13 +123,12 @@ class _Sums:
 
 
 class _TargetRow(_Sums):
-    __slots__ = ("latencies", "model", "price", "provider", "results", "served", "waits")
+    __slots__ = ("latencies", "model", "provider", "results", "served", "waits")
 
-    def __init__(self, provider: str, model: str, price: Price | None) -> None:
+    def __init__(self, provider: str, model: str) -> None:
         super().__init__()
         self.provider = provider
         self.model = model
-        self.price = price
         self.served = 0
         self.results: dict[Result, int] = {}  # the others; looking up by an enum's member is slow
         self.waits = Histogram()
@@ -161,6 +166,7 @@ class Tally:
         self._started_s = clock.monotonic()
         self._max_targets = max_targets
         self._max_sessions = max_sessions
+        self._batch = min(_BATCH, int(max_sessions.maximum) // 4 + 1)  # so that none gives way within its batch
         self._price_of: Callable[[str], Price | None] = lru_cache(4096)(lambda model: find_price(model, prices))
         self._requests = 0
         self._answered = 0
@@ -171,7 +177,9 @@ class Tally:
         self._latencies = Histogram()
         self._targets: dict[tuple[str, str], _TargetRow] = {}  # (provider, model) -> row
         self._sessions: dict[str, _SessionRow] = {}  # session's label -> row, in the order of their coming
-        self._notes: list[tuple[Callable[..., None], tuple[object, ...]]] = []  # (how to count it, what happened)
+        self._arrivals: list[str] = []  # labels of sessions; these three are not counted yet
+        self._tries: list[_Attempt] = []
+        self._answers: list[_Answer] = []
 
     def price(self, model: str) -> Price | None:
         """What a model costs, or None if nobody said."""
@@ -179,17 +187,22 @@ class Tally:
 
     def arrived(self, session: Session) -> None:
         """A request came in."""
-        self._note(self._count_arrival, (session.label,))
+        arrivals = self._arrivals
+        arrivals.append(session.label)
+        if len(arrivals) >= self._batch:
+            self._count()
 
-    def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, *, fallback: bool) -> None:
+    def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, fallback: bool) -> None:
         """An attempt ended; `fallback` says that an earlier one of the same request was made elsewhere."""
-        self._note(self._count_attempt, (target, result, waited_s, took_s, fallback))
+        tries = self._tries
+        tries.append((target.provider.name, target.model, result, waited_s, took_s, fallback))
+        if len(tries) >= self._batch:
+            self._count()
 
     def answered(
         self,
         session: Session,
         target: Target,
-        *,
         waited_s: float,
         took_s: float,
         prompt_tokens: int | None,
@@ -198,19 +211,26 @@ class Tally:
     ) -> float | None:
         """A request was served; returns what it cost in US dollars, or None if that is not known."""
         cost: float | None = None
+        model = target.model
         if prompt_tokens is not None and completion_tokens is not None:
-            price = self._price_of(target.model)
+            price = self._price_of(model)
             if price is not None:
                 cost = price.cost_usd(prompt_tokens, completion_tokens, cached_tokens)
-        self._note(
-            self._count_answer,
-            (session.label, target, waited_s, took_s, prompt_tokens, completion_tokens, cost),
+        answers = self._answers
+        answers.append(
+            (session.label, target.provider.name, model, waited_s, took_s, prompt_tokens, completion_tokens, cost)
         )
+        if len(answers) >= self._batch:
+            self._count()
         return cost
 
     def refused(self, code: Code, session: Session | None = None) -> None:
         """A request was turned down, by the gateway itself; without a session if it had none yet."""
-        self._note(self._count_refusal, (code, None if session is None else session.label))
+        self._refusals[code] += 1
+        if session is None:
+            self._requests += 1
+        else:
+            (self._sessions.get(session.label) or self._new_session(session.label)).refused += 1
 
     def snapshot(self, *, sessions: Iterable[str] | None = None) -> TallySnapshot:
         """Everything so far; it costs what there is to copy, so name the labels of `sessions` if not all are wanted."""
@@ -268,69 +288,54 @@ class Tally:
             _grouped((row.label, row) for row in self._sessions.values()),
         )
 
-    def _note(self, count: Callable[..., None], what: tuple[object, ...]) -> None:
-        notes = self._notes
-        notes.append((count, what))
-        if len(notes) >= _BATCH:
-            self._count()
-
     def _count(self) -> None:
-        """Count all that was noted."""
-        notes, self._notes = self._notes, []
-        for count, what in notes:
-            count(*what)
+        """Count all that was noted: first who came, so that a session is known before it is served."""
+        arrivals, self._arrivals = self._arrivals, []
+        tries, self._tries = self._tries, []
+        answers, self._answers = self._answers, []
+        self._requests += len(arrivals)
+        for label, number in Counter(arrivals).items():
+            row = self._sessions.get(label) or self._new_session(label)
+            row.requests += number
+            row.recent = True
+        if tries:
+            self._count_attempts(tries)
+        if answers:
+            self._count_answers(answers)
 
-    def _count_arrival(self, label: str) -> None:
-        self._requests += 1
-        row = self._sessions.get(label) or self._new_session(label)
-        row.requests += 1
-        row.recent = True
+    def _count_attempts(self, tries: list[_Attempt]) -> None:
+        self._attempts += len(tries)
+        groups: defaultdict[tuple[str, str], list[_Attempt]] = defaultdict(list)
+        for note in tries:
+            groups[note[:2]].append(note)
+        for target, group in groups.items():
+            row = self._targets.get(target) or self._new_target(target)
+            _, _, results, waits_s, took_s, fallbacks = zip(*group, strict=True)
+            self._fallbacks += sum(fallbacks)
+            row.requests += len(group)
+            row.waits.add(waits_s)
+            row.latencies.add(took_s)
+            served = results.count(_OK)
+            row.served += served
+            if served < len(group):
+                for result in results:
+                    if result is not _OK:
+                        row.results[result] = row.results.get(result, 0) + 1
 
-    def _count_attempt(self, target: Target, result: Result, waited_s: float, took_s: float, fallback: bool) -> None:
-        self._attempts += 1
-        if fallback:
-            self._fallbacks += 1
-        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
-        row.requests += 1
-        if result is _OK:
-            row.served += 1
-        else:
-            row.results[result] = row.results.get(result, 0) + 1
-        row.waits.add(waited_s)
-        row.latencies.add(took_s)
-
-    def _count_answer(
-        self,
-        label: str,
-        target: Target,
-        waited_s: float,
-        took_s: float,
-        prompt_tokens: int | None,
-        completion_tokens: int | None,
-        cost: float | None,
-    ) -> None:
-        self._answered += 1
-        self._waits.add(waited_s)
-        self._latencies.add(took_s)
-        row = self._targets.get((target.provider.name, target.model)) or self._new_target(target)
-        own = self._sessions.get(label) or self._new_session(label)
-        own.waits.add(waited_s)
-        for sums in (row, own):
-            sums.ok += 1
-            if prompt_tokens is not None and completion_tokens is not None:
-                sums.prompt_tokens += prompt_tokens
-                sums.completion_tokens += completion_tokens
-            if cost is None:
-                sums.unpriced += 1
-            else:
-                sums.cost_usd += cost
-
-    def _count_refusal(self, code: Code, label: str | None) -> None:
-        self._refusals[code] += 1
-        if label is None:
-            self._requests += 1
-        else:
-            (self._sessions.get(label) or self._new_session(label)).refused += 1
+    def _count_answers(self, answers: list[_Answer]) -> None:
+        self._answered += len(answers)
+        self._waits.add([note[3] for note in answers])
+        self._latencies.add([note[4] for note in answers])
+        groups: defaultdict[tuple[str, str, str], list[_Answer]] = defaultdict(list)
+        for note in answers:
+            groups[note[:3]].append(note)
+        for (label, *target), group in groups.items():
+            own = self._sessions.get(label) or self._new_session(label)
+            own.waits.add([note[3] for note in group])
+            sums = _sums_of(group)
+            own.merge(sums)
+            name = (target[0], target[1])
+            (self._targets.get(name) or self._new_target(name)).merge(sums)
 
     def _total(self) -> Sums:
         total = _Sums()
@@ -339,13 +344,12 @@ class Tally:
         total.requests = self._requests
         return total.snapshot()
 
-    def _new_target(self, target: Target) -> _TargetRow:
-        key = (target.provider.name, target.model)
+    def _new_target(self, key: tuple[str, str]) -> _TargetRow:
         if not self._max_targets.allows(len(self._targets) + 1):
             key = (OTHER, OTHER)
             if (known := self._targets.get(key)) is not None:
                 return known
-        row = self._targets[key] = _TargetRow(*key, self._price_of(target.model))
+        row = self._targets[key] = _TargetRow(*key)
         return row
 
     def _new_session(self, label: str) -> _SessionRow:
@@ -368,6 +372,19 @@ class Tally:
         other.refused += row.refused
         other.waits.merge(row.waits.snapshot())
         self._sessions[OTHER] = other
+
+
+def _sums_of(answers: Sequence[_Answer]) -> _Sums:
+    """What they took; what a reply did not say is not guessed."""
+    sums = _Sums()
+    counted = [(note[5], note[6]) for note in answers if note[5] is not None and note[6] is not None]
+    costs = [note[7] for note in answers if note[7] is not None]
+    sums.ok = len(answers)
+    sums.prompt_tokens = sum(prompt for prompt, _ in counted)
+    sums.completion_tokens = sum(completion for _, completion in counted)
+    sums.cost_usd = sum(costs)
+    sums.unpriced = len(answers) - len(costs)
+    return sums
 
 
 def _grouped(rows: Iterable[tuple[str, _Sums]]) -> Mapping[str, Sums]:

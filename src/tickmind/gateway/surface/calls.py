@@ -53,16 +53,16 @@ class CallEndpoints:
     def _openai(self, request: Request, responder: Responder, read: _Read, surface: Surface) -> None:
         gateway = self._gateway
         try:
-            wishes = gateway.wishes(request)
+            wishes = request.head.wishes or gateway.wishes(request)
             document, model, streamed, tokens = read(request.body)
             plan = gateway.router.plan(model, surface)
         except RefusedError as exc:
             gateway.tally.refused(exc.refusal.code)
             reply_refusal(responder, exc.refusal, cors(request))
             return
-        call = Call(gateway, responder, _OPENAI, document=document, body=request.body, model=model, streamed=streamed)
+        call = Call(gateway, responder, _OPENAI, document, request.body, model, streamed)
         call.extra_headers = cors(request)
-        gateway.submit(call, plan, wishes, peer=request.peer, tokens=tokens)
+        gateway.submit(call, plan, wishes, request.peer, tokens)
 
     def generate(self, request: Request, responder: Responder) -> None:
         """`POST /api/llm/generate`."""
@@ -81,14 +81,14 @@ class CallEndpoints:
             gateway,
             responder,
             _GENERATE,
-            document=asked.body,
-            body=orjson.dumps(asked.body),
-            model=asked.model,
-            streamed=False,
+            asked.body,
+            orjson.dumps(asked.body),
+            asked.model,
+            False,
         )
         call.extra_headers = cors(request)
         if asked.custom is None:
-            gateway.submit(call, plan, wishes, peer=request.peer, tokens=asked.tokens)
+            gateway.submit(call, plan, wishes, request.peer, asked.tokens)
             return
         custom = asked.custom
         planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat")
@@ -114,7 +114,7 @@ class CallEndpoints:
             self._refuse(request, call.responder, RefusedError(fault))
             return
         if call.responder.open:
-            self._gateway.submit(call, plan, wishes, peer=request.peer, tokens=tokens)
+            self._gateway.submit(call, plan, wishes, request.peer, tokens)
 
     def models(self, request: Request, responder: Responder) -> None:
         """`GET /v1/models`."""

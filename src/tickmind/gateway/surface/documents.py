@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
+from tickmind.gateway.names import MAX_AGENT_CHARS, MAX_MODEL_CHARS, is_name
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
 MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
@@ -63,6 +63,14 @@ def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: 
     if not is_name(value):
         raise refuse(f"{name} must be printable")
     return value
+
+
+def model_of(document: dict[str, Any]) -> str:
+    """The field `model`, which every request has; empty if it is not there."""
+    model = document.get("model")
+    if type(model) is str and len(model) <= MAX_MODEL_CHARS and model.isascii() and model.isprintable():
+        return model
+    return name_of(document, "model", most=MAX_MODEL_CHARS)
 
 
 def session_of(document: dict[str, Any]) -> str:

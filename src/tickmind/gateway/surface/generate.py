@@ -10,7 +10,17 @@ from tickmind.gateway.http.outcomes import tokens_of
 from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
-from tickmind.gateway.surface.documents import flag, load_json, name_of, number, parse_object, refuse, session_of, text
+from tickmind.gateway.surface.documents import (
+    flag,
+    load_json,
+    model_of,
+    name_of,
+    number,
+    parse_object,
+    refuse,
+    session_of,
+    text,
+)
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
 from tickmind.llm.thinking import split_thinking
 
@@ -60,7 +70,7 @@ def read_generate(raw: bytes) -> Generate:
     return Generate(
         agent_id=name_of(document, "agentId", needed=True),
         session_id=session_of(document),
-        model=name_of(document, "model", most=MAX_MODEL_CHARS),
+        model=model_of(document),
         body=body,
         tokens=len(raw) // 4 + int(max_tokens or DEFAULT_REPLY_TOKENS),
         custom=_read_custom(document.get("customConfig")),

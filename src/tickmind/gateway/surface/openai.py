@@ -6,11 +6,11 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
-from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.surface.documents import load_json, name_of, parse_object, refuse
+from tickmind.gateway.surface.documents import load_json, model_of, parse_object, refuse
 
+_OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
 _TYPES = {
     Code.UNAUTHORIZED: "authentication_error",
@@ -43,7 +43,7 @@ class OpenAIForm:
         except ValueError as exc:
             return b"", Outcome(Result.BROKEN, 200, message=f"the reply is not valid JSON: {exc}")
         prompt, completion = tokens_of(document)
-        return body, Outcome(Result.OK, 200, None, prompt, completion)
+        return body, Outcome(_OK, 200, None, prompt, completion)
 
     def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:  # noqa: ARG002 - the port's
         """As it is: the headers tell the rest."""
@@ -75,7 +75,7 @@ def error_object(refusal: Refusal) -> dict[str, Any]:
 def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     """The request, its model, whether it streams, and about how many tokens it takes."""
     document = parse_object(body)
-    model = name_of(document, "model", most=MAX_MODEL_CHARS)
+    model = model_of(document)
     messages = document.get("messages")
     if type(messages) is not list or not messages:
         raise refuse("messages must be a list of at least one message")
@@ -89,7 +89,7 @@ def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
 def read_responses(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     """The same of a request in the form of the Responses API."""
     document = parse_object(body)
-    model = name_of(document, "model", most=MAX_MODEL_CHARS)
+    model = model_of(document)
     if type(document.get("input")) not in {str, list} and not document.get("prompt"):
         raise refuse("input must be a text or a list")
     stream = document.get("stream")

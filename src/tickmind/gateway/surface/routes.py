@@ -79,8 +79,11 @@ class Routes:
 
 def cors(request: Request) -> bytes:
     """The header with which a browser lets the page of an allowed origin read the reply."""
-    origin = request.headers.get(b"origin")
-    return b"" if origin is None else b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+    head = request.head
+    if head.cors is None:
+        origin = head.headers.get(b"origin")
+        head.cors = b"" if origin is None else b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+    return head.cors
 
 
 def reply_refusal(responder: Responder, refusal: Refusal, headers: bytes = b"") -> None:

@@ -47,7 +47,7 @@ class Gateway:
         self.merger = Merger(
             self.sessions, self.cooldowns, self.lanes, clock, timeout_s=60.0, strict=strict, defers=self.defers
         )
-        self.merger.offset_s = offset_s
+        self.merger.set_clock(clock.monotonic() + offset_s)
 
     def ask(self, name):
         session = self.sessions.get(name)
@@ -163,16 +163,15 @@ def test_a_limit_is_told_once_and_again_when_it_is_extended(clock):
     assert one.tell(two) == 0
 
 
-@given(NAMES, NAMES, TIMES)
-def test_defers_come_back_as_they_were(label, agent, until):
-    news = DeferNews(label, agent, until)
+@given(NAMES, NAMES, TIMES, TIMES, TIMES)
+def test_defers_come_back_as_they_were(label, agent, until, made, ended):
+    news = DeferNews(label, agent, until, made, ended)
     assert list(decode(encode([news]))) == [news]
 
 
 def test_an_agent_that_deferred_at_one_gateway_is_held_at_the_others_until_it_ends_its_wait():
     clock = ManualClock()
-    one, two = Gateway(clock), Gateway(clock, offset_s=1000.0)
-    one.merger.offset_s = 1000.0
+    one, two = Gateway(clock, offset_s=1000.0), Gateway(clock, offset_s=1000.0)
     session = one.sessions.get("village")
     one.defers.defer(session, "ash", 60_000)
     one.tell(two)
@@ -186,3 +185,47 @@ def test_an_agent_that_deferred_at_one_gateway_is_held_at_the_others_until_it_en
     clock.advance(700)
     assert one.defers.listing() == two.defers.listing() == ()
     assert one.tell(two) == 0
+
+
+def test_old_news_of_a_defer_that_was_cancelled_do_not_revive_it():
+    clock = ManualClock()
+    one, two = Gateway(clock, offset_s=1000.0), Gateway(clock, offset_s=1000.0)
+    session = one.sessions.get("village")
+    one.defers.defer(session, "ash", 5_000)
+    one.defers.defer(session, "ash", 600_000)
+    old = one.merger.collect(all_uses=False)
+    for news in old:
+        two.merger.merge(news)
+    two.defers.cancel(session, "ash")
+    clock.advance(20)
+    two.merger.set_clock(clock.monotonic() + 999.9)  # as a slow answer makes it
+    for news in old:
+        two.merger.merge(news)
+    assert two.defers.held_until(session, "ash") is None
+    two.defers.defer(session, "ash", 30_000)
+    assert two.defers.held_until(session, "ash") == clock.monotonic() + 30
+
+
+MOVES = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 1_000, 20_000, 600_000])), max_size=8)
+
+
+@given(MOVES, st.randoms(use_true_random=False))
+def test_gateways_agree_on_defers_in_whichever_order_and_however_often_they_hear_of_them(moves, random):
+    clock = ManualClock()
+    both = Gateway(clock, offset_s=1000.0), Gateway(clock, offset_s=1000.0)
+    session = both[0].sessions.get("village")
+    told = []
+    for number, duration_ms in moves:
+        both[number].defers.defer(session, "ash", duration_ms)
+        if random.random() < 0.7:
+            told += both[number].merger.collect(all_uses=False)
+        if told and random.random() < 0.7:
+            both[1 - number].merger.merge(random.choice(told))
+        clock.advance(random.choice([0, 0.01, 1, 5]))
+    for gateway in both:
+        told += gateway.merger.collect(all_uses=False)
+    for gateway in both:
+        for news in random.sample(told, len(told)) + random.sample(told, len(told)):
+            gateway.merger.merge(news)
+    one, two = (gateway.defers.held_until(session, "ash") or 0 for gateway in both)
+    assert one == pytest.approx(two, abs=0.01)

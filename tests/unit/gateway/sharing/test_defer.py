@@ -105,5 +105,5 @@ def test_many_defers_leave_nothing(sessions, clock):
     clock.advance(10)
     assert defers.listing() == ()
     assert not defers._due
-    assert not defers._until_s
+    assert not defers._waits
     assert not defers._of_session

@@ -160,7 +160,7 @@ def test_memory_is_flat_over_many_requests():
 def test_a_percentile_is_within_a_bucket(durations, percent):
     histogram = Histogram()
     for duration in durations:
-        histogram.add(duration)
+        histogram.add([duration])
     seen = histogram.snapshot()
     exact = sorted(durations)[max(0, math.ceil(len(durations) * percent / 100) - 1)]
     got = seen.percentile_s(percent)
@@ -175,11 +175,11 @@ def test_a_percentile_is_within_a_bucket(durations, percent):
 def test_merged_histograms_are_the_histogram_of_all():
     one, two, both = Histogram(), Histogram(), Histogram()
     for duration in (0.001, 0.5, 70.0):
-        one.add(duration)
-        both.add(duration)
+        one.add([duration])
+        both.add([duration])
     for duration in (0.0, 1000.0):
-        two.add(duration)
-        both.add(duration)
+        two.add([duration])
+        both.add([duration])
     one.merge(two.snapshot())
     assert one.snapshot() == both.snapshot()
     assert Histogram().snapshot().percentile_s(99) == 0.0
