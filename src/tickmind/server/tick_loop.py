@@ -80,7 +80,7 @@ class TickLoop:
         self._garbage = garbage
         self._on_tick = on_tick
         self._report_again_s = self._clock.monotonic()
-        self._quiet_work_s = 0.0  # how long preparing and collecting garbage took last time, without the turns of others
+        self._quiet_work_s = 0.0  # what preparing and collecting garbage took last time, without others' turns
         self._poke = asyncio.Event()
         self._stopping = asyncio.Event()
 
