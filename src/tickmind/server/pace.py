@@ -79,6 +79,11 @@ class Schedule:
         """When the present or next tick begins."""
         return self._anchor_s + self._number * self._period_s
 
+    @property
+    def next_s(self) -> float:
+        """When the one after that begins."""
+        return self._anchor_s + (self._number + 1) * self._period_s
+
     def finish(self, now_s: float) -> Overrun | None:
         """A tick is done. If the next one is due already, it begins now, and so do those after it in their turn."""
         self._number += 1

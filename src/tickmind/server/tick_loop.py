@@ -13,6 +13,8 @@ from tickmind.server.pace import Schedule
 
 REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all
 LOOK_AGAIN_S = 0.25  # how often a world in lockstep looks whether leases have run out
+KEPT_PART = 2 / 3  # of the time before the next tick that is kept for preparing it, whatever others want to do
+KEPT_TIMES = 1.5  # the same, as a multiple of the work that it was last time
 _log = get_logger(__name__)
 
 
@@ -78,6 +80,7 @@ class TickLoop:
         self._garbage = garbage
         self._on_tick = on_tick
         self._report_again_s = self._clock.monotonic()
+        self._quiet_work_s = 0.0  # what preparing and collecting garbage took last time, without others' turns
         self._poke = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -103,9 +106,7 @@ class TickLoop:
             done += 1
             if self._checkpoints is not None and record.tick_id % self._checkpoint_every_ticks == 0:
                 await asyncio.to_thread(self._checkpoints.save, self._checkpoint().encode())
-            await self._prepare()
-            if self._garbage is not None:
-                self._garbage.collect()
+            await self._prepare(schedule.next_s)
             overrun = schedule.finish(self._clock.monotonic())
             if overrun and not self._authority.pace.lockstep:
                 self._report(record.tick_id, overrun.late_s)
@@ -155,11 +156,22 @@ class TickLoop:
                 return
             await self._pacer.until(self._clock.monotonic() + LOOK_AGAIN_S, self._poke)
 
-    async def _prepare(self) -> None:
-        started_s = self._clock.monotonic()
+    async def _prepare(self, next_s: float) -> None:
+        """Get the next tick ready. Others get a turn now and then, unless they take so long that it would be late."""
+        clock = self._clock
+        started_s = turn_s = clock.monotonic()
+        kept_s = max((next_s - started_s) * KEPT_PART, self._quiet_work_s * KEPT_TIMES)
+        worked_s = 0.0
         for _ in self._authority.prepare():
-            await asyncio.sleep(0)
-        self._authority.tally.prepares.add(self._clock.monotonic() - started_s)
+            now_s = clock.monotonic()
+            if self._authority.pace.lockstep or now_s + kept_s < next_s:
+                worked_s += now_s - turn_s
+                await asyncio.sleep(0)
+                turn_s = clock.monotonic()
+        self._authority.tally.prepares.add(clock.monotonic() - started_s)
+        if self._garbage is not None:
+            self._garbage.collect()
+        self._quiet_work_s = worked_s + clock.monotonic() - turn_s
 
     def _report(self, tick_id: int, late_s: float) -> None:
         tally, now_s = self._authority.tally, self._clock.monotonic()

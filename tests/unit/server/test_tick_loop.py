@@ -88,6 +88,35 @@ async def test_a_slow_disk_is_an_overrun_that_is_counted():
     assert core.tally.late_s == pytest.approx(0.6)
 
 
+async def test_others_who_keep_the_loop_busy_get_turns_but_make_no_tick_late(monkeypatch):
+    clock = ManualClock()
+    core = authority(clock)
+    preparing, turns = False, 0
+
+    def prepare():
+        nonlocal preparing
+        preparing = True
+        for _ in range(20):
+            clock.advance(0.01)
+            yield
+        preparing = False
+
+    async def others():
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            if preparing:
+                clock.advance(0.05)
+                turns += 1
+
+    monkeypatch.setattr(core, "prepare", prepare)
+    busy = asyncio.create_task(others())
+    await TickLoop(core, pacer=Stepper(clock)).run(10)
+    busy.cancel()
+    assert core.tally.overruns == 0
+    assert turns >= 20
+
+
 async def test_a_tick_is_published_only_after_the_sink_has_it():
     clock = ManualClock()
     core = authority(clock)

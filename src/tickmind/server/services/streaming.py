@@ -43,7 +43,7 @@ class Sender:
         self._context = context
         self._stream = stream
         self._changed = asyncio.Event()
-        self._cut: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._running: asyncio.Task[Any] | None = None
         self._quiet = False
         stream.outbox.wake = self._wake
         stream.on_cut = self._cut_off
@@ -53,21 +53,31 @@ class Sender:
             self._changed.set()
 
     def _cut_off(self) -> None:
-        if not self._cut.done():
-            self._cut.set_result(None)
+        if self._running is not None:
+            self._running.cancel()  # a message that nobody takes would be waited for without end
 
     async def run(self, expand: Callable[[T], Iterable[bytes]] | None = None) -> None:
         """Send; `expand` makes messages of an item that is none yet."""
-        sending = asyncio.create_task(self._send(expand))
         try:
-            await asyncio.wait({sending, self._cut}, return_when=asyncio.FIRST_COMPLETED)
+            await self._send_until_cut(expand)
             if self._stream.cut_off:
-                sending.cancel()
                 await self._context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, self._stream.cut_off)
-            await sending
         finally:
-            sending.cancel()
             self._authority.streams.close(self._stream)
+
+    async def _send_until_cut(self, expand: Callable[[T], Iterable[bytes]] | None) -> None:
+        task = asyncio.current_task()
+        assert task is not None, "streams are served in tasks"
+        self._running = task
+        try:
+            if not self._stream.cut_off:
+                await self._send(expand)
+        except asyncio.CancelledError:
+            if not self._stream.cut_off:
+                raise
+            task.uncancel()
+        finally:
+            self._running = None
 
     def answer(self, take: Callable[[bytes], None], data: bytes, patience: Patience) -> None:
         """Let a frame be taken; what that leaves in the outbox is sent when there is time for it."""
