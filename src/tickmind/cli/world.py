@@ -99,10 +99,16 @@ def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | No
 
 
 def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str) -> "WorldRun":
-    from tickmind.cli.world_run import DEFAULT_OPTIONS, WorldRuns
-    from tickmind.record import SyncPolicy
     from tickmind.world.scenario_reader import scenario_text
 
+    try:
+        from tickmind.cli.world_run import DEFAULT_OPTIONS, WorldRuns
+        from tickmind.record import SyncPolicy
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"recording needs {error.name}, which is not installed; install tickmind[record], or record nothing "
+            "with --no-record"
+        ) from error
     found = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
     if resume is not None:
         return found.resume(resume)
