@@ -4,6 +4,7 @@ Parts log through the standard library's `logging`, so an application that embed
 Programs call `configure_logging` once; every record of every library then passes the same redaction.
 """
 
+import importlib
 import logging
 import sys
 from collections.abc import MutableMapping
@@ -87,12 +88,23 @@ def _redact_traceback(_logger: Any, _method: str, event: Event) -> Event:
     return event
 
 
+def _load_structlog() -> Any:
+    """Load structlog without rich, which it would load for tracebacks that show variables; ours never do."""
+    hidden = "rich" not in sys.modules and "structlog" not in sys.modules
+    if hidden:
+        sys.modules["rich"] = None  # type: ignore[assignment]  # Python's own way to say that there is no such module
+    try:
+        return importlib.import_module("structlog")
+    finally:
+        if hidden:
+            del sys.modules["rich"]
+
+
 def configure_logging(
     style: LogStyle = "console", *, level: str = "INFO", stream: TextIO | None = None, colours: bool | None = None
 ) -> None:
     """Set up the root logger of this process; calling it again replaces what it set up before."""
-    import structlog
-
+    structlog = _load_structlog()
     target = stream or sys.stderr
     if colours is None:
         colours = style == "console" and target.isatty()

@@ -7,6 +7,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.cli.screen import harmless
+from tickmind.cli.sealing_progress import SealingProgress
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader, RunStore, RunSummary
@@ -27,7 +28,7 @@ def open_store(folder: Path) -> "RunStore":
     try:
         from tickmind.record import RunStore
     except ModuleNotFoundError as error:
-        raise ConfigError(f"runs need {error.name}, which is not installed; install tickmind[world]") from error
+        raise ConfigError(f"runs need {error.name}, which is not installed; install tickmind[record,world]") from error
     return RunStore(folder)
 
 
@@ -109,19 +110,13 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
 
 def recover(run_id: RunId, folder: Folder = RUNS) -> None:
     """Finish a run that a crash has left: keep every whole tick, and write its tables."""
-    from rich.console import Console
-    from rich.progress import Progress
-
     store = open_store(folder)
     before = store.summary(run_id)
     if before.state == "clean":
         typer.echo(f"Run {run_id} is finished already; there is nothing to recover.")
         return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(f"Writing the tables of {run_id}", total=None)
-        after = store.recover(
-            run_id, progress=lambda done, count: progress.update(task, completed=done, total=max(count, 1))
-        )
+    with SealingProgress(run_id) as progress:
+        after = store.recover(run_id, progress=progress.show)
     typer.echo(f"Run {run_id} is finished: {after.ticks:,} ticks, {size_text(after.size_bytes)}.")
     with store.open(run_id) as run:
         if run.meta.cut_bytes:

@@ -1,5 +1,8 @@
 """`tickmind world`: a world of tiles behind its API, recorded as it goes, with a live look at how it is doing."""
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +19,17 @@ Address = Annotated[str, typer.Option(help="The address to listen on; others tha
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")]
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Look for no garbage while the program starts, which takes long and finds little; then the server sees to it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_without_collector()
 def world(
     scenario: Annotated[
         Path | None, typer.Argument(help="The scenario file, as in scenarios/clearing.yaml.", show_default=False)
@@ -99,10 +113,16 @@ def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | No
 
 
 def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str) -> "WorldRun":
-    from tickmind.cli.world_run import DEFAULT_OPTIONS, WorldRuns
-    from tickmind.record import SyncPolicy
     from tickmind.world.scenario_reader import scenario_text
 
+    try:
+        from tickmind.cli.world_run import DEFAULT_OPTIONS, WorldRuns
+        from tickmind.record import SyncPolicy
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"recording needs {error.name}, which is not installed; install tickmind[record], or record nothing "
+            "with --no-record"
+        ) from error
     found = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
     if resume is not None:
         return found.resume(resume)

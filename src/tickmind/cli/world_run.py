@@ -6,6 +6,7 @@ from pathlib import Path
 from tickmind.base import Clock
 from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
 from tickmind.record.disk import disk_fault, write_whole
+from tickmind.record.sealing import Progress, no_progress
 from tickmind.world import Scenario, TileWorld, parse_scenario
 
 SCENARIO = "scenario.yaml"
@@ -27,10 +28,10 @@ class WorldRun:
         """The name of the run."""
         return self.log.run_id
 
-    def finish(self) -> None:
+    def finish(self, progress: Progress = no_progress) -> None:
         """The world has ended: write the finished files."""
         self.history.close()
-        self.log.close()
+        self.log.close(progress=progress)
 
     def pause(self) -> None:
         """The world stops for now: end the log, but take no time for the finished files."""

@@ -3,13 +3,17 @@
 import asyncio
 import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tickmind.base import TickmindError
-from tickmind.cli.world_run import WorldRun
+from tickmind.cli.sealing_progress import SealingProgress
 from tickmind.cli.world_status import EVERY_S, WorldStatus
 from tickmind.server import Pace, ServerConfig, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
+
+if TYPE_CHECKING:  # a world that is not recorded needs nothing of the record
+    from tickmind.cli.world_run import WorldRun
 
 DEFAULT_RUNS = Path("runs")
 WAIT_AT_MOST_S = 60.0  # for characters to be there
@@ -25,7 +29,7 @@ class Serving:
         config: ServerConfig,
         pace: Pace,
         ticks: int | None,
-        run: WorldRun | None = None,
+        run: "WorldRun | None" = None,
         runs: Path = DEFAULT_RUNS,
         wait_for: int = 0,
     ) -> None:
@@ -55,13 +59,21 @@ class Serving:
             self._run.pause()
             self._say_how_to_go_on()
             return
-        self._status.say(f"Writing the finished files of run {self._run.run_id}.")
-        self._run.finish()
+        self._finish(self._run)
         self._status.say(
             f"Run {self._run.run_id} is in {self._folder / self._run.run_id}: "
             f"`tickmind runs show {self._run.run_id}{self._where}` tells of it, "
             f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it."
         )
+
+    def _finish(self, run: "WorldRun") -> None:
+        """Write the finished files; whoever can't wait for them may stop that too."""
+        try:
+            with SealingProgress(run.run_id) as progress:
+                run.finish(progress.show)
+        except KeyboardInterrupt:
+            self._say_how_to_go_on()
+            raise
 
     def _say_how_to_go_on(self) -> None:
         if self._run is not None:

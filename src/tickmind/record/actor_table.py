@@ -6,6 +6,7 @@ diagonals of the map, from the north-west to the south-east. The order is that o
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +20,11 @@ from tickmind.record.tables import ACTOR_STATE
 _CELLS = 1 << 20  # of a block in a small world
 MOST_CELLS = 26_000_000  # of a block in a large one
 _LEAST_TICKS = 96
-_LARGE = 50_000  # actors: from here on it matters more how much there is to keep than how soon one tick is read
+LARGE = 50_000  # actors: from here on it matters more how much there is to keep than how soon one tick is read
 _LEAST_TICKS_OF_LARGE = 256
 _MOST_TICKS = 4096
 _GROUP_ROWS = 1 << 20
+_TURNED_AT_ONCE = 64  # actors: as many rows of a matrix as fit where memory is quick
 _SCHEMA = ACTOR_STATE.written_schema
 _KINDS: dict[str, type[np.generic]] = {"x": np.int32, "y": np.int32, "status_bits": np.int32, "facing": np.int8}
 _STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most stray in a block
@@ -39,7 +41,7 @@ class Blocks:
     def of(cls, actors: int) -> "Blocks":
         """The cut for a world with so many actors: one tick and one actor are both cheap to read."""
         actors = max(actors, 1)
-        least = _LEAST_TICKS if actors < _LARGE else _LEAST_TICKS_OF_LARGE
+        least = _LEAST_TICKS if actors < LARGE else _LEAST_TICKS_OF_LARGE
         ticks = max(min(_CELLS // actors, _MOST_TICKS), min(least, max(MOST_CELLS // actors, 1)))
         return cls(ticks, min(max(_GROUP_ROWS // ticks, 1), actors))
 
@@ -105,32 +107,48 @@ class ActorTable:
         self._ticks = 0
 
     def _write(self, first_tick: int, block: "list[Column]") -> None:
-        ticks = len(block[0])
-        for start, stop in self.blocks.groups(len(self._actor_ids)):
-            count = stop - start
-            order = self._order(block[0][0, start:stop], block[1][0, start:stop])
-            columns = [
-                pa.array(np.ascontiguousarray(matrix[:, start:stop].T)[order].astype(kind, copy=False).reshape(-1))
-                for matrix, kind in zip(block, _KINDS.values(), strict=True)
-            ]
-            same_run = pa.array(np.zeros(count * ticks, dtype=np.int32))
-            whose = pa.array(np.repeat(np.arange(count, dtype=np.int32), ticks))
-            ids = self._actor_ids[start:stop].take(pa.array(order))
-            when = np.tile(np.arange(first_tick, first_tick + ticks, dtype=np.int64), count)
-            table = pa.Table.from_arrays(
-                [
-                    pa.DictionaryArray.from_arrays(same_run, self._run_id, safe=False),
-                    pa.array(when),
-                    pa.DictionaryArray.from_arrays(whose, ids, safe=False),
-                    *columns,
-                ],
-                schema=_SCHEMA,
-            )
-            self._writer.write_table(table, row_group_size=count * ticks)
+        """Write a row group after the other, and make the next one ready meanwhile."""
+        spans = self.blocks.groups(len(self._actor_ids))
+        with ThreadPoolExecutor(1, thread_name_prefix="sealing") as ahead:
+            ready = ahead.submit(self._group, first_tick, block, *spans[0])
+            for place in range(len(spans)):
+                table = ready.result()
+                if place + 1 < len(spans):
+                    ready = ahead.submit(self._group, first_tick, block, *spans[place + 1])
+                self._writer.write_table(table, row_group_size=table.num_rows)
+
+    def _group(self, first_tick: int, block: "list[Column]", start: int, stop: int) -> pa.Table:
+        ticks, count = len(block[0]), stop - start
+        order = self._order(block[0][0, start:stop], block[1][0, start:stop])
+        same_run = pa.array(np.zeros(count * ticks, dtype=np.int32))
+        whose = pa.array(np.repeat(np.arange(count, dtype=np.int32), ticks))
+        ids = self._actor_ids[start:stop].take(pa.array(order))
+        when = np.tile(np.arange(first_tick, first_tick + ticks, dtype=np.int64), count)
+        return pa.Table.from_arrays(
+            [
+                pa.DictionaryArray.from_arrays(same_run, self._run_id, safe=False),
+                pa.array(when),
+                pa.DictionaryArray.from_arrays(whose, ids, safe=False),
+                *(
+                    pa.array(_by_actor(matrix[:, start:stop], order, kind))
+                    for matrix, kind in zip(block, _KINDS.values(), strict=True)
+                ),
+            ],
+            schema=_SCHEMA,
+        )
 
     def _order(self, x: Column, y: Column) -> Column:
         wide_x, wide_y = x.astype(np.int64), y.astype(np.int64)
         return np.lexsort((wide_x + wide_y, (wide_x - wide_y) // self._band))
+
+
+def _by_actor(matrix: Column, order: Column, kind: type[np.generic]) -> Column:
+    """Of a matrix of ticks x actors all ticks of one actor after all of another, the actors in this order."""
+    turned: Column = np.empty((len(order), len(matrix)), dtype=kind)
+    for start in range(0, len(order), _TURNED_AT_ONCE):
+        some = slice(start, start + _TURNED_AT_ONCE)
+        turned[some] = matrix[:, order[some]].T
+    return turned.reshape(-1)
 
 
 def smallest(column: Column) -> type[np.generic]:

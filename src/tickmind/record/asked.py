@@ -105,11 +105,7 @@ def read_intents(
         code, rows = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
     if len(code) != count or len(rows) != count:
         raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
-    ahead = code == _AHEAD
-    moves = (code >= _WAYS) & (code < _WAYS + _DIRECTIONS)
-    action = np.where(moves | ahead, np.uint8(_MOVE), code)
-    direction = np.where(moves, code - np.uint8(_WAYS), np.uint8(255)).view(np.int8)
-    direction = np.where(ahead, facing[rows], direction)
+    action, direction = _unpack_codes(code, facing[rows])
     kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
     if Table.INTENT_DETAILS in found:
         some = found[Table.INTENT_DETAILS]
@@ -124,6 +120,17 @@ def read_intents(
         pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
         texts = dict(zip(places.tolist(), pairs, strict=True))
     return IntentColumns(rows, action, direction, kind, amount, target, texts)
+
+
+def _unpack_codes(code: Column, facing: Column) -> tuple[Column, Column]:
+    """The actions and directions behind codes; `facing` is that of those who ask."""
+    ahead = code == _AHEAD
+    if ahead.all():  # as most often, and then there is little to do
+        return np.full(len(code), _MOVE, dtype=np.uint8), facing
+    moves = (code >= _WAYS) & (code < _WAYS + _DIRECTIONS)
+    action = np.where(moves | ahead, np.uint8(_MOVE), code)
+    direction = np.where(moves, code - np.uint8(_WAYS), np.uint8(255)).view(np.int8)
+    return action, np.where(ahead, facing, direction)
 
 
 def rows_of_bits(bits: bytes, count: int) -> Column:

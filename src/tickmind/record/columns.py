@@ -85,6 +85,9 @@ def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
         if not pa.types.is_dictionary(chunk.type):
             found += chunk.to_pylist()
             continue
-        words = [*chunk.dictionary.to_pylist(), None]  # the last one for those that have none
-        found += [words[code] for code in chunk.indices.fill_null(len(words) - 1).to_numpy().tolist()]
+        words, codes = chunk.dictionary.to_pylist(), chunk.indices
+        if codes.null_count:  # else it is not worth loading what fills them
+            codes = codes.fill_null(len(words))
+            words.append(None)
+        found += [words[code] for code in codes.to_numpy().tolist()]
     return found

@@ -21,7 +21,7 @@ def open_writer(where: Any, spec: TableSpec) -> pq.ParquetWriter:
         where,
         spec.written_schema,
         compression="zstd",
-        compression_level=spec.level,
+        compression_level=1,  # more takes longer, and makes what is encoded already hardly smaller
         use_dictionary=list(spec.dictionary) or False,
         column_encoding=dict.fromkeys(spec.delta, ENCODING),
         write_statistics=[name for name in ("tick_id",) if name in spec.schema.names] or False,

@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from tickmind.protocol import WorldInfo
-from tickmind.record.actor_table import ActorTable, Blocks
+from tickmind.record.actor_table import LARGE, ActorTable, Blocks
 from tickmind.record.event_tables import (
     deltas_table,
     replay_table,
@@ -38,6 +38,7 @@ from tickmind.record.tick_codec import LoggedTick, Reports
 from tickmind.wire.reports import AgentStatus, ThoughtReport
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
+_FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
 _FLUSH_TICKS = 1 << 14
 _FLUSH_CHARS = 8_000_000
 _EVERY_TICKS = 64
@@ -115,6 +116,7 @@ class Sealer:
             info.width * info.height,
             run=self._actor_lane.run,
         )
+        self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
         self._logged: list[LoggedTick] = []
         self._pending_rows = 0
         self._begin = [0, 0, 0]  # rows of results, utterances and deltas so far
@@ -133,7 +135,7 @@ class Sealer:
         self._actors.add(record.tick_id, record.actor_state)
         self._logged.append(tick)
         self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
-        if self._pending_rows >= _FLUSH_ROWS or len(self._logged) >= _FLUSH_TICKS:
+        if self._pending_rows >= self._flush_rows or len(self._logged) >= _FLUSH_TICKS:
             self._flush_events()
         if tick.reports:
             self.add_reports(tick.reports)

@@ -21,7 +21,6 @@ class TableSpec:
     schema: pa.Schema
     delta: tuple[str, ...] = ()  # columns written as differences
     plain: tuple[str, ...] = ()  # columns written as they are; all others have a dictionary
-    level: int = 1  # of compression
 
     @property
     def file_name(self) -> str:
@@ -69,7 +68,6 @@ ACTOR_STATE = TableSpec(
     ),
     delta=("tick_id", "x", "y"),
     plain=("status_bits",),
-    level=3,
 )
 ACTION_RESULTS = TableSpec(
     "action_results",

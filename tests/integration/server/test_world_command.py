@@ -16,6 +16,7 @@ from tickmind.wire import SyncWorldClient
 
 ROOT = Path(__file__).parents[3]
 CLEARING = ROOT / "scenarios" / "clearing.yaml"
+WITHOUT_ARROW = "import sys; sys.modules['pyarrow'] = None; from tickmind.cli import main; main()"
 READY_S = 180  # compiling the rules for the first time takes a while on a busy machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -27,9 +28,9 @@ def _somewhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def start(*arguments):
+def start(*arguments, program=("-m", "tickmind.cli")):
     return subprocess.Popen(
-        [sys.executable, "-m", "tickmind.cli", "world", *map(str, arguments)],
+        [sys.executable, *program, "world", *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -46,8 +47,8 @@ def address_of(process):
     raise AssertionError("it ended without being ready")
 
 
-def run(*arguments):
-    process = start(*arguments)
+def run(*arguments, **how):
+    process = start(*arguments, **how)
     out, err = process.communicate(timeout=READY_S)
     return process.returncode, out, err
 
@@ -77,6 +78,7 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
         process.wait()
     assert process.returncode == 0
     assert "1 intents" in err
+    assert ("Writing the finished files of run one." in err) == (state is RunState.CLEAN)
     assert "tickmind world --resume one" in err
     assert "Traceback" not in err
     store = RunStore(Path("runs"))
@@ -102,10 +104,18 @@ def test_a_world_runs_its_ticks_records_them_and_says_where():
     assert f"tickmind runs show {summary.run_id}" in err
 
 
-def test_a_world_can_do_without_a_record():
-    code, _, _ = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--no-record")
-    assert code == 0
+def test_a_world_can_do_without_a_record_and_then_without_what_records_need():
+    code, _, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--no-record", program=("-c", WITHOUT_ARROW))
+    assert code == 0, err
     assert not Path("runs").exists()
+
+
+def test_a_world_that_can_not_be_recorded_names_what_to_install():
+    code, _, err = run(CLEARING, "--port", 0, "--ticks", 5, program=("-c", WITHOUT_ARROW))
+    assert code == 1
+    assert "pyarrow" in err
+    assert "install tickmind[record], or record nothing with --no-record" in err
+    assert "Traceback" not in err
 
 
 def test_a_taken_port_is_a_plain_sentence():
