@@ -69,10 +69,13 @@ class Character(Body):
     def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
         """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
         from tickmind.agent.company import Company
+        from tickmind.agent.memory_files import MemoryFiles
 
         def company(stage: "Stage") -> Company:
             client = cls.client(stage) if cls.thinking else None
-            return Company(cls, stage.start, client=client, characters=stage.characters)
+            folder = stage.launch.state_dir
+            memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
+            return Company(cls, stage.start, client=client, characters=stage.characters, memories=memories)
 
         run(company, env)
 

@@ -1,11 +1,12 @@
 """All characters of a process, in a private world of their own: their Blackboards, trees and thoughts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tickmind.agent.cast import Start
 from tickmind.agent.character import Character
+from tickmind.agent.memory_files import MemoryFiles, restore
 from tickmind.agent.tactics import Tactic, tactics_of
 from tickmind.ai import AIManager, BehaviorTree, Node, Status
 from tickmind.protocol import Intent, Observation, Thought
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 TREE = "main"
 LONGEST_TICK_S = 10.0
+KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
 
 
 class Company:
@@ -25,7 +27,7 @@ class Company:
 
     Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
     strategic layer hears and asks models. Without a client nobody thinks, and all else is the same. `characters` is
-    filled with the entities of the private world and who they are.
+    filled with the entities of the private world and who they are; `memories` is where they keep what they remember.
     """
 
     def __init__(
@@ -35,11 +37,15 @@ class Company:
         *,
         client: "AnyClient | None" = None,
         characters: dict[int, Character] | None = None,
+        memories: MemoryFiles | None = None,
         clock: "Clock | None" = None,
     ) -> None:
         self._kind = kind
         self._start = start
         self._client = client
+        self._memories = memories
+        self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
+        self._tick_id = 0
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -61,11 +67,15 @@ class Company:
 
     def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let everybody see, hear and remember."""
-        del tick_id
+        self._tick_id = tick_id
         if observations:
             self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
         for observation in observations:
-            self.character(observation.me.entity_id).take_in(observation)
+            character = self.character(observation.me.entity_id)
+            if self._memories is not None and character.entity_id not in self._kept:
+                restore(character.memory, self._memories.recall(character.entity_id, tick_id))
+                self._kept[character.entity_id] = character.memory.changes
+            character.take_in(observation)
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
@@ -75,9 +85,10 @@ class Company:
         return character.intent
 
     def reflect(self, tick_id: int) -> None:
-        """Let the strategic layer have its tick."""
+        """Let the strategic layer have its tick, and keep what some remember."""
         if self._engine is None:
             return
+        self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
         if self._deliberations is not None:
             self._deliberations.note_tick(tick_id)
         self._engine.step()
@@ -92,9 +103,19 @@ class Company:
         return self._deliberations is not None and eid is not None and self._deliberations.pending(eid)
 
     def close(self) -> None:
-        """Let go of thoughts that are under way."""
+        """Let go of thoughts that are under way, and keep what all remember."""
+        self._keep(self._characters.values())
         if self._deliberations is not None:
             self._deliberations.close()
+
+    def _keep(self, characters: Iterable[Character]) -> None:
+        if self._memories is None:
+            return
+        for one in characters:
+            memory = one.memory
+            if self._kept.get(one.entity_id, memory.changes) != memory.changes:
+                self._kept[one.entity_id] = memory.changes
+                self._memories.keep(one.entity_id, self._tick_id, list(memory))
 
     def _define(self) -> None:
         """Take up the tree, and the methods that it names."""

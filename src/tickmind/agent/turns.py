@@ -1,7 +1,9 @@
 """Acts beside the event loop, each tick until its deadline: what comes too late does not count, and blocks nobody.
 
 One thread plays the turns. If an act does not come back until the next turn, that act keeps the thread, another thread
-takes over for the other entities, and the one that is stuck is passed over until it is back.
+takes over for the other entities, and the one that is stuck is passed over until it is back. If what follows the acts,
+which is telling models about the situation, takes a whole further turn, another thread takes over in the same way: all
+act, and nobody thinks until it is back.
 """
 
 import asyncio
@@ -38,6 +40,7 @@ class _Turn:
         self.observations = observations
         self.intents: dict[str, Intent] = {}
         self.failed: set[str] = set()
+        self.begun = False
         self.acting = ""  # whose act is under way; empty while all perceive
         self.closed = False  # nobody is begun with any more
         self.ended = False
@@ -65,11 +68,17 @@ class Turns:
         self._last: _Turn | None = None
         self._stuck: set[str] = set()  # whose act did not come back
         self._behind: set[str] = set()  # who was not begun with last time, and comes first now
+        self._lost_in_thought = False  # a thread that was left has not come back from reflecting
 
     @property
     def stuck(self) -> int:
         """How many acts have not come back yet."""
         return len(self._stuck)
+
+    @property
+    def thinking(self) -> bool:
+        """Whether reflecting goes on as it should."""
+        return not self._lost_in_thought
 
     @property
     def idle(self) -> bool:
@@ -109,17 +118,24 @@ class Turns:
             self._work = None
 
     def _leave_stuck_thread(self) -> None:
-        """If the act of one entity has taken the whole last turn and longer, let another thread play for the rest."""
+        """If something has taken the whole last turn and longer, let another thread play for the rest."""
         with self._lock:
             turn = self._last
-            if turn is None or turn.ended or not turn.acting or turn.given_up:
+            if turn is None or turn.ended or turn.given_up:
                 return
-            if not self._max_stuck.allows(len(self._stuck) + 1):
+            if not turn.begun:  # the thread has not come back from reflecting on the turn before
+                turn.given_up = self._lost_in_thought = True
+                turn.ended = True
+            elif not turn.acting or not self._max_stuck.allows(len(self._stuck) + 1):
                 return
-            turn.given_up = True
-            self._stuck.add(turn.acting)
+            else:
+                turn.given_up = True
+                self._stuck.add(turn.acting)
             self._work = None
-        _log.warning("an act does not return; the entity waits until it does", entity_id=turn.acting)
+        if turn.acting:
+            _log.warning("an act does not return; the entity waits until it does", entity_id=turn.acting)
+        else:
+            _log.warning("describing the situation for a model does not return; nobody thinks until it does")
 
     def _thread(self) -> "queue.SimpleQueue[_Turn | None]":
         if self._work is None:
@@ -129,7 +145,7 @@ class Turns:
 
     def _serve(self, work: "queue.SimpleQueue[_Turn | None]") -> None:
         turn = work.get()
-        while turn is not None:
+        while turn is not None and self._begin(turn):
             self._play(turn)
             with self._lock:
                 turn.ended = True
@@ -137,14 +153,26 @@ class Turns:
                     self._stuck.discard(turn.acting)
                     return
             turn.tell()
-            try:  # until the deadline the machine is for those who have not acted yet
-                following = work.get(timeout=max(0.0, turn.until_s - self._clock.monotonic()))
-            except queue.Empty:
+            early = self._rest(work, turn.until_s)
+            if not self._lost_in_thought:
                 self._reflect(turn)
-                following = work.get()
-            else:
-                self._reflect(turn)
-            turn = following
+            turn = early[0] if early else work.get()
+
+    def _begin(self, turn: _Turn) -> bool:
+        """Whether a turn is still this thread's, which may have been reflecting for too long on the one before."""
+        with self._lock:
+            if turn.given_up:
+                self._lost_in_thought = False
+                return False
+            turn.begun = True
+        return True
+
+    def _rest(self, work: "queue.SimpleQueue[_Turn | None]", until_s: float) -> "list[_Turn | None]":
+        """Until the deadline the machine is for those who have not acted yet; gives what comes before that, if any."""
+        try:
+            return [work.get(timeout=max(0.0, until_s - self._clock.monotonic()))]
+        except queue.Empty:
+            return []
 
     def _play(self, turn: _Turn) -> None:
         try:

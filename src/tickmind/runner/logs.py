@@ -12,6 +12,7 @@ MAX_LOG_RATE = Limit("what an agent may log", 65_536, "bytes a second")
 MAX_LINE_BYTES = Limit("length of a line in an agent's log", 8_192, "bytes")
 KEPT_FILES = 3
 _log = get_logger(__name__)
+_LAST_CHARS = 300
 _BURST_S = 4.0  # an agent that was quiet may log so many seconds' worth at once
 
 
@@ -41,6 +42,7 @@ class AgentLog:
         self._cut = False  # the rest of a line that was too long is left out
         self._left_out_lines = 0
         self._broken = False
+        self._last = ""  # line that the agent wrote since its start
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._file = os.fdopen(descriptor, "ab", buffering=0)
         self._size = path.stat().st_size
@@ -67,6 +69,19 @@ class AgentLog:
         if kept:
             self._write(bytes(kept))
 
+    def begin(self, text: str) -> None:
+        """A process begins to write; a note says which."""
+        self._last = ""
+        self.note(text)
+
+    @property
+    def last_line(self) -> str:
+        """What the process has written last, shortened; mostly that is why it ended."""
+        last = self._last
+        if self._rest and not self._cut:
+            last = redact(self._rest.decode("utf-8", "replace"))
+        return " ".join(last.split())[:_LAST_CHARS]
+
     def note(self, text: str) -> None:
         """A line of the runner itself; it is never left out."""
         self._write(f"--- {text}\n".encode())
@@ -92,7 +107,10 @@ class AgentLog:
         if self._left_out_lines:
             kept += f"--- {self._left_out()}\n".encode()
             self._left_out_lines = 0
-        kept += redact(line.decode("utf-8", "replace")).encode() + b"\n"
+        text = redact(line.decode("utf-8", "replace"))
+        kept += text.encode() + b"\n"
+        if text and not text.isspace():
+            self._last = text
 
     def _left_out(self) -> str:
         return f"{self._left_out_lines:,} lines left out: the agent logs more than {self._rate:,.0f} bytes a second"

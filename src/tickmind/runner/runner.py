@@ -74,9 +74,9 @@ class Runner:
         self._roster = Roster(mapping)
         self._state_dir = state_dir
         self._own_warden = warden is None
-        self._warden = warden or Warden()
-        self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
+        self._warden = warden or Warden(environment=self._environment)
+        self._clock = clock or SystemClock()
         self._starting_at_once = starting_at_once
         self._poll_s = poll_s
         self._sight = Sight()

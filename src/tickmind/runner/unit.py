@@ -7,28 +7,42 @@ from pathlib import Path
 
 from tickmind.agent import Heartbeat, Launch, LaunchError, encode_secrets
 from tickmind.agent.contract import WORLD_TOKEN
+from tickmind.agent.lease_file import FILE_NAME as LEASE_FILE
 from tickmind.base import Clock, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
+from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
 from tickmind.runner.life import ALIVE, Life, LifeState
 from tickmind.runner.logs import AgentLog, PacedReader
 from tickmind.runner.roster import Group
-from tickmind.runner.spec import RunnerMapping, SecretSource
+from tickmind.runner.spec import AgentSpec, RunnerMapping, SecretSource
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
 from tickmind.wire import AgentState
 
 _HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
-_PASSED_ON = (
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NUMBA_CACHE_DIR",
-)  # fmt: skip
 _LOG_BUFFER_BYTES = 65_536
+_OUR_PYTHON = ("python", "python3")  # what stands for the runner's own interpreter
+KIT = (  # what nearly every agent imports, and what starts no thread
+    "tickmind.agent",
+    "tickmind.agent.columns",
+    "tickmind.agent.models",
+    "tickmind.agent.thinking",
+    "tickmind.protocol.compiling",
+    "tickmind.wire.columns",
+    "structlog",
+)
+_READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OPENBLAS_", "OMP_", "MKL_", "GRPC_", "PROTOCOL_BUFFERS_")
 _log = get_logger(__name__)
 
 
-def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """What agents get of the runner's environment: what programs need to run, and no keys."""
-    return {name: value for name, value in environment.items() if name in _PASSED_ON or name.startswith("LC_")}
+def starts_warm(spec: AgentSpec) -> bool:
+    """Whether an agent may be a fork of a process that has the kit: a Python program of ours, told nothing special."""
+    return (
+        len(spec.cmd) > 1
+        and spec.cmd[0] in _OUR_PYTHON
+        and (not spec.cmd[1].startswith("-") or (spec.cmd[1] == "-m" and len(spec.cmd) > 2))
+        and not any(name.startswith(_READ_AT_START) for name, _ in spec.env)
+    )
 
 
 class Unit:
@@ -70,8 +84,7 @@ class Unit:
     @property
     def was_here_before(self) -> bool:
         """Whether the agent left something behind that takes its characters back."""
-        state = self._folder / "state"
-        return state.is_dir() and any(state.iterdir())
+        return (self._folder / "state" / LEASE_FILE).is_file()
 
     def start(self, group: Group, mapping: RunnerMapping) -> None:
         """Start the process; what goes wrong is the end of it, and its life decides what follows."""
@@ -104,16 +117,17 @@ class Unit:
         )
         launch.write_file()
         command = Command(
-            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in ("python", "python3") else spec.cmd,
+            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in _OUR_PYTHON else spec.cmd,
             env={**passed_on(self._environment), **dict(spec.env), **launch.to_environment()},
             cwd=spec.cwd,
             bounds=Bounds(
                 spec.limits.memory_mb, spec.limits.cpu_s, spec.limits.files, spec.limits.processes, spec.limits.nice
             ),
+            kit=KIT if starts_warm(spec) else (),
         )
         if self._log is None:
             self._log = AgentLog(self.log_path, self._clock)
-        self._log.note(f"start {self.life.restarts + 1} of {spec.name} for {len(group.entity_ids)} characters")
+        self._log.begin(f"start {self.life.restarts + 1} of {spec.name} for {len(group.entity_ids)} characters")
         written, log = os.pipe2(os.O_CLOEXEC)
         beaten, beat = os.pipe2(os.O_CLOEXEC)
         given = [log, beat]
@@ -177,6 +191,8 @@ class Unit:
             reader.drain()
         self._readers, self._child, self._beat_rest, self.thinking = [], None, b"", False
         why = self._why_killed or str(ending)
+        if ending.code and not self._why_killed and self._log is not None and (said := self._log.last_line):
+            why = f"{why}: {said}"
         state = self.life.ended(self._clock.monotonic(), why)
         if self._log is not None:
             self._log.note(f"ended: {why}; {state}")

@@ -94,16 +94,17 @@ def until(condition, *processes):
         time.sleep(0.05)
 
 
-def open_world(*more, scenario="village", token=""):
+def open_world(folder, *more, scenario="village", token=""):
+    file = ROOT / "scenarios" / f"{scenario}.yaml"
     process = start(
-        "-m", "tickmind.cli", "world", ROOT / "scenarios" / f"{scenario}.yaml", "--port", 0, "--tps", 5, *more
-    )
+        "-m", "tickmind.cli", "world", file, "--port", 0, "--tps", 5, "--runs", folder / "runs", *more
+    )  # fmt: skip
     return World(process, token)
 
 
 @pytest.fixture(scope="module")
-def world():
-    made = open_world()
+def world(tmp_path_factory):
+    made = open_world(tmp_path_factory.mktemp("world"))
     yield made
     made.close()
 
@@ -182,7 +183,7 @@ def test_an_agent_that_was_killed_takes_its_entity_back_at_once(world, tmp_path)
 def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
     tokens = tmp_path / "tokens.txt"
     tokens.write_text(TOKEN)
-    guarded = open_world("--token-file", tokens, scenario="clearing", token=TOKEN)
+    guarded = open_world(tmp_path, "--token-file", tokens, scenario="clearing", token=TOKEN)
     secrets = os.memfd_create("secrets", 0)
     os.write(secrets, encode_secrets({"WORLD_TOKEN": Secret(TOKEN)}))
     reader, writer = os.pipe()

@@ -132,3 +132,30 @@ async def test_perceiving_that_fails_fails_everybody():
     played = await turns.play(1, everybody("a"), LONG_S)
     assert played.failed == {"a"}
     turns.close()
+
+
+async def test_reflecting_that_does_not_return_stops_thoughts_and_not_acts():
+    go_on, entered, reflected = threading.Event(), threading.Event(), []
+
+    class Brooding(Minds):
+        def reflect(self, tick_id):
+            reflected.append(tick_id)
+            if not go_on.is_set():
+                entered.set()
+                go_on.wait(100)
+
+    turns = Turns(Brooding(Say))
+    await turns.play(1, everybody("a", "b"), 0.2)
+    assert await asyncio.to_thread(entered.wait, 60)
+    held_up = await turns.play(2, everybody("a", "b", tick=2), 0.05)
+    assert held_up.late == {"a", "b"}
+    for tick in (3, 4, 5):
+        played = await turns.play(tick, everybody("a", "b", tick=tick), LONG_S)
+        assert played.intents == {"a": Say("a"), "b": Say("b")}
+        assert not turns.thinking
+    assert len(reflected) == 1
+    go_on.set()
+    await until(lambda: turns.thinking)
+    await turns.play(6, everybody("a", tick=6), 0.1)
+    await until(lambda: 6 in reflected)
+    turns.close()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.base import Limit, ManualClock, Secret
+from tickmind.base import MASK, Limit, ManualClock, Secret
 from tickmind.runner.logs import AgentLog, PacedReader
 
 RATE = Limit("rate", 100)
@@ -137,3 +137,17 @@ async def test_the_end_of_a_pipe_closes_it():
         await asyncio.sleep(0.001)
     reader.close()
     reader.drain()
+
+
+def test_the_last_line_of_a_process_is_known_without_secrets(tmp_path, clock):
+    log = AgentLog(tmp_path / "agent.log", clock)
+    log.take(b"of another start\n")
+    log.begin("start 2")
+    assert log.last_line == ""
+    secret = Secret("sk-do-not-show-0123456789", lasting=True)
+    log.take(f"Traceback\n  the key {secret.reveal()} is  wrong\n\n  \n".encode())
+    assert log.last_line == f"the key {MASK} is wrong"
+    log.take(b"half a line " + b"x" * 1000)
+    assert log.last_line.startswith("half a line xxx")
+    assert len(log.last_line) == 300
+    log.close()

@@ -42,6 +42,8 @@ class Memory:
 
     def __init__(self, *, max_notes: Limit = MAX_NOTES, half_life_ticks: int = HALF_LIFE_TICKS) -> None:
         self._notes: dict[str, Note] = {}  # text -> note, oldest first
+        self.changes = 0
+        """How often something was noted, so that others can tell whether it is still as they know it."""
         self._max_notes = max_notes
         self._half_life_ticks = half_life_ticks
 
@@ -53,6 +55,7 @@ class Memory:
 
     def note(self, tick: int, text: str, *, importance: float = 0.3, about: str = "") -> Note:
         """Remember something; the same text again makes it new again and keeps the greater importance."""
+        self.changes += 1
         flat = " ".join(text.split())[: int(MAX_NOTE_CHARS.maximum)]
         old = self._notes.pop(flat, None)
         weight = min(1.0, max(0.0, importance))

@@ -1,6 +1,7 @@
-"""Starts the warden's own process: `python -I -S boot.py SOCKET ISOLATION`.
+"""Starts the warden's own process: `python boot.py SOCKET ISOLATION`.
 
-The warden must be small and there at once, so it is imported without the packages around it, which bring gRPC along.
+The warden must be there at once, so it is imported without the packages around it, which bring gRPC along; that is
+imported when the first agent wants it.
 """
 
 import sys
@@ -22,6 +23,7 @@ def bare_packages() -> None:
 
 
 if __name__ == "__main__":
+    del sys.path[0]  # this folder, whose files would be modules
     bare_packages()
     from tickmind.runner.warden.process import main
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.base import get_logger
+from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
 from tickmind.runner.warden.isolation import Isolation
 from tickmind.runner.warden.order import MAX_MESSAGE_BYTES, UNBOUNDED, Bounds, Ending, Order
@@ -35,6 +36,7 @@ class Command:
     bounds: Bounds = UNBOUNDED
     own_session: bool = False
     stop_signal: int = signal.SIGTERM  # asks it to end
+    kit: tuple[str, ...] = ()  # modules; with some it is a Python program, started from a warm process that has them
 
 
 class Child:
@@ -68,11 +70,13 @@ class Warden:
     """Starts processes and keeps them: no process outlives this one, nor a forked child its parent tree.
 
     All of it is in one small process beside the runner, because a runner has threads and must not fork. If that one is
-    killed, everything that it kept is gone too, each `on_end` is told, and the next `launch` starts another.
+    killed, everything that it kept is gone too, each `on_end` is told, and the next `launch` starts another. Of the
+    `environment` it gets only what agents get too, since some of them are forks of it.
     """
 
-    def __init__(self, isolation: Isolation | None = None) -> None:
+    def __init__(self, isolation: Isolation | None = None, environment: Mapping[str, str] | None = None) -> None:
         self._wanted = isolation
+        self._environment = passed_on(os.environ if environment is None else environment)
         self._process: subprocess.Popen[bytes] | None = None
         self._talk: socket.socket | None = None
         self._unsent: deque[tuple[bytes, list[int]]] = deque()
@@ -113,6 +117,7 @@ class Warden:
             command.bounds,
             command.own_session,
             int(command.stop_signal),
+            command.kit,
         )
         data = order.encode()
         if len(data) > MAX_MESSAGE_BYTES:
@@ -147,7 +152,8 @@ class Warden:
             arguments = [str(_BOOT), str(theirs.fileno()), str(self._wanted or "")]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    [sys.executable, "-I", "-S", *arguments],
+                    [sys.executable, *arguments],
+                    env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=[theirs.fileno()],

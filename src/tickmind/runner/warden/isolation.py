@@ -18,6 +18,7 @@ _NEW_USER = 0x10000000
 _NEW_PID = 0x20000000
 _SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 _PR_SET_PDEATHSIG = 1
+_PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_SLAVE = 2, 4, 8, 16384, 1 << 19
 
@@ -116,6 +117,11 @@ def die_with_parent(number: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent dies."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
+
+
+def set_name(name: str) -> None:
+    """Give this process a name for lists of processes."""
+    _libc.prctl(_PR_SET_NAME, ctypes.c_char_p(name.encode()[:15]), 0, 0, 0)
 
 
 def is_allowed(isolation: Isolation) -> bool:

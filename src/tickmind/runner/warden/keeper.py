@@ -16,6 +16,7 @@ from typing import NoReturn
 from tickmind.runner.warden.isolation import Isolation, adopt_orphans, cap_tasks, die_with_parent, own_proc
 from tickmind.runner.warden.order import Bounds, Ending, Order
 from tickmind.runner.warden.tree import descendants, end_all_children, make_polite, processes, usage
+from tickmind.runner.warden.warm import be_python
 
 _LINE_FD = 0  # to the warden: its end means ours
 _LOG_FD = 1
@@ -29,8 +30,11 @@ _EXIT_NOT_STARTED = 127
 _OOM_SCORE = "500"  # of -1000 to 1000: when memory runs out, these go before the world does
 
 
-def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation) -> NoReturn:
-    """Run the process of an order in this freshly forked one, tell how it ended, and leave nothing behind."""
+def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation, *, warm: bool) -> NoReturn:
+    """Run the process of an order in this freshly forked one, tell how it ended, and leave nothing behind.
+
+    `warm` tells that the order's kit is imported here, so that its process needs no interpreter of its own.
+    """
     alone = isolation is not Isolation.SUBREAPER
     die_with_parent(signal.SIGKILL if alone else signal.SIGTERM)
     given = _take_places(line, descriptors)
@@ -39,7 +43,7 @@ def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation) 
     sees_only_own = alone and own_proc()
     if order.bounds.processes and (sees_only_own or not alone):
         cap_tasks(isolation, _TASKS_PER_PROCESS * order.bounds.processes)
-    keeper = _Keeper(order, in_namespace=alone, sees_only_own=sees_only_own)
+    keeper = _Keeper(order, in_namespace=alone, sees_only_own=sees_only_own, warm=warm)
     with suppress(OSError):  # the warden is gone: nobody wants to know
         os.write(_LINE_FD, keeper.run(given).encode())
     if not alone:
@@ -56,18 +60,23 @@ def _take_places(line: int, descriptors: list[int]) -> list[int]:
     for place, each in enumerate(high[2:]):
         os.dup2(each, _FIRST_FD + place)
     given = list(range(_FIRST_FD, _FIRST_FD + len(high) - 2))
+    _close_from(_FIRST_FD + len(given))
+    return given
+
+
+def _close_from(lowest: int) -> None:
     for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names are all it needs
-        if int(name) >= _FIRST_FD + len(given):
+        if int(name) >= lowest:
             with suppress(OSError):  # the one that the listing itself had open
                 os.close(int(name))
-    return given
 
 
 class _Keeper:
     """Starts the process, buries what ends, watches what the tree uses."""
 
-    def __init__(self, order: Order, *, in_namespace: bool, sees_only_own: bool) -> None:
+    def __init__(self, order: Order, *, in_namespace: bool, sees_only_own: bool, warm: bool) -> None:
         self._order = order
+        self._warm = warm
         self._in_namespace = in_namespace
         self._sees_only_own = sees_only_own
         self._watch_s = _WATCH_S if sees_only_own else _WATCH_ALL_S
@@ -85,7 +94,7 @@ class _Keeper:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, lambda got, _frame: self._told.append(got))
         try:
-            self._pid = _start(self._order, given)
+            self._pid = _start(self._order, given, warm=self._warm)
         except OSError as error:
             return Ending(trouble=f"it can't be started: {error.strerror}")
         for each in given:
@@ -165,14 +174,20 @@ def _namespace_of(pid: str) -> str:
     return ""
 
 
-def _start(order: Order, given: list[int]) -> int:
+def _start(order: Order, given: list[int], *, warm: bool) -> int:
     """Fork and become the command; an `OSError` of the new process is raised here."""
     failed, fail = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.setsid() if order.own_session else os.setpgid(0, 0)
-            _become(order, given, fail)
+            _prepare(order)
+            if warm:
+                _close_from(_FIRST_FD + len(given))  # `fail` among them, which tells that it has started
+                be_python(order.argv, order.env)
+            for each in given:
+                os.set_inheritable(each, True)
+            os.execvpe(order.argv[0], list(order.argv), order.env)  # noqa: S606 - no shell is the point
         except OSError as error:
             os.write(fail, str(error.errno or 0).encode())
         except ValueError:  # a variable or an argument with a zero byte in it
@@ -189,20 +204,17 @@ def _start(order: Order, given: list[int]) -> int:
     return pid
 
 
-def _become(order: Order, given: list[int], fail: int) -> NoReturn:
+def _prepare(order: Order) -> None:
+    """Make the new process as the order wants it, but for the program."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     os.chdir(order.cwd)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    for each in given:
-        os.set_inheritable(each, True)
-    os.set_inheritable(fail, False)
     _bind(order.bounds)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_OOM_SCORE, encoding="ascii")
-    os.execvpe(order.argv[0], list(order.argv), order.env)  # noqa: S606 - no shell is the point
 
 
 def _bind(bounds: Bounds) -> None:

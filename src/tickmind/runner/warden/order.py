@@ -33,6 +33,7 @@ class Order:
     bounds: Bounds = UNBOUNDED
     own_session: bool = False  # not scheduled together with the others, and not with their politeness
     stop_signal: int = signal.SIGTERM
+    kit: tuple[str, ...] = ()  # modules; with some it is a Python program that may be a fork of the warden
 
     def encode(self) -> bytes:
         """The message."""
@@ -42,7 +43,7 @@ class Order:
     def read(cls, said: dict[str, Any]) -> "Order":
         """What a message says; only our own process writes them."""
         bounds = Bounds(**said.pop("bounds"))
-        return cls(argv=tuple(said.pop("argv")), bounds=bounds, **said)
+        return cls(argv=tuple(said.pop("argv")), bounds=bounds, kit=tuple(said.pop("kit")), **said)
 
 
 @dataclass(frozen=True, slots=True)

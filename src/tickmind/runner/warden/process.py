@@ -1,6 +1,7 @@
 """The warden: one small process that starts all others for its runner, and ends them all when the runner is gone.
 
-Standard library only, one thread: it forks without exec, which nothing with threads in it may do.
+Standard library only, until an agent wants its kit, and one thread: it forks without exec, which nothing with threads
+in it may do.
 """
 
 import json
@@ -17,6 +18,7 @@ from tickmind.runner.warden.isolation import Isolation, adopt_orphans, best_isol
 from tickmind.runner.warden.keeper import keep
 from tickmind.runner.warden.order import MAX_MESSAGE_BYTES, Ending, Order
 from tickmind.runner.warden.tree import end_all_children, make_polite, processes
+from tickmind.runner.warden.warm import Kit
 
 _MOST_DESCRIPTORS = 8
 _GROUP_NICE = 5  # of all started processes together, against everything else on the machine
@@ -41,6 +43,7 @@ class _Warden:
         self._trees: dict[int, _Tree] = {}  # number -> tree
         self._by_line: dict[int, _Tree] = {}  # descriptor -> tree
         self._poll = select.poll()
+        self._kit = Kit()
         self.told = False
 
     def run(self, woken: int) -> None:
@@ -78,6 +81,7 @@ class _Warden:
         return True
 
     def _start(self, order: Order, descriptors: list[int]) -> None:
+        warm = self._kit.holds(order.kit)
         ours, theirs = socket.socketpair()
         try:
             pid = fork_isolated(self._isolation)
@@ -86,7 +90,7 @@ class _Warden:
             self._tell(order.number, Ending(trouble=f"no process can be started: {error.strerror}"))
         else:
             if pid == 0:
-                keep(order, theirs.fileno(), descriptors, self._isolation)
+                keep(order, theirs.fileno(), descriptors, self._isolation, warm=warm)
             tree = _Tree(order.number, pid, ours)
             self._trees[order.number] = self._by_line[ours.fileno()] = tree
             self._poll.register(ours, select.POLLIN)

@@ -1,0 +1,101 @@
+"""What characters remember, kept in files, so that one who is killed has its memory when it comes back."""
+
+import hashlib
+import math
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tickmind.agent.contract import write_private
+from tickmind.agent.knowledge import Memory, Note
+from tickmind.agent.knowledge.memory import MAX_NOTE_CHARS, MAX_NOTES
+from tickmind.base import Limit, get_logger
+
+MAX_FILE_BYTES = Limit("size of a file of memories", 2_000_000, "bytes")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_log = get_logger(__name__)
+
+
+class MemoryFiles:
+    """One file for each character, in the state folder of its process.
+
+    What was remembered in another world, or in one that has begun anew since, is not: the address and the tick tell.
+    A file that can't be read, whatever is in it, is an empty memory and a warning.
+    """
+
+    def __init__(self, folder: Path, world_addr: str) -> None:
+        self._folder = folder
+        self._world_addr = world_addr
+
+    def path(self, entity_id: str) -> Path:
+        """Where the memory of one is."""
+        digest = hashlib.blake2b(entity_id.encode(), digest_size=4).hexdigest()
+        return self._folder / f"memory-{_UNSAFE.sub('_', entity_id)[:60]}-{digest}.json"
+
+    def recall(self, entity_id: str, tick: int) -> list[Note]:
+        """What one remembered, as far as it was in this world and before this tick."""
+        path = self.path(entity_id)
+        try:
+            content = _read(path)
+            owner = (content["world_addr"], content["entity_id"])
+            kept_tick, notes = _whole(content["tick"]), [_note(*each) for each in content["notes"]]
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not as it was written"
+            _log.warning("a memory can't be read, so it is empty", entity_id=entity_id, path=str(path), why=why)
+            return []
+        if owner != (self._world_addr, entity_id) or kept_tick > tick:
+            return []
+        return notes[-int(MAX_NOTES.maximum) :]
+
+    def keep(self, entity_id: str, tick: int, notes: Iterable[Note]) -> None:
+        """Keep what one remembers. If that fails, the next crash costs what it learnt since, and nothing else."""
+        content = {
+            "world_addr": self._world_addr,
+            "entity_id": entity_id,
+            "tick": tick,
+            "notes": [(note.tick, note.text, note.importance, note.about) for note in notes],
+        }
+        try:
+            write_private(self.path(entity_id), orjson.dumps(content))
+        except (OSError, TypeError) as error:  # a text that is no text, such as half of a pair, can't be written
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            _log.warning("a memory could not be kept in a file", entity_id=entity_id, why=why)
+
+
+def restore(memory: Memory, notes: Iterable[Note]) -> None:
+    """Put what was recalled into a memory."""
+    for note in notes:
+        memory.note(note.tick, note.text, importance=note.importance, about=note.about)
+
+
+def _read(path: Path) -> Any:
+    """The content, whatever it is."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("it is no file")
+        data = file.read(int(MAX_FILE_BYTES.maximum) + 1)
+    if not MAX_FILE_BYTES.allows(len(data)):
+        raise ValueError("it is too large")
+    return orjson.loads(data)
+
+
+def _note(tick: object, text: object, importance: object, about: object) -> Note:
+    if not isinstance(text, str) or not isinstance(about, str) or not isinstance(importance, int | float):
+        raise TypeError("a note is a tick, a text, a number and whom it is about")
+    if not MAX_NOTE_CHARS.allows(len(text)) or not MAX_NOTE_CHARS.allows(len(about)) or not math.isfinite(importance):
+        raise ValueError("a note out of bounds")
+    return Note(_whole(tick), text, float(importance), about)
+
+
+def _whole(number: object) -> int:
+    if type(number) is not int or not 0 <= number < 2**63:
+        raise TypeError("a tick is a whole number")
+    return number

@@ -1,0 +1,115 @@
+"""What characters remember outlives their process, and a file of it is trusted with nothing."""
+
+import os
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tickmind.agent import Company, Start
+from tickmind.agent.knowledge import Memory, Note
+from tickmind.agent.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
+from tickmind.agent.testing import SmallWorld
+from tickmind.characters.villager import Villager
+
+WORLD = "127.0.0.1:50051"
+NOTES = [Note(3, "The mill is to the east.", 0.6, "entity:2"), Note(5, "I met entity:2.", 0.5)]
+
+
+@pytest.fixture
+def files(tmp_path):
+    return MemoryFiles(tmp_path, WORLD)
+
+
+def test_what_was_kept_is_recalled(files):
+    files.keep("entity:1", 9, NOTES)
+    assert files.recall("entity:1", 9) == NOTES
+    assert files.recall("entity:2", 9) == []
+    assert files.path("entity:1").stat().st_mode & 0o077 == 0
+    memory = Memory()
+    restore(memory, files.recall("entity:1", 9))
+    assert list(memory) == NOTES
+
+
+def test_another_world_and_one_that_began_anew_are_not_remembered(files, tmp_path):
+    files.keep("entity:1", 9, NOTES)
+    assert files.recall("entity:1", 8) == []
+    assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", 9) == []
+
+
+def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
+    names = {files.path(one).name for one in ("a/b", "a:b", "a_b", "../../x", "x" * 300)}
+    assert len(names) == 5
+    assert all(files.path(one).parent == tmp_path for one in ("a/b", "../../x"))
+
+
+def hostile(*notes, **more):
+    return orjson.dumps({"world_addr": WORLD, "entity_id": "me", "tick": 1, "notes": list(notes), **more})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\x00",
+        b"[" * 100_000,
+        b"[]",
+        b"null",
+        b'{"notes": 7}',
+        hostile([1, "x", "much", ""]),
+        hostile([1, "x" * 501, 0.5, ""]),
+        hostile([-1, "x", 0.5, ""]),
+        hostile([1, "x"]),
+        hostile(tick=True),
+        hostile()[:-1].replace(b'"tick":1', b'"tick":NaN'),
+        b" " * (int(MAX_FILE_BYTES.maximum) + 1),
+    ],
+)
+def test_a_file_that_is_no_memory_is_an_empty_one_and_a_warning(files, content, caplog):
+    files.path("me").write_bytes(content)
+    assert files.recall("me", 9) == []
+    assert "a memory can't be read, so it is empty" in caplog.text
+
+
+def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
+    os.mkfifo(files.path("me"))
+    (tmp_path / "other").write_bytes(hostile())
+    files.path("you").symlink_to(tmp_path / "other")
+    assert files.recall("me", 9) == files.recall("you", 9) == []
+    assert caplog.text.count("a memory can't be read") == 2
+
+
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=200))
+def test_no_bytes_raise(files, content):
+    files.path("me").write_bytes(content)
+    assert files.recall("me", 9) == []
+
+
+def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
+    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", 1, NOTES)
+    assert "could not be kept" in caplog.text
+
+
+def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
+    def company():
+        return Company(Villager, Start, memories=files)
+
+    world = SmallWorld("@.1")
+    world.hear("entity:1", "me, the mill burns!")
+    before = company()
+    world.live(before, 40)  # and is killed: nothing closes it
+    assert "entity:1 said to me: me, the mill burns!" in {note.text for note in before.character("me").memory}
+    after = company()
+    world.live(after, 1)
+    assert list(after.character("me").memory) == list(before.character("me").memory)
+
+
+def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
+    world = SmallWorld("@.1")
+    company = Company(Villager, Start, memories=files)
+    world.live(company, 1)
+    company.character("me").memory.note(1, "The bridge is out.")
+    company.close()
+    assert "The bridge is out." in {note.text for note in files.recall("me", 2)}
