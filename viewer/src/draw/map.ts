@@ -70,7 +70,7 @@ export class MapView {
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
     this.overlay = new Overlay(overlay, world.actorIds);
-    this.minimap = new Minimap(minimap, scene, this.ground.drawWhole(), (x, y) => {
+    this.minimap = new Minimap(minimap, scene, this.ground.picture, (x, y) => {
       host.follow(false);
       this.camera.go(x, y);
     });
