@@ -249,7 +249,7 @@ export class App {
   }
 
   /** Who asks a model at the tick that is shown. */
-  thinking(): Set<number> {
+  thinking(): ReadonlySet<number> {
     const { tick } = this.player;
     if (this.thinkersAt === tick) return this.thinkers;
     if (this.thinkersAt !== tick - 1) this.thinkers = new Set();

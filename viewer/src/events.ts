@@ -16,8 +16,6 @@ export interface Entry {
   bad?: boolean;
 }
 
-const MOST_FAILURES = 30; // of one tick; in a crowd many run into each other
-
 /** All that happened in a tick that is at hand. Places are those of the tick shown where the frame has none. */
 export function entriesOf(app: App, tick: number): Entry[] {
   const { film, world } = app;
@@ -51,7 +49,7 @@ export function entriesOf(app: App, tick: number): Entry[] {
         reason > 0,
       );
     }
-    const { found, more } = failedSteps(frame, MOST_FAILURES, world.actors);
+    const { found, more } = failedSteps(frame, world.actors);
     for (const [row, reason, way] of found) {
       add("failure", row, deed(world, { action: 1, reason, direction: way }), undefined, true);
     }

@@ -72,8 +72,13 @@ def replay(
     export: Annotated[
         Path | None, typer.Option(help="Write one page with the ticks inside to this file instead, to share it.")
     ] = None,
-    first: Annotated[int | None, typer.Option(help="With --export: the first tick.")] = None,
-    last: Annotated[int | None, typer.Option(help="With --export: the last tick.")] = None,
+    gif: Annotated[
+        Path | None,
+        typer.Option(help="Write a small animation of the ticks to this file instead; it needs Chromium or Chrome."),
+    ] = None,
+    first: Annotated[int | None, typer.Option(help="With --export or --gif: the first tick.")] = None,
+    last: Annotated[int | None, typer.Option(help="With --export or --gif: the last tick.")] = None,
+    follow: Annotated[str, typer.Option(help="With --gif: the character who stays in the middle.")] = "",
     host: Host = "127.0.0.1",
     port: Port = 8700,
     tls: Tls = None,
@@ -93,11 +98,13 @@ def replay(
 
         with open_run() as reader:
             page = clip_of(reader, first, last)
-        try:
-            export.write_bytes(page)
-        except OSError as error:
-            raise ConfigError(f"{export} can't be written: {error.strerror}") from error
+        _write(export, page)
         typer.echo(f"{export}: {len(page):,} bytes; it opens in any browser, without a server.")
+    if gif is not None:
+        picture = _gif(open_run, first, last, follow)
+        _write(gif, picture)
+        typer.echo(f"{gif}: {len(picture):,} bytes.")
+    if export is not None or gif is not None:
         return
     config = _config(host, port, tls, token_file, allow_host)
 
@@ -106,6 +113,27 @@ def replay(
             await _serve(source, config)
 
     asyncio.run(show())
+
+
+def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | None, follow: str) -> bytes:
+    import asyncio
+
+    try:
+        from tickmind.viewer.browser import find_chromium
+        from tickmind.viewer.gif import GifLook, gif_of
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"animations need {error.name}, which is not installed; install tickmind[gif]") from error
+    program = find_chromium()
+    typer.echo("Drawing; a tick takes about a second.", err=True)
+    with open_run() as reader:
+        return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow)))
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise ConfigError(f"{path} can't be written: {error.strerror}") from error
 
 
 def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":

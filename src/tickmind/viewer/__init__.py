@@ -7,10 +7,18 @@ Import `LiveSource` from `tickmind.viewer.live`, `ReplaySource` from `tickmind.v
 `tickmind.viewer.server`: each needs packages that the others don't.
 """
 
-from tickmind.viewer.errors import FrameError, NoSuchWindowError, PageMissingError, ViewerAddressError, ViewerError
+from tickmind.viewer.errors import (
+    BrowserError,
+    FrameError,
+    NoSuchWindowError,
+    PageMissingError,
+    ViewerAddressError,
+    ViewerError,
+)
 from tickmind.viewer.source import FrameSource, Span
 
 __all__ = [
+    "BrowserError",
     "FrameError",
     "FrameSource",
     "NoSuchWindowError",

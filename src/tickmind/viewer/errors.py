@@ -4,6 +4,7 @@ ViewerError
 ├── FrameError         bytes that are no frame of this version
 ├── PageMissingError   the page was not built; the message says how
 ├── NoSuchWindowError  ticks that are not there, or no longer
+├── BrowserError       the browser that draws pictures is missing, or does not do what it is told
 └── ViewerAddressError an address that can't be listened on, or not without more protection
 """
 
@@ -24,6 +25,10 @@ class PageMissingError(ViewerError):
 
 class NoSuchWindowError(ViewerError):
     """Ticks that are not there, or no longer."""
+
+
+class BrowserError(ViewerError):
+    """The browser that draws pictures is missing, or does not do what it is told."""
 
 
 class ViewerAddressError(ViewerError):

@@ -123,7 +123,11 @@ class ReplaySource:
         )
         self._digest = Digest(self._reader.first_tick_id or 1)
         self._span = _span(self._reader)
-        self._reading = asyncio.Lock()  # one window at a time: a reader belongs to one thread
+        self._reading = asyncio.Lock()  # one window at a time
+        self._using = threading.Lock()  # for one frame: a reader belongs to one thread, and jumps come in between
+        self._jumps = 0
+        self._calm = threading.Event()  # cleared while somebody jumps, for whom windows make way
+        self._calm.set()
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
         self._stopped = threading.Event()
@@ -147,7 +151,8 @@ class ReplaySource:
         if self._scanning is not None:
             await asyncio.gather(self._scanning, return_exceptions=True)
         async with self._reading:
-            self._reader.close()
+            with self._using:
+                self._reader.close()
 
     def hello(self) -> bytes:
         """The first frame."""
@@ -165,21 +170,46 @@ class ReplaySource:
             raise NoSuchWindowError(
                 f"these ticks are not there; ask for some of {span.first_tick_id} to {span.last_tick_id}"
             )
+        if first == last and last <= (self._reader.last_tick_id or 0):
+            return self._kept(first, last) or await self._jump(first)
+        async with self._reading:
+            found = self._kept(first, last)
+            return await self._long(first, last) if found is None else found
+
+    def _kept(self, first: int, last: int) -> bytes | None:
         found = self._windows.get((first, last))
         if found is not None:
             self._windows.move_to_end((first, last))
-            return found
-        self._quiet.clear()
-        try:
-            async with self._reading:
-                data = await asyncio.to_thread(self._read, first, last)
-        finally:
-            self._quiet.set()
+        return found
+
+    def _keep(self, first: int, last: int, data: bytes) -> bytes:
+        if (first, last) not in self._windows:
+            self._size += len(data)
         self._windows[first, last] = data
-        self._size += len(data)
         while len(self._windows) > 1 and not self._limit.allows(self._size):
             self._size -= len(self._windows.popitem(last=False)[1])
         return data
+
+    async def _jump(self, tick_id: int) -> bytes:
+        """One tick, before all that others wait for."""
+        self._jumps += 1
+        self._calm.clear()
+        try:
+            return self._keep(tick_id, tick_id, await asyncio.to_thread(self._read_tick, tick_id))
+        finally:
+            self._jumps -= 1
+            if not self._jumps:
+                self._calm.set()
+
+    async def _long(self, first: int, last: int) -> bytes:
+        """Many ticks. Whoever no longer wants them cancels it, and it ends after the tick at hand."""
+        gone = threading.Event()
+        self._quiet.clear()
+        try:
+            return self._keep(first, last, await asyncio.to_thread(self._read, first, last, gone))
+        finally:
+            gone.set()
+            self._quiet.set()
 
     def digest(self) -> dict[str, Any]:
         """The numbers of as much of the run as was read by now."""
@@ -188,12 +218,29 @@ class ReplaySource:
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
         """The newest whole thoughts of an actor, newest first."""
         async with self._reading:
-            return await asyncio.to_thread(self._frames.thoughts, actor, last_tick, count)
+            return await asyncio.to_thread(self._read_thoughts, actor, last_tick, count)
 
-    def _read(self, first: int, last: int) -> bytes:
-        if last > (self._reader.last_tick_id or 0):
-            self._reader.refresh()
-        return b"".join(self._frames.frames(first, last))
+    def _read_thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
+        with self._using:
+            return self._frames.thoughts(actor, last_tick, count)
+
+    def _read_tick(self, tick_id: int) -> bytes:
+        with self._using:
+            return b"".join(self._frames.frames(tick_id, tick_id))
+
+    def _read(self, first: int, last: int, gone: threading.Event) -> bytes:
+        with self._using:
+            if last > (self._reader.last_tick_id or 0):
+                self._reader.refresh()
+            frames = self._frames.frames(first, last)
+        found: list[bytes] = []
+        while True:
+            self._calm.wait(AT_MOST_S)
+            with self._using:
+                frame = None if gone.is_set() else next(frames, None)
+            if frame is None:
+                return b"".join(found)
+            found.append(frame)
 
     def _scan(self) -> None:
         """Read the whole run once, and then whatever is added to it."""
@@ -203,6 +250,7 @@ class ReplaySource:
                 self._span = _span(reader)
                 finished, begun = reader.meta.finished, place
                 for record in reader.records(place, None):
+                    self._calm.wait(AT_MOST_S)
                     self._quiet.wait(AT_MOST_S)
                     if self._stopped.is_set():
                         return

@@ -70,7 +70,8 @@ class ViewerServer:
         app.router.add_get("/api/digest", self._api(self._digest))
         app.router.add_get("/api/thoughts", self._api(self._thoughts))
         app.router.add_get("/live", self._live)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
+        # Whoever goes away takes the question along: a page that jumps on does not wait for where it was before.
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
         config = self._config
         site = web.TCPSite(self._runner, config.host, config.port, ssl_context=config.tls)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from tickmind.protocol import Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
 from tickmind.record import RunStore
@@ -79,38 +80,41 @@ class Browsing:
     complaints: list[str]
 
 
-@pytest.fixture
-def browsing(chromium, page_built):
-    """Open pages in a browser of one's own: `async with browsing() as browser`."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def program(chromium):
+    """One browser for all tests of a module: to start it takes longer than most of them."""
     from playwright.async_api import async_playwright, expect
 
     expect.set_options(timeout=WAIT_MS)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture
+def browsing(program, page_built):
+    """Open pages that share nothing with those of other tests: `async with browsing() as browser`."""
 
     @contextlib.asynccontextmanager
     async def browse():
         complaints: list[str] = []
-        async with async_playwright() as playwright:
-            program = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            try:
+        async with contextlib.AsyncExitStack() as stack:
 
-                async def open_page(url, *, width=900, height=600):
-                    context = await program.new_context(
-                        viewport={"width": width, "height": height}, reduced_motion="reduce"
-                    )
-                    page = await context.new_page()
-                    page.set_default_timeout(WAIT_MS)
-                    page.on(
-                        "console",
-                        lambda said: complaints.append(said.text) if said.type == "error" else None,
-                    )
-                    page.on("pageerror", lambda error: complaints.append(str(error)))
-                    await page.add_init_script(WATCH)
-                    await page.goto(url)
-                    return page
+            async def open_page(url, *, width=900, height=600):
+                context = await program.new_context(
+                    viewport={"width": width, "height": height}, reduced_motion="reduce"
+                )
+                stack.push_async_callback(context.close)
+                page = await context.new_page()
+                page.set_default_timeout(WAIT_MS)
+                page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+                page.on("pageerror", lambda error: complaints.append(str(error)))
+                await page.add_init_script(WATCH)
+                await page.goto(url)
+                return page
 
-                yield Browsing(open_page, complaints)
-            finally:
-                await program.close()
+            yield Browsing(open_page, complaints)
 
     return browse
 

@@ -63,11 +63,11 @@ async def test_a_run_that_is_still_growing_is_shown_as_far_as_it_is(village, unt
 async def test_many_watchers_are_one_subscription_of_the_world(village, viewing, until):
     async with village() as life, viewing(life.client) as (server, source), aiohttp.ClientSession() as session:
         watching = []
-        for _ in range(30):
+        for _ in range(100):
             socket = await session.ws_connect(f"{server.url}live")
             await socket.send_str("")
             watching.append(socket)
-        await until(lambda: len(source.watchers) == 30)
+        await until(lambda: len(source.watchers) == 100)
         await life.run(10)
         for socket in watching:
             seen = {}

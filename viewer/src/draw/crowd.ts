@@ -192,7 +192,7 @@ export class Crowd {
   }
 
   /** Take the scene over; once for each tick that is shown. */
-  update(thinking: Iterable<number>, picked: number): void {
+  update(thinking: ReadonlySet<number>, picked: number): void {
     const { places, looks, scene } = this;
     const { x, y, beforeX, beforeY, facing, status } = scene;
     for (let row = 0, at = 0; row < x.length; row += 1, at += 4) {

@@ -154,6 +154,7 @@ interface Piece {
 
 export class Ground {
   readonly view = new Container();
+  readonly picture: HTMLCanvasElement; // the whole map, small; the minimap shows it too
   private readonly looks: FloorLook[];
   private readonly pieces = new Map<number, Piece>();
   private readonly whole: Piece;
@@ -165,7 +166,8 @@ export class Ground {
     private readonly camera: Camera,
   ) {
     this.looks = world.info.floors.map((floor) => floorLook(floor.name));
-    this.whole = this.lay(this.drawWhole(), 0, 0, world.info.width, world.info.height);
+    this.picture = this.drawWhole();
+    this.whole = this.lay(this.picture, 0, 0, world.info.width, world.info.height);
   }
 
   private lay(canvas: HTMLCanvasElement, x: number, y: number, width: number, height: number): Piece {
@@ -177,21 +179,31 @@ export class Ground {
     return { view, source, used: this.clock };
   }
 
-  /** The whole map, small; the minimap shows it too. */
-  drawWhole(): HTMLCanvasElement {
+  /** One pixel is set for each tile, and all are drawn larger at once. */
+  private drawWhole(): HTMLCanvasElement {
     const { width, height } = this.world.info;
-    const pixels = Math.max(1, Math.min(12, Math.floor(2048 / Math.max(width, height))));
-    const canvas = document.createElement("canvas");
-    canvas.width = width * pixels;
-    canvas.height = height * pixels;
-    const pen = canvas.getContext("2d") as Pen;
-    for (let y = 0; y < height; y += 1) {
-      for (let x = 0; x < width; x += 1) {
+    const tiles = document.createElement("canvas");
+    [tiles.width, tiles.height] = [width, height];
+    const small = tiles.getContext("2d") as Pen;
+    const image = small.createImageData(width, height);
+    const { data } = image;
+    for (let y = 0, at = 0; y < height; y += 1) {
+      for (let x = 0; x < width; x += 1, at += 4) {
         const { colour } = this.looks[this.world.floor[y * width + x]];
-        pen.fillStyle = css(shaded(colour, (chanceAt(x, y) - 0.5) * 8));
-        pen.fillRect(x * pixels, y * pixels, pixels, pixels);
+        const tone = (chanceAt(x, y) - 0.5) * 8;
+        data[at] = colour[0] + tone;
+        data[at + 1] = colour[1] + tone;
+        data[at + 2] = colour[2] + tone;
+        data[at + 3] = 255;
       }
     }
+    small.putImageData(image, 0, 0);
+    const pixels = Math.max(1, Math.min(12, Math.floor(2048 / Math.max(width, height))));
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [width * pixels, height * pixels];
+    const pen = canvas.getContext("2d") as Pen;
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(tiles, 0, 0, canvas.width, canvas.height);
     return canvas;
   }
 

@@ -27,7 +27,7 @@ export interface MapHost {
   sight(): boolean;
   daylight(): boolean;
   speech(): Speech[];
-  thinking(): Iterable<number>;
+  thinking(): ReadonlySet<number>;
   select(row: number): void;
   follow(on: boolean): void;
   hover(row: number): void;
@@ -36,6 +36,7 @@ export interface MapHost {
 export class MapView {
   readonly camera: Camera2d;
   readonly scriptMs: number[] = []; // of the last frames, for whoever measures
+  readonly tickMs: number[] = []; // of those among them that brought a new tick
   frames = 0;
   private readonly root = new Container();
   private readonly world = new Container();
@@ -69,7 +70,7 @@ export class MapView {
     this.crowd = new Crowd(scene, this.uniforms);
     this.furniture = new Furniture(scene, this.uniforms);
     this.overlay = new Overlay(overlay, world.actorIds);
-    this.minimap = new Minimap(minimap, scene, this.ground.drawWhole(), (x, y) => {
+    this.minimap = new Minimap(minimap, scene, this.ground.picture, (x, y) => {
       host.follow(false);
       this.camera.go(x, y);
     });
@@ -152,8 +153,10 @@ export class MapView {
     this.overlay.update(this.host.speech(), this.labels(), this.camera, (at) => this.placeOf(at), (tick) => this.age(tick));
     this.minimap.update(this.camera, now, row);
     this.frames += 1;
-    this.scriptMs.push(performance.now() - started);
-    if (this.scriptMs.length > 2000) this.scriptMs.splice(0, 1000);
+    const took = performance.now() - started;
+    this.scriptMs.push(took);
+    if (changed) this.tickMs.push(took);
+    for (const kept of [this.scriptMs, this.tickMs]) if (kept.length > 2000) kept.splice(0, 1000);
   }
 
   private age(tick: number): number {
@@ -167,8 +170,8 @@ export class MapView {
     const { tick } = player;
     if (!film.reaches(tick)) return false;
     film.show(tick);
-    const thinking = [...this.host.thinking()];
-    const version = `${film.scene.thingsVersion} ${thinking.length} ${thinking[0] ?? ""} ${this.host.selected()}`;
+    const thinking = this.host.thinking();
+    const version = `${film.scene.thingsVersion} ${thinking.size} ${this.host.selected()}`;
     if (tick === this.shownTick && version === this.shownVersion) return false;
     this.shownTick = tick;
     this.shownVersion = version;

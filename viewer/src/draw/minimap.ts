@@ -5,10 +5,12 @@ import { shirtOf } from "./colours";
 import type { Camera2d } from "./view";
 
 const SIDE = 176; // pixels
+const MANY = 3000; // characters; more of them are set as single pixels
 
 export class Minimap {
   private readonly pen: CanvasRenderingContext2D;
   private readonly ground: HTMLCanvasElement;
+  private readonly picture: { image: ImageData; pixels: Uint32Array; empty: Uint32Array } | null; // of a crowd
   private readonly colours: string[];
   private readonly scale: number;
   private readonly ratio = Math.min(2, window.devicePixelRatio || 1);
@@ -28,7 +30,8 @@ export class Minimap {
     canvas.style.height = `${canvas.height / this.ratio}px`;
     this.pen = canvas.getContext("2d") as CanvasRenderingContext2D;
     this.ground = this.small(ground);
-    const many = scene.world.actors > 3000;
+    const many = scene.world.actors > MANY;
+    this.picture = many ? this.pictureOf(this.ground) : null;
     this.colours = many
       ? []
       : scene.world.actorIds.map((id) => {
@@ -63,15 +66,25 @@ export class Minimap {
     return canvas;
   }
 
+  /** The pixels of the ground, read once: reading them back from a GPU would be waited for. */
+  private pictureOf(ground: HTMLCanvasElement) {
+    const pen = ground.getContext("2d") as CanvasRenderingContext2D;
+    const image = pen.getImageData(0, 0, ground.width, ground.height);
+    const pixels = new Uint32Array(image.data.buffer);
+    return { image, pixels, empty: pixels.slice() };
+  }
+
   update(camera: Camera2d, now: number, picked: number): void {
-    const everyMs = this.scene.world.actors > 20_000 ? 2000 : 100;
+    const everyMs = this.scene.world.actors > 20_000 ? 500 : 100;
     if (now - this.last < everyMs) return;
     this.last = now;
     const { pen, ratio } = this;
     const size = this.scale * ratio;
-    pen.drawImage(this.ground, 0, 0);
-    if (this.colours.length) this.drawDots(size);
-    else this.drawMany(size);
+    if (this.picture) this.drawMany(size, this.picture);
+    else {
+      pen.drawImage(this.ground, 0, 0);
+      this.drawDots(size);
+    }
     if (picked >= 0) {
       pen.strokeStyle = "#ffffff";
       pen.lineWidth = 2 * ratio;
@@ -99,13 +112,11 @@ export class Minimap {
     }
   }
 
-  private drawMany(size: number): void {
-    const { pen, scene, canvas } = this;
-    const pixels = pen.getImageData(0, 0, canvas.width, canvas.height);
-    const out = new Uint32Array(pixels.data.buffer);
-    for (let row = 0; row < scene.x.length; row += 1) {
-      out[Math.floor(scene.y[row] * size) * canvas.width + Math.floor(scene.x[row] * size)] = 0xff3060f0;
-    }
-    pen.putImageData(pixels, 0, 0);
+  private drawMany(size: number, { image, pixels, empty }: NonNullable<Minimap["picture"]>): void {
+    const { x, y } = this.scene;
+    const { width } = image;
+    pixels.set(empty);
+    for (let row = 0; row < x.length; row += 1) pixels[((y[row] * size) | 0) * width + ((x[row] * size) | 0)] = 0xff3060f0;
+    this.pen.putImageData(image, 0, 0);
   }
 }

@@ -26,6 +26,7 @@ export class Film {
   private readonly changes = new Map<number, StatusChange[]>();
   private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
   private readonly used = new Map<number, number>(); // window -> when it was last wanted
+  private rest: AbortController | null = null; // stops what still comes of the window that was jumped into last
   private bytes = 0;
   private clock = 0;
   private track: { tick: number; status: Uint8Array } | null = null; // the statuses after the last tick taken
@@ -152,8 +153,8 @@ export class Film {
     while (scene.tick < tick) scene.apply(this.ticks.get(scene.tick + 1) as Frame);
   }
 
-  /** Get the window with a tick, unless it is there. */
-  need(tick: number): Promise<void> {
+  /** Get the window with a tick, unless it is there; the tick before the rest of it if that is where one `jumps`. */
+  need(tick: number, jumps = true): Promise<void> {
     const { span } = this;
     const wanted = Math.min(Math.max(tick, span.first), Math.max(span.last, span.first));
     const window = this.windowOf(wanted);
@@ -163,15 +164,22 @@ export class Film {
     if (before) return before;
     const first = window * this.windowTicks + 1;
     const last = Math.max(first, Math.min((window + 1) * this.windowTicks, span.last));
-    const whole = () =>
-      this.fetch(first, last)
-        .catch(() => {}); // whoever needs one of its ticks asks again
     // In a crowd a window takes a while, so the tick that is wanted comes first and the rest after it.
-    const early = wanted > first && this.world.actors > FEW && !this.connectsTo(wanted);
+    const early = jumps && wanted > first && this.world.actors > FEW && !this.connectsTo(wanted);
+    if (early) this.rest?.abort(); // nobody has a use for what is left of where one was before
     const under = early ? this.fetch(wanted, wanted) : this.fetch(first, last);
     this.asked.set(window, under);
-    under.then(early ? whole : () => {}, () => {}).finally(() => this.asked.delete(window));
+    under
+      .then(early ? () => this.fetchRest(first, last) : () => {})
+      .catch(() => {}) // whoever needs one of its ticks asks again
+      .finally(() => this.asked.delete(window));
     return under;
+  }
+
+  private async fetchRest(first: number, last: number): Promise<void> {
+    this.rest?.abort();
+    this.rest = new AbortController();
+    await this.fetch(first, last, this.rest.signal);
   }
 
   /** Whether the tick before is at hand, so that one follows the other. */
@@ -179,8 +187,8 @@ export class Film {
     return this.ticks.has(tick - 1) || this.keyframes.has(tick - 1);
   }
 
-  private async fetch(first: number, last: number): Promise<void> {
-    const frames = await this.source.window(first, last);
+  private async fetch(first: number, last: number, signal?: AbortSignal): Promise<void> {
+    const frames = await this.source.window(first, last, signal);
     const kept = this.track;
     for (const frame of frames) this.add(frame);
     if (kept && (!this.track || this.track.tick < kept.tick)) this.track = kept; // the live end goes on by itself

@@ -90,7 +90,7 @@ export class Player {
   /** Get what will be wanted soon. */
   private lookAhead(tick: number): void {
     const soon = tick + Math.ceil(Math.max(this.film.windowTicks / 2, this.speed * 2));
-    if (soon <= this.film.span.last && !this.film.has(soon)) void this.film.need(soon).catch(() => {});
+    if (soon <= this.film.span.last && !this.film.has(soon)) void this.film.need(soon, false).catch(() => {});
   }
 
   /** Get what is to be shown. */

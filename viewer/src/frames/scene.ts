@@ -206,18 +206,34 @@ export function resultOf(frame: Frame, row: number, actors: number): Result | nu
   return at < 0 ? null : resultOfStep(frame.u8(Tag.STEP_CODES)[at]);
 }
 
-/** All failed steps of a tick: row, reason. */
-export function failedSteps(frame: Frame, most: number, actors: number): { found: [row: number, reason: number, way: number][]; more: number } {
-  const found: [number, number, number][] = [];
-  let more = 0;
+export interface FailedSteps {
+  found: [row: number, reason: number, way: number][]; // the first of them
+  more: number;
+}
+
+const MOST_FAILED = 30; // of one tick; in a crowd many run into each other
+const failed = new WeakMap<Frame, FailedSteps>(); // what was found before: lists ask again and again
+
+/** The failed steps of a tick. */
+export function failedSteps(frame: Frame, actors: number): FailedSteps {
+  const known = failed.get(frame);
+  if (known) return known;
+  const found: FailedSteps = { found: [], more: 0 };
   const note = (row: number, code: number) => {
-    if (code < FIRST_FAILED || code > LAST_FAILED) return;
-    if (found.length < most) found.push([row, FIRST_MOVE_REASON + ((code - FIRST_FAILED) >> 3), (code - FIRST_FAILED) & 7]);
-    else more += 1;
+    if (found.found.length < MOST_FAILED) {
+      found.found.push([row, FIRST_MOVE_REASON + ((code - FIRST_FAILED) >> 3), (code - FIRST_FAILED) & 7]);
+    } else found.more += 1;
   };
-  stepsOf(frame, actors).forEach((code, row) => note(row, code));
+  const steps = stepsOf(frame, actors);
+  for (let row = 0; row < steps.length; row += 1) {
+    if (steps[row] >= FIRST_FAILED && steps[row] <= LAST_FAILED) note(row, steps[row]);
+  }
+  const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
   const codes = frame.u8(Tag.STEP_CODES);
-  frame.u32(Tag.STEP_ROWS).forEach((row, at) => note(row, codes[at]));
-  return { found, more };
+  for (let at = 0; at < rows.length; at += 1) {
+    if (codes[at] >= FIRST_FAILED && codes[at] <= LAST_FAILED) note(rows[at], codes[at]);
+  }
+  failed.set(frame, found);
+  return found;
 }
 

@@ -1,0 +1,101 @@
+"""Jumping about in a long record: whoever jumps waits for nobody."""
+
+import asyncio
+
+import aiohttp
+import numpy as np
+import pytest
+
+from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
+from tickmind.record import RunStore
+from tickmind.server.testing import meadow
+from tickmind.viewer.frames import FrameKind, unpack
+from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.world import TileWorld
+
+pytestmark = pytest.mark.asyncio
+
+TICKS = 400
+ACTORS = 30
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of people who walk about; call it to open it."""
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    world = TileWorld.from_scenario(meadow(ACTORS))
+    dice = np.random.default_rng(3)
+    rows = np.arange(ACTORS, dtype=np.int32)
+    unused = np.full(ACTORS, UNUSED, dtype=np.int32)
+    moves = np.full(ACTORS, ACTION_CODES[ActionType.MOVE], dtype=np.uint8)
+    log = store.create(world.info, "walk")
+    for _ in range(TICKS):
+        ways = dice.integers(0, 8, ACTORS).astype(np.int8)
+        log.publish(world.step(IntentColumns(rows, moves, ways, unused, unused, unused, {})))
+    log.close()
+    return lambda: store.open("walk")
+
+
+def ticks_of(data):
+    return [frame.tick_id for frame in unpack(data) if frame.kind is FrameKind.TICK]
+
+
+async def test_a_jump_comes_before_a_window_that_was_asked_for_earlier(run):
+    async with ReplaySource(run) as source:
+        window = asyncio.create_task(source.window(1, TICKS))
+        jump = asyncio.create_task(source.window(350, 350))
+        done, _ = await asyncio.wait({window, jump}, return_when=asyncio.FIRST_COMPLETED)
+        assert jump in done
+        whole = await window
+        assert ticks_of(whole) == list(range(1, TICKS + 1))
+        alone = await jump
+        key, tick = unpack(alone)
+        assert (key.kind, key.tick_id, tick.tick_id) == (FrameKind.KEYFRAME, 349, 350)
+        assert alone[int.from_bytes(alone[4:8], "little") :] in whole  # the same bytes
+
+
+async def test_jumps_during_a_window_leave_it_whole(run):
+    async with ReplaySource(run) as source:
+        window = asyncio.create_task(source.window(1, TICKS))
+        jumps = await asyncio.gather(*(source.window(tick, tick) for tick in (7, 399, 7, 120, 1)))
+        assert [ticks_of(one) for one in jumps] == [[7], [399], [7], [120], [1]]
+        assert ticks_of(await window) == list(range(1, TICKS + 1))
+
+
+async def test_a_window_that_nobody_wants_any_more_is_let_go(run):
+    async with ReplaySource(run) as source:
+        for _ in range(3):
+            window = asyncio.create_task(source.window(1, TICKS))
+            await asyncio.sleep(0.01)
+            window.cancel()
+            await asyncio.gather(window, return_exceptions=True)
+            assert ticks_of(await source.window(5, 9)) == [5, 6, 7, 8, 9]
+        assert ticks_of(await source.window(1, TICKS)) == list(range(1, TICKS + 1))
+
+
+class Endless:
+    """A source whose windows never come."""
+
+    watchers = None
+
+    def __init__(self):
+        self.asked = asyncio.Event()
+        self.gone = asyncio.Event()
+
+    async def window(self, first, last):
+        self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.gone.set()
+
+
+async def test_whoever_goes_away_takes_the_question_along(page_built):
+    source = Endless()
+    async with ViewerServer(source, ViewerConfig(port=0)) as server, aiohttp.ClientSession() as session:
+        asking = asyncio.create_task(session.get(f"{server.url}api/window?first=1&last=9"))
+        await asyncio.wait_for(source.asked.wait(), 30)
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+        await asyncio.wait_for(source.gone.wait(), 30)

@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { Film } from "../src/film/film";
+import type { Source } from "../src/film/source";
+import { Frame, Kind } from "../src/frames/layout";
+import { failedSteps } from "../src/frames/scene";
+import type { World } from "../src/frames/world";
+
+/** A crowd whose windows come when the test says so. */
+function crowd() {
+  const asked: { first: number; last: number; come: () => void; signal?: AbortSignal }[] = [];
+  const frame = (kind: number, tick: number) => new Frame(kind, tick, 0, 8, new ArrayBuffer(0), new Map());
+  const source = {
+    window: (first: number, last: number, signal?: AbortSignal) =>
+      new Promise<Frame[]>((done, failed) => {
+        const ticks = Array.from({ length: last - first + 1 }, (_, at) => frame(Kind.TICK, first + at));
+        asked.push({ first, last, signal, come: () => done([frame(Kind.KEYFRAME, first - 1), ...ticks]) });
+        signal?.addEventListener("abort", () => failed(new Error("stopped")));
+      }),
+  } as unknown as Source;
+  const info = { window_ticks: 64, tick_ms: 1000 };
+  const world = { info, actors: 1000, things: 0 } as unknown as World;
+  const film = new Film(world, source);
+  film.span = { first: 1, last: 10_000, growing: false, connected: true, live: false };
+  return { film, asked };
+}
+
+const turn = () => new Promise((go) => setTimeout(go));
+
+describe("a film of a crowd", () => {
+  it("shows the tick that one jumps to before the rest of its window is there", async () => {
+    const { film, asked } = crowd();
+    const there = film.need(700);
+    expect(asked.map(({ first, last }) => [first, last])).toEqual([[700, 700]]);
+    asked[0].come();
+    await there;
+    expect(film.reaches(700)).toBe(true);
+    await turn();
+    expect([asked[1].first, asked[1].last]).toEqual([641, 704]);
+  });
+
+  it("lets go of the rest of a window when one jumps on", async () => {
+    const { film, asked } = crowd();
+    void film.need(700);
+    asked[0].come();
+    await turn();
+    void film.need(9000);
+    expect(asked[1].signal?.aborted).toBe(true);
+    await turn();
+    asked[2].come();
+    await turn();
+    expect([asked[3].first, asked[3].signal?.aborted]).toEqual([8961, false]);
+    void film.need(701); // it was let go, so it is asked for again, and follows the tick that is there
+    expect([asked[4].first, asked[4].last]).toEqual([641, 704]);
+  });
+
+  it("gets what comes next as a whole, and stops nothing for it", async () => {
+    const { film, asked } = crowd();
+    void film.need(700);
+    asked[0].come();
+    await turn();
+    void film.need(720, false);
+    expect([asked[2].first, asked[2].last]).toEqual([705, 768]);
+    expect(asked[1].signal?.aborted).toBe(false);
+  });
+});
+
+describe("the failed steps of a tick", () => {
+  it("are looked for once", () => {
+    const frame = new Frame(Kind.TICK, 1, 0, 8, new ArrayBuffer(0), new Map());
+    expect(failedSteps(frame, 0)).toEqual({ found: [], more: 0 });
+    expect(failedSteps(frame, 0)).toBe(failedSteps(frame, 0));
+  });
+});
