@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tickmind.base import ConfigError
 from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
+from tickmind.cli.scenarios import scenario_file
 
 if TYPE_CHECKING:
     from tickmind.runner import MappingFile
@@ -103,12 +103,3 @@ def _program() -> str:
     if called.name != "tickmind" or shutil.which("tickmind"):
         return "tickmind"
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
-
-
-def scenario_file(name: str) -> Path:
-    """A scenario that comes with tickmind, from the package or from a checkout."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "scenarios", package.parents[1] / "scenarios"):
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
-    raise ConfigError(f"the scenario {name} is not where this installation should have it; install tickmind again")

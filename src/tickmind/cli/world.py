@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.scenarios import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.cli.world_run import WorldRun
@@ -18,7 +19,7 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on
 
 def world(
     scenario: Annotated[
-        Path | None, typer.Argument(help="The scenario file, as in scenarios/clearing.yaml.", show_default=False)
+        Path | None, typer.Argument(help="The scenario: a file, or a name such as arena or island.", show_default=False)
     ] = None,
     host: Address = "127.0.0.1",
     port: Port = 50051,
@@ -51,6 +52,7 @@ def world(
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
     _check_arguments(scenario, run_id, resume, no_record=no_record)
+    scenario = find_scenario(scenario) if scenario is not None else None
     try:
         from tickmind.cli.world_serving import Serving
         from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
