@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +14,14 @@ from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
 from tickmind.cli.scenarios import scenario_file
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
     from tickmind.cli.drill.drill import Drill
     from tickmind.cli.runner_status import RunnerStatus
 
 SCENARIO = "willowbrook"
 TPS = 2.0
+WORLD_PORT = 50051
 EXIT_FAILED = 1
 
 
@@ -94,7 +98,6 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     import webbrowser
 
     from tickmind.cli.ensemble import Ensemble, bring_up
-    from tickmind.cli.served_model import served_model
     from tickmind.runner import MappingFile
 
     def on_page(url: str) -> None:
@@ -102,23 +105,30 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         if plan.browser and sys.stdout.isatty():
             webbrowser.open(url)
 
+    @asynccontextmanager
+    async def models() -> "AsyncIterator[Mapping[str, str]]":
+        from tickmind.cli.served_model import served_model
+
+        given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
+        async with served_model(os.environ, scripted=plan.scripted, given=given, steps=steps) as model:
+            status.say(model.why)
+            yield model.environment(os.environ)
+
     scenario = scenario_file(SCENARIO)
     folder = state_dir(Path.cwd() / STATE_DIR / SCENARIO, scenario)
     settings = ["--config", str(plan.gateway_config)] if plan.gateway_config is not None else []
-    given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
-    async with served_model(os.environ, scripted=plan.scripted, given=given, steps=steps) as model:
-        status.say(model.why)
-        begun = (str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(50051))
-        ensemble = Ensemble(
-            plan.world(*begun),
-            [*settings, *plan.port(8766)],
-            plan.port(8700),
-            resume=plan.world("--resume", plan.run_id),
-            gateway_env=model.environment(os.environ),
-            on_page=on_page,
-            beside=None if played is None else played.run,
-        )
-        await bring_up(ensemble, MappingFile(scenario), folder, status)
+    begun = (str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT))
+    ensemble = Ensemble(
+        plan.world(*begun),
+        [*settings, *plan.port(8766)],
+        plan.port(8700),
+        resume=plan.world("--resume", plan.run_id),
+        world_addr="" if plan.any_ports else f"127.0.0.1:{WORLD_PORT}",
+        models=models,
+        on_page=on_page,
+        beside=None if played is None else played.run,
+    )
+    await bring_up(ensemble, MappingFile(scenario), folder, status)
 
 
 def _drill(status: "RunnerStatus") -> "Drill":

@@ -2,13 +2,20 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tickmind.cli.parts import KeptPart, Part
+from tickmind.cli.parts import KeptPart, Part, PartError
 from tickmind.cli.runner import run_characters
 
 if TYPE_CHECKING:
@@ -33,7 +40,9 @@ class Ensemble:
     gateway: Sequence[str] = ()
     viewer: Sequence[str] = ()
     resume: Sequence[str] = ()  # for a world that was killed, so that it goes on; without, its end is the end of all
-    gateway_env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)  # it may have keys in it
+    world_addr: str = ""  # where the world will be, if that is known before it says so
+    models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
+    """Serves a model for as long as it is entered, and gives the environment for the gateway, which may hold keys."""
     on_page: Callable[[str], None] = lambda _url: None  # told where the page is
     beside: Callable[[Stage], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
 
@@ -51,13 +60,17 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 return part
 
             world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
-            gateway = start("gateway", ensemble.gateway, ensemble.gateway_env) if ensemble.gateway else None
-            file.world_addr = await world.address()
+            gateway = None
+            if ensemble.gateway:  # it takes no longer than the world, so both have the time that one takes
+                env = await stack.enter_async_context(ensemble.models())
+                gateway = start("gateway", ensemble.gateway, env)
             parts: list[Part | KeptPart] = [world]
             if ensemble.viewer and _page_is_built(status.say):
-                viewer = start("viewer", [*ensemble.viewer, "--world", file.world_addr])
-                ensemble.on_page(await viewer.address())
+                seen = ensemble.world_addr or await world.address()
+                viewer = start("viewer", [*ensemble.viewer, "--world", seen])
+                stack.enter_context(_telling(viewer, ensemble.on_page))
                 parts.append(viewer)
+            file.world_addr = await world.address()
             if gateway is not None:
                 file.gateway_url = await gateway.address()
                 status.follow(file.gateway_url)
@@ -71,6 +84,21 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()
+
+
+@contextmanager
+def _telling(viewer: Part, on_page: Callable[[str], None]) -> Iterator[None]:
+    """Tell where the page is as soon as it is there; characters need not wait for it."""
+
+    async def tell() -> None:
+        with suppress(PartError):  # its end is the end of all, and is complained about there
+            on_page(await viewer.address())
+
+    task = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 @asynccontextmanager

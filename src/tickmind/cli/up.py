@@ -49,7 +49,7 @@ def up(
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)
-    world = [str(scenario), "--port", str(port), "--runs", str(runs)]
+    world = [str(scenario), "--port", str(port), "--runs", str(runs), "--wait-for", "1"]
     world += ["--tps", str(tps)] if tps is not None else []
     world += ["--ticks", str(ticks)] if ticks is not None else []
     models = ["--port", str(gateway_port)] if gateway else []
