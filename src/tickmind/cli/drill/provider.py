@@ -6,7 +6,6 @@ from enum import StrEnum
 from tickmind.base import Clock, SystemClock
 from tickmind.characters.village_script import villager_says
 from tickmind.llm.testing import Refuse, Say
-from tickmind.llm.testing.behaviours import Step
 from tickmind.llm.transport import ModelRequest
 
 RETRY_AFTER_S = 2
@@ -33,7 +32,7 @@ class MoodyProvider:
         self._clock = clock or SystemClock()
         self._told_s = self._until_s = -math.inf
 
-    def step(self, request: ModelRequest) -> Step:
+    def step(self, request: ModelRequest) -> Say | Refuse:
         """What becomes of one call."""
         now_s = self._clock.monotonic()
         waiting = now_s < self._until_s
