@@ -13,8 +13,8 @@ from tickmind.cli.drill.provider import Mood, MoodyProvider
 from tickmind.cli.drill.witness import Witness
 from tickmind.cli.ensemble import Stage
 
-CALM_TICKS = 8  # between two troubles
-AWAY_TICKS = 20
+CALM_TICKS = 6  # between two troubles
+AWAY_TICKS = 16
 STORM_TICKS = 16
 PATIENCE_S = 120.0  # for anything to happen or to come back
 _LOOK_S = 0.05
@@ -69,9 +69,9 @@ class Drill:
     async def _play(self, stage: Stage) -> None:
         await self._until(lambda: self._all_act(stage, 0))
         await self._calm()
-        await self._provider(Mood.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
+        await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=2)
         await self._calm()
-        await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=1)
+        await self._provider(Mood.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
         await self._calm()
         await self._kill_agent(stage)
         await self._calm()
