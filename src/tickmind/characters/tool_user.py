@@ -1,4 +1,4 @@
-"""A model that acts through tools: look, go to, pick up, say, and boards that characters of one process share.
+"""A model that acts through tools: look, go to, pick up, say, work on, give, and boards that one process shares.
 
 Between two runs of the model, and without one, it looks after itself by a small tree.
 """
@@ -14,7 +14,7 @@ from tickmind.ai import Action, BoardManager, Condition, Inverter, Node, Selecto
 from tickmind.ai.board_tools import board_tools
 from tickmind.characters.errands import Errands
 from tickmind.llm import Tool, ToolAgent
-from tickmind.protocol import Pickup
+from tickmind.protocol import Give, Interact, Pickup
 from tickmind.strategy import LLMConfig, ToolAgentAnswers, quoted
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ class ToolUser(Character):
         near = sorted(self.surroundings.things.values(), key=lambda thing: distance(thing.at, self.at))
         for thing in [one for one in near if one.seen.kind != "wall"][:12]:
             items = ", ".join(f"{stack.quantity} {stack.kind}" for stack in thing.seen.items)
-            lines.append(f"- {thing.seen.kind} at {thing.at} {thing.seen.state}{f' with {items}' if items else ''}")
+            work = f" (work on {thing.seen.object_id}: {', '.join(thing.seen.verbs)})" if thing.seen.verbs else ""
+            what = f"{thing.seen.kind} at {thing.at} {thing.seen.state}"
+            lines.append(f"- {what}{f' with {items}' if items else ''}{work}")
         lines += [f"- {person.entity_id} at {person.at}" for person in self.surroundings.near(self.at, 12)[:8]]
         lines += [quoted(line.speaker_id, line.text) for line in list(self.speech.lines)[-5:]]
         return "\n".join(lines)
@@ -113,15 +115,39 @@ class ToolUser(Character):
             """Say something to all who are near."""
             return await asyncio.wrap_future(self.errands.ask("say it", lambda me: me.say(text)))
 
+        async def work_on(
+            object_id: Annotated[str, "Id of the thing"], verb: Annotated[str, "What to do with it"]
+        ) -> str:
+            """Go to a thing and do one of the things that can be done with it."""
+            return await asyncio.wrap_future(
+                self.errands.ask(f"{verb} {object_id}", lambda me: _work(me, object_id, verb))
+            )
+
+        async def give(item: Annotated[str, "Kind of item"], to: Annotated[str, "Id of who gets it"]) -> str:
+            """Go to somebody and hand over one item."""
+            return await asyncio.wrap_future(self.errands.ask(f"give {item} to {to}", lambda me: _give(me, item, to)))
+
         return [
             Tool.from_function(look, inline=True),
-            *(Tool.from_function(each, timeout_s=TOOL_S) for each in (go_to, pick_up, say)),
+            *(Tool.from_function(each, timeout_s=TOOL_S) for each in (go_to, pick_up, say, work_on, give)),
         ]
 
 
 def _go(me: Character, x: int, y: int) -> Status:
     """A step; whoever is there, or beside a tile that nobody can stand on, has arrived."""
     return me.walk((x, y), beside=(x, y) in me.surroundings.occupied or not me.surroundings.tiles.can_walk(x, y))
+
+
+def _work(me: Character, object_id: str, verb: str) -> Status:
+    thing = me.surroundings.things.get(object_id)
+    status = Status.FAILURE if thing is None else me.walk(thing.at, beside=True)
+    return me.do(Interact(object_id, verb)) if status is Status.SUCCESS else status
+
+
+def _give(me: Character, item: str, to: str) -> Status:
+    person = me.surroundings.people.get(to)
+    status = Status.FAILURE if person is None else me.walk(person.at, beside=True)
+    return me.do(Give(to, item)) if status is Status.SUCCESS else status
 
 
 if __name__ == "__main__":

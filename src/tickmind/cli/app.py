@@ -115,10 +115,24 @@ app.command()(viewer)
 app.command()(world)
 
 
+class WithoutPandas:
+    """Lets this program do without pandas: pyarrow loads it wherever it is installed, and half a second is gone.
+
+    All that it asks pandas is whether a list is one of its series.
+    """
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        """Say of pandas alone that it is not there; others know of the rest."""
+        if name == "pandas":
+            raise ModuleNotFoundError("tickmind's own program uses no pandas", name=name)
+
+
 def main() -> None:
     """Run the program, and exit with its code."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may say what this terminal can't show
+    sys.meta_path.insert(0, WithoutPandas())
     app(prog_name="tickmind")

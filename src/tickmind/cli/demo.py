@@ -2,6 +2,8 @@
 
 import os
 import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,12 +11,41 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
+from tickmind.cli.scenarios import scenario_file
 
 if TYPE_CHECKING:
-    from tickmind.runner import MappingFile
+    from collections.abc import AsyncIterator, Mapping
+
+    from tickmind.cli.drill.drill import Drill
+    from tickmind.cli.runner_status import RunnerStatus
 
 SCENARIO = "willowbrook"
 TPS = 2.0
+WORLD_PORT = 50051
+EXIT_FAILED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is shown, and how."""
+
+    run_id: str
+    runs: Path
+    ticks: int | None
+    tps: float
+    gateway_config: Path | None
+    scripted: bool
+    browser: bool
+    any_ports: bool
+
+    def world(self, *begun: str) -> list[str]:
+        """The arguments of the world: those with which it begins, or goes on."""
+        until = ["--until", str(self.ticks)] if self.ticks is not None else []
+        return [*begun, "--tps", str(self.tps), "--runs", str(self.runs), *until]
+
+    def port(self, usual: int) -> list[str]:
+        """The argument for a port."""
+        return ["--port", "0" if self.any_ports else str(usual)]
 
 
 def demo(
@@ -25,6 +56,9 @@ def demo(
     ] = True,
     scripted: Annotated[
         bool, typer.Option("--scripted", help="Ask no model: a script stands in for it, which is quick and free.")
+    ] = False,
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Let all that can fail fail, and count what came of it; asks no model.")
     ] = False,
     gateway_config: Annotated[
         Path | None, typer.Option(help="A gateway's settings file, to use the models in it.")
@@ -43,56 +77,81 @@ def demo(
     import asyncio
     from datetime import UTC, datetime
 
-    from tickmind.runner import MappingFile
+    from tickmind.cli.runner_status import RunnerStatus
 
-    scenario = scenario_file(SCENARIO)
-    run_id = f"demo-{datetime.now(UTC):%Y%m%d-%H%M%S}"
-    world = [str(scenario), "--tps", str(tps), "--runs", str(runs), "--run-id", run_id, "--wait-for", "1"]
-    world += ["--ticks", str(ticks)] if ticks is not None else []
-    folder = state_dir(Path.cwd() / STATE_DIR / SCENARIO, scenario)
-    free = ["--port", "0"] if ports else []
-    asyncio.run(
-        _demo(MappingFile(scenario), folder, [*world, *free], free, gateway_config, scripted=scripted, browser=browser)
-    )
+    if drill and (ticks is not None or gateway_config is not None):
+        raise ConfigError("a drill has a script for a model and ends by itself; leave out --ticks and --gateway-config")
+    run_id = f"{'drill' if drill else 'demo'}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, browser, ports)
+    status = RunnerStatus()
+    played = _drill(status) if drill else None
+    asyncio.run(_demo(plan, status, played))
     where = [] if runs == Path("runs") else ["--runs", str(runs)]
+    passed = played is None or _judge(played, plan)
     typer.echo(f"See it again:  {' '.join([_program(), 'replay', run_id, *where])}")
     typer.echo(f"What happened: {' '.join([_program(), 'report', run_id, *where])}")
+    if not passed:
+        raise typer.Exit(EXIT_FAILED)
 
 
-async def _demo(
-    file: "MappingFile",
-    folder: Path,
-    world: list[str],
-    free: list[str],
-    gateway_config: Path | None,
-    *,
-    scripted: bool,
-    browser: bool,
-) -> None:
+async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> None:
     import webbrowser
 
     from tickmind.cli.ensemble import Ensemble, bring_up
-    from tickmind.cli.runner_status import RunnerStatus
-    from tickmind.cli.served_model import served_model
-
-    status = RunnerStatus()
+    from tickmind.runner import MappingFile
 
     def on_page(url: str) -> None:
         status.say(f"Watch it at {url}")
-        if browser and sys.stdout.isatty():
+        if plan.browser and sys.stdout.isatty():
             webbrowser.open(url)
 
-    settings = ["--config", str(gateway_config)] if gateway_config is not None else []
-    async with served_model(os.environ, scripted=scripted, given=gateway_config is not None) as model:
-        status.say(model.why)
-        ensemble = Ensemble(
-            world,
-            [*settings, *(free or ["--port", "8766"])],
-            free or ["--port", "8700"],
-            gateway_env=model.environment(os.environ),
-            on_page=on_page,
-        )
-        await bring_up(ensemble, file, folder, status)
+    @asynccontextmanager
+    async def models() -> "AsyncIterator[Mapping[str, str]]":
+        from tickmind.cli.served_model import served_model
+
+        given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
+        async with served_model(os.environ, scripted=plan.scripted, given=given, steps=steps) as model:
+            status.say(model.why)
+            yield model.environment(os.environ)
+
+    scenario = scenario_file(SCENARIO)
+    folder = state_dir(Path.cwd() / STATE_DIR / SCENARIO, scenario)
+    settings = ["--config", str(plan.gateway_config)] if plan.gateway_config is not None else []
+    begun = (str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT))
+    ensemble = Ensemble(
+        plan.world(*begun),
+        [*settings, *plan.port(8766)],
+        plan.port(8700),
+        resume=plan.world("--resume", plan.run_id),
+        world_addr="" if plan.any_ports else f"127.0.0.1:{WORLD_PORT}",
+        models=models,
+        on_page=on_page,
+        beside=None if played is None else played.run,
+    )
+    await bring_up(ensemble, MappingFile(scenario), folder, status)
+
+
+def _drill(status: "RunnerStatus") -> "Drill":
+    from tickmind.cli.drill.drill import Drill
+    from tickmind.cli.drill.provider import MoodyProvider
+
+    return Drill(MoodyProvider(), status.say)
+
+
+def _judge(played: "Drill", plan: _Plan) -> bool:
+    """Write the report of a drill, and tell what came of it."""
+    from rich.console import Console
+
+    from tickmind.cli.drill.verdict import judge, show
+    from tickmind.cli.report import report
+    from tickmind.record import RunStore
+    from tickmind.record.report import note_outages
+
+    verdict = judge(played, plan.runs, plan.run_id)
+    note_outages(RunStore(plan.runs).folder(plan.run_id), verdict.outages())
+    report(plan.run_id, plan.runs)
+    show(verdict, Console())
+    return verdict.passed
 
 
 def _program() -> str:
@@ -103,12 +162,3 @@ def _program() -> str:
     if called.name != "tickmind" or shutil.which("tickmind"):
         return "tickmind"
     return str(called.relative_to(Path.cwd())) if called.is_relative_to(Path.cwd()) else str(called)
-
-
-def scenario_file(name: str) -> Path:
-    """A scenario that comes with tickmind, from the package or from a checkout."""
-    package = Path(__file__).parents[1]
-    for folder in (package / "scenarios", package.parents[1] / "scenarios"):
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
-    raise ConfigError(f"the scenario {name} is not where this installation should have it; install tickmind again")

@@ -1,18 +1,35 @@
 """A world, the models' gateway, everybody's agents and the viewer, brought up together and taken down together."""
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tickmind.cli.parts import Part
+from tickmind.cli.parts import KeptPart, Part, PartError
 from tickmind.cli.runner import run_characters
 
 if TYPE_CHECKING:
     from tickmind.cli.runner_status import RunnerStatus
-    from tickmind.runner import MappingFile
+    from tickmind.runner import MappingFile, Runner
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is running, for whoever does something beside it."""
+
+    world: KeptPart
+    world_addr: str
+    runner: "Runner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +39,12 @@ class Ensemble:
     world: Sequence[str]
     gateway: Sequence[str] = ()
     viewer: Sequence[str] = ()
-    gateway_env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)  # it may have keys in it
+    resume: Sequence[str] = ()  # for a world that was killed, so that it goes on; without, its end is the end of all
+    world_addr: str = ""  # where the world will be, if that is known before it says so
+    models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
+    """Serves a model for as long as it is entered, and gives the environment for the gateway, which may hold keys."""
     on_page: Callable[[str], None] = lambda _url: None  # told where the page is
+    beside: Callable[[Stage], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
 
 
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
@@ -38,14 +59,18 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 stack.push_async_callback(part.stop)
                 return part
 
-            world = start("world", ensemble.world)
-            gateway = start("gateway", ensemble.gateway, ensemble.gateway_env) if ensemble.gateway else None
-            file.world_addr = await world.address()
-            parts = [world]
+            world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
+            gateway = None
+            if ensemble.gateway:  # it takes no longer than the world, so both have the time that one takes
+                env = await stack.enter_async_context(ensemble.models())
+                gateway = start("gateway", ensemble.gateway, env)
+            parts: list[Part | KeptPart] = [world]
             if ensemble.viewer and _page_is_built(status.say):
-                viewer = start("viewer", [*ensemble.viewer, "--world", file.world_addr])
-                ensemble.on_page(await viewer.address())
+                seen = ensemble.world_addr or await world.address()
+                viewer = start("viewer", [*ensemble.viewer, "--world", seen])
+                stack.enter_context(_telling(viewer, ensemble.on_page))
                 parts.append(viewer)
+            file.world_addr = await world.address()
             if gateway is not None:
                 file.gateway_url = await gateway.address()
                 status.follow(file.gateway_url)
@@ -55,9 +80,41 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
             found = Runner(mapping, folder, warden=warden)
             for part in parts:
                 part.when_gone(found.stop)
-            await run_characters(found, file, folder, status)
+            async with _beside(ensemble, Stage(world, file.world_addr, found)):
+                await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()
+
+
+@contextmanager
+def _telling(viewer: Part, on_page: Callable[[str], None]) -> Iterator[None]:
+    """Tell where the page is as soon as it is there; characters need not wait for it."""
+
+    async def tell() -> None:
+        with suppress(PartError):  # its end is the end of all, and is complained about there
+            on_page(await viewer.address())
+
+    task = asyncio.create_task(tell())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+@asynccontextmanager
+async def _beside(ensemble: Ensemble, stage: Stage) -> AsyncIterator[None]:
+    if ensemble.beside is None:
+        yield
+        return
+    task = asyncio.create_task(ensemble.beside(stage))
+    task.add_done_callback(lambda _task: stage.runner.stop())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
 
 
 def _page_is_built(say: Callable[[str], None]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tickmind.base import TickmindError
+from tickmind.base import Limit, TickmindError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _READY_S = 300.0  # compiling a world's rules for the first time takes a minute, or more on a busy machine
 _STOP_S = 120.0  # a world writes its finished files before it ends
+MAX_RESUMES = Limit("number of times that a part goes on after it was killed", 10)
 _AT = re.compile(r"is at (\S+); Ctrl-C stops it")
 
 
@@ -67,6 +68,16 @@ class Part:
         except TimeoutError:
             raise PartError(f"the {self._name} was not ready within {_READY_S:.0f} s") from None
 
+    @property
+    def keeper_pid(self) -> int:
+        """Of the process that keeps it; it is that one's first descendant."""
+        return self._child.keeper_pid
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it has ended, and not by itself."""
+        return self._child.ending is not None and self._child.ending.code is None
+
     def when_gone(self, call: "Callable[[], None]") -> None:
         """Call somebody when it ends, or at once if it has."""
         self._when_gone = call
@@ -100,3 +111,54 @@ class Part:
             self._at.exception()  # nobody may be waiting for it
         if self._when_gone is not None and not self._stopping:
             self._when_gone()
+
+
+class KeptPart:
+    """A part that goes on after it was killed: it is started again with other arguments at the same address.
+
+    Without such arguments, and when it ends by itself, its end is the end.
+    """
+
+    def __init__(
+        self,
+        start: "Callable[[Sequence[str]], Part]",
+        arguments: Sequence[str],
+        resume: Sequence[str],
+        say: "Callable[[str], None]",
+    ) -> None:
+        self._start = start
+        self._resume = resume
+        self._say = say
+        self._resumed = 0
+        self._address = ""
+        self._when_gone: Callable[[], None] = lambda: None
+        self._part = start(arguments)
+
+    @property
+    def part(self) -> Part:
+        """The one that runs now, or ran last."""
+        return self._part
+
+    async def address(self) -> str:
+        """Wait until it says where it is; it stays there."""
+        self._address = await self._part.address()
+        return self._address
+
+    def when_gone(self, call: "Callable[[], None]") -> None:
+        """Call somebody when it has ended for good, or at once if it has."""
+        self._when_gone = call
+        self._part.when_gone(self._gone)
+
+    def complain(self) -> None:
+        """Raise `PartError` if it ended by itself and not well."""
+        self._part.complain()
+
+    def _gone(self) -> None:
+        if not self._resume or not self._part.was_killed or not MAX_RESUMES.allows(self._resumed + 1):
+            self._when_gone()
+            return
+        self._resumed += 1
+        self._say("It was killed, so it goes on where it was.")
+        port = self._address.rpartition(":")[2]
+        self._part = self._start([*self._resume, "--port", port])
+        self._part.when_gone(self._gone)

@@ -1,8 +1,9 @@
 """A model behind an address, for a gateway: the user's own, one on this machine, or a scripted double."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tickmind.base import Secret
 from tickmind.llm.default_model import scripted_choice
@@ -10,6 +11,10 @@ from tickmind.llm.local.ladder import ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.server import LocalModel
 from tickmind.llm.local.weights import WeightStore
+
+if TYPE_CHECKING:
+    from tickmind.llm.testing.behaviours import Step
+    from tickmind.llm.transport import ModelRequest
 
 SLOTS = 4  # characters that a model on this machine answers at once
 CONTEXT_TOKENS = 2048  # of each
@@ -36,11 +41,16 @@ class ServedModel:
 
 @asynccontextmanager
 async def served_model(
-    env: Mapping[str, str], *, scripted: bool = False, given: bool = False
+    env: Mapping[str, str],
+    *,
+    scripted: bool = False,
+    given: bool = False,
+    steps: "Callable[[ModelRequest], Step] | None" = None,
 ) -> AsyncIterator[ServedModel]:
     """Serve the model that the ladder of default models gives, for as long as the context lasts.
 
-    `given` says that the gateway has models of its own, so that none is needed.
+    `given` says that the gateway has models of its own, so that none is needed. `steps` is what a scripted one does
+    instead of answering as a villager.
     """
     if given:
         yield ServedModel("Using the models of the gateway's settings.")
@@ -59,7 +69,8 @@ async def served_model(
         from tickmind.characters.village_script import villager_says
         from tickmind.llm.testing import FakeProvider, Say
 
-        async with FakeProvider(lambda request: Say(villager_says(request)), remember=_REMEMBERED) as server:
+        script = steps or (lambda request: Say(villager_says(request)))
+        async with FakeProvider(script, remember=_REMEMBERED) as server:
             yield ServedModel(choice.why, server.base_url, choice.name)
     else:
         yield ServedModel(choice.why)

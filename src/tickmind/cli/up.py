@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from tickmind.cli.runner import StateDir, needs_world, state_dir
+from tickmind.cli.runner import STATE_DIR, StateDir, needs_world, state_dir
+from tickmind.cli.scenarios import find_scenario
 
 
 def up(
-    scenario: Annotated[Path, typer.Argument(help="The scenario file, as in scenarios/village.yaml.")],
+    scenario: Annotated[Path, typer.Argument(help="The scenario: a file, or a name such as arena, escape, island.")],
     agents: Annotated[
         Path | None, typer.Option(help="The mapping; the scenario's own agents and assignments if left out.")
     ] = None,
@@ -39,12 +40,16 @@ def up(
     from tickmind.cli.runner_status import RunnerStatus
     from tickmind.runner import MappingFile
 
+    file_given = find_scenario(scenario)
+    if file_given != scenario and state is None:
+        state = Path.cwd() / STATE_DIR / scenario  # not among the installed files
+    scenario = file_given
     mapping = agents or scenario
     check_file(scenario)
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)
-    world = [str(scenario), "--port", str(port), "--runs", str(runs)]
+    world = [str(scenario), "--port", str(port), "--runs", str(runs), "--wait-for", "1"]
     world += ["--tps", str(tps)] if tps is not None else []
     world += ["--ticks", str(ticks)] if ticks is not None else []
     models = ["--port", str(gateway_port)] if gateway else []

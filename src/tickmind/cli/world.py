@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.scenarios import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.cli.world_run import WorldRun
@@ -32,7 +33,7 @@ def _without_collector() -> Iterator[None]:
 @_without_collector()
 def world(
     scenario: Annotated[
-        Path | None, typer.Argument(help="The scenario file, as in scenarios/clearing.yaml.", show_default=False)
+        Path | None, typer.Argument(help="The scenario: a file, or a name such as arena or island.", show_default=False)
     ] = None,
     host: Address = "127.0.0.1",
     port: Port = 50051,
@@ -45,6 +46,9 @@ def world(
         int, typer.Option(min=0, help="Begin when so many characters are controlled, or after a minute.")
     ] = 0,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
+    until: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this tick, also if the run was begun earlier.")
+    ] = None,
     runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
     run_id: Annotated[str | None, typer.Option(help="The name of the new run; made up if left out.")] = None,
     resume: Annotated[
@@ -65,6 +69,7 @@ def world(
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
     _check_arguments(scenario, run_id, resume, no_record=no_record)
+    scenario = find_scenario(scenario) if scenario is not None else None
     try:
         from tickmind.cli.world_serving import Serving
         from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
@@ -96,13 +101,18 @@ def world(
 
         assert scenario is not None, "the arguments were checked"
         found = load_scenario(scenario)
-        Serving(found, config, pace_of(found), ticks, wait_for=wait_for).run()
+        Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
         return
     run = _open_run(scenario, runs, run_id, resume, sync)
     try:
-        Serving(run.scenario, config, pace_of(run.scenario), ticks, run, runs, wait_for).run()
+        left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
+        Serving(run.scenario, config, pace_of(run.scenario), _fewer(ticks, left), run, runs, wait_for).run()
     finally:
         run.abandon()  # whatever is not finished yet
+
+
+def _fewer(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | None, *, no_record: bool) -> None:

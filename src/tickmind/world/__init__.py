@@ -28,7 +28,7 @@ actors x item kinds; and for each object row: kind, x, y, state, work_remaining,
 """
 
 from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
-from tickmind.world.generators import generate_caves, generate_village
+from tickmind.world.generators import generate_caves, generate_island, generate_village
 from tickmind.world.kernels import warm_up
 from tickmind.world.limits import (
     MAX_ACTORS,
@@ -62,6 +62,7 @@ __all__ = [
     "WorldError",
     "WorldView",
     "generate_caves",
+    "generate_island",
     "generate_village",
     "load_scenario",
     "parse_scenario",

@@ -13,7 +13,7 @@ from tickmind.cli.app import app
 from tickmind.protocol import Direction, Intent, Move, Pickup, Say, Status, Thought
 from tickmind.record import RunStore
 from tickmind.record.errors import DamagedRunError, RunNotFinishedError
-from tickmind.record.report import page, read_figures
+from tickmind.record.report import Outage, note_outages, page, read_figures
 from tickmind.server.testing import meadow
 from tickmind.wire.reports import ThoughtReport
 from tickmind.world import TileWorld
@@ -106,6 +106,35 @@ def test_outages_are_those_that_were_made(run):
     assert agents == [(records[0].actor_ids[1], 40, 54)]  # who was never controlled before has lost nobody
     models = [(one.name, one.first_tick_id, one.last_tick_id) for one in figures.outages if one.kind == "model"]
     assert models == [("small", 60, 80)]
+
+
+def test_calls_that_failed_without_a_model_end_with_the_next_answer(tmp_path):
+    world = TileWorld.from_scenario(meadow(6))
+    store = RunStore(tmp_path)
+    log = store.create(world.info, "calls")
+    for tick in range(1, 13):
+        failed = tick in (2, 3, 4, 8, 9)
+        thought = Thought(*(0, tick, tick, "s", "u"), model="" if failed else "small", error_type="Gone" * failed)
+        log.thought(ThoughtReport(world.info.actors[0].entity_id, tick, thought))
+        log.publish(world.step({}))
+    log.close()
+    found = read_figures(store.folder("calls")).outages
+    assert [(one.first_tick_id, one.last_tick_id) for one in found if one.kind == "model"] == [(2, 4), (8, 9)]
+
+
+def test_what_was_noted_beside_a_run_is_in_its_report(tmp_path):
+    store = RunStore(tmp_path)
+    live(store, "noted")
+    folder = store.folder("noted")
+    note_outages(folder, [Outage("noted", f"the world {NASTY}", 5, 9, "it was killed")])
+    figures = read_figures(folder)
+    assert figures.outages[0] == Outage("noted", f"the world {NASTY}", 5, 9, "it was killed")
+    assert "Noted while it ran" in page(figures)
+    assert NASTY not in page(figures)
+    for spoilt in ("[1]", "{", '[{"name": "a", "first_tick_id": 3, "last_tick_id": 2, "detail": ""}]'):
+        (folder / "outages.json").write_text(spoilt)
+        with pytest.raises(DamagedRunError, match=r"outages\.json"):
+            read_figures(folder)
 
 
 def test_model_calls_have_their_tokens_and_their_cost(run):

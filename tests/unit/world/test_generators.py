@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ConfigError
-from tickmind.world import TileWorld, generate_caves, generate_village, load_scenario, parse_scenario
+from tickmind.world import (
+    TileWorld,
+    generate_caves,
+    generate_island,
+    generate_village,
+    load_scenario,
+    parse_scenario,
+)
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
@@ -50,14 +57,27 @@ def test_caves_are_one_hollow(seed, width, height):
     assert len(seen) == free
 
 
-@pytest.mark.parametrize("generate", [generate_village, generate_caves])
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 2**63 - 1), width=st.integers(24, 80), height=st.integers(24, 60))
+def test_an_island_is_one_piece_of_land_in_the_sea(seed, width, height):
+    text = generate_island(seed, width=width, height=height, actors=2)
+    assert text == generate_island(seed, width=width, height=height, actors=2)
+    assert set(text.splitlines()[-1]) == {" ", "~"}
+    seen, free = reachable(
+        TileWorld.from_scenario(parse_scenario(text.replace("tree: {walkable: false,", "tree: {"))), through_doors=False
+    )
+    assert len(seen) == free > 50
+
+
+@pytest.mark.parametrize("generate", [generate_village, generate_caves, generate_island])
 def test_a_map_that_is_too_small_is_refused(generate):
     with pytest.raises(ConfigError, match="4 x 4 can't be drawn"):
         generate(1, width=4, height=4)
 
 
-def test_the_village_in_the_repository_is_the_one_that_its_seed_draws():
+def test_scenarios_in_the_repository_are_those_that_their_seeds_draw():
     assert load_scenario(SCENARIOS / "village.yaml").digest == parse_scenario(generate_village(7)).digest
+    assert (SCENARIOS / "island.yaml").read_text() == generate_island(8)
 
 
 @pytest.mark.parametrize("file", sorted(SCENARIOS.glob("*.yaml")), ids=lambda file: file.name)

@@ -16,6 +16,7 @@ from tickmind.record.report.figures import (
     Outage,
     RunFigures,
 )
+from tickmind.record.report.noted import note_outages
 from tickmind.record.report.page import page
 from tickmind.record.report.reading import read_figures
 
@@ -30,6 +31,7 @@ __all__ = [
     "Moment",
     "Outage",
     "RunFigures",
+    "note_outages",
     "page",
     "read_figures",
 ]

@@ -101,9 +101,12 @@ class CallMoment:
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A time in which something was missing: a model that failed call after call, or an actor without its agent."""
+    """A time in which something was missing: a model that failed call after call, or an actor without its agent.
 
-    kind: str  # "model" or "agent"
+    Those of the kind "noted" are what somebody who ran it has noted beside the run.
+    """
+
+    kind: str  # "model", "agent" or "noted"
     name: str
     first_tick_id: int
     last_tick_id: int
@@ -138,7 +141,7 @@ class RunFigures:
     conversations: tuple[Conversation, ...]  # the longest first
     models: tuple[ModelFigures, ...]
     calls: tuple[CallMoment, ...]
-    outages: tuple[Outage, ...]  # the longest first
+    outages: tuple[Outage, ...]  # noted ones first, then the longest first
 
     @property
     def ticks(self) -> int:

@@ -164,6 +164,7 @@ def _outages(figures: RunFigures) -> str:
         return charts.nothing("None: every model answered, and no actor lost its agent.")
     shown = []
     for kind, title, colour in (
+        ("noted", "Noted while it ran", "#4c5a8a"),
         ("model", "Models that failed call after call", "#b02a1a"),
         ("agent", "Actors without their agent", "#b58a2a"),
     ):

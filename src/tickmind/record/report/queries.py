@@ -178,12 +178,20 @@ class Questions:
         """Times without a model or an agent, the longest first. An actor that nobody ever controlled has none."""
         models = self._all(
             """
-            WITH numbered AS (
+            WITH named AS (
                 SELECT tick_id, model, error_type, error_type != '' AS bad,
                        row_number() OVER (PARTITION BY model ORDER BY tick_id, actor_id)
                        - row_number() OVER (PARTITION BY model, error_type != '' ORDER BY tick_id, actor_id) AS streak
+                FROM llm_calls WHERE model != ''
+            ),
+            -- A call that failed may not know its model: the next answer of any model is the end of that.
+            every AS (
+                SELECT tick_id, model, error_type, error_type != '' AS bad,
+                       row_number() OVER (ORDER BY tick_id, actor_id)
+                       - row_number() OVER (PARTITION BY error_type != '' ORDER BY tick_id, actor_id) AS streak
                 FROM llm_calls
-            )
+            ),
+            numbered AS (SELECT * FROM named UNION ALL SELECT * FROM every WHERE model = '')
             SELECT model, min(tick_id), max(tick_id), count(*), mode(error_type)
             FROM numbered WHERE bad GROUP BY model, streak HAVING count(*) >= ?
             ORDER BY max(tick_id) - min(tick_id) DESC, 2, 1 LIMIT ?

@@ -7,6 +7,7 @@ from tickmind.record.disk import OsDisk
 from tickmind.record.errors import RunNotFinishedError
 from tickmind.record.meta import read_meta
 from tickmind.record.report.figures import RunFigures
+from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.queries import Questions
 from tickmind.record.world_files import check_sizes
 
@@ -34,7 +35,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         progress("model calls")
         models, calls = ask.models(), ask.calls(first, last)
         progress("outages")
-        outages = ask.outages(first)
+        outages = (*noted_outages(folder), *ask.outages(first))
         return RunFigures(
             run_id=meta.run_id,
             world=str(world["name"]),

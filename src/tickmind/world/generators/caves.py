@@ -6,6 +6,7 @@ import numpy as np
 
 from tickmind.world.chance import Dice, scatter
 from tickmind.world.generators.canvas import Canvas
+from tickmind.world.generators.shapes import largest_part, smoothed
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool
@@ -52,7 +53,6 @@ map: |
 """
 _LEAST_SIDE = 12
 _HOLLOWING = 4  # purpose of the chance
-_ROUNDS = 5
 _ROCK_PERCENT = 44
 
 
@@ -60,7 +60,7 @@ def generate_caves(seed: int, *, width: int = 64, height: int = 48, actors: int 
     """Draw caves and return them as the text of a scenario file; the same arguments draw the same ones."""
     dice = Dice(seed)
     canvas = Canvas(width, height, "#", least_side=_LEAST_SIDE)
-    hollow = _largest(_hollow(seed, width, height))
+    hollow = largest_part(_hollow(seed, width, height))
     for y, x in np.argwhere(hollow).tolist():
         canvas[x, y] = "."
     for y, x in np.argwhere(hollow).tolist():
@@ -80,33 +80,8 @@ def _hollow(seed: int, width: int, height: int) -> "Bool":
     """Rock by chance, smoothed: a tile becomes what most tiles around it are."""
     keys = np.arange(width * height, dtype=np.int64)
     rock = (scatter(seed, _HOLLOWING, 0, keys) % np.uint64(100) < _ROCK_PERCENT).reshape(height, width)
-    for _ in range(_ROUNDS):
-        wide = np.pad(rock, 1, constant_values=True).astype(np.int8)
-        around = sum(wide[dy : dy + height, dx : dx + width] for dy in range(3) for dx in range(3))
-        rock = np.asarray(around) >= 5
+    rock = smoothed(rock, edge=True)
     rock[[0, -1], :] = True
     rock[:, [0, -1]] = True
     rock[height // 2 - 2 : height // 2 + 3, width // 2 - 2 : width // 2 + 3] = False  # so that there is always a hollow
     return ~rock
-
-
-def _largest(hollow: "Bool") -> "Bool":
-    """Only the largest part that is connected by sides."""
-    left = hollow.copy()
-    best: list[tuple[int, int]] = []
-    for row, column in np.argwhere(hollow).tolist():
-        start = (row, column)
-        if not left[start]:
-            continue
-        left[start] = False
-        part = [start]
-        for y, x in part:  # grows while it is read
-            for near in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-                if left[near]:
-                    left[near] = False
-                    part.append(near)
-        if len(part) > len(best):
-            best = part
-    kept = np.zeros_like(hollow)
-    kept[tuple(np.array(best).T)] = True
-    return kept

@@ -1,0 +1,160 @@
+"""Plays the troubles, one after another, against a village that runs."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from tickmind.base import Clock, SystemClock
+from tickmind.cli.drill.processes import Known, alive, below
+from tickmind.cli.drill.provider import Mood, MoodyProvider
+from tickmind.cli.drill.witness import Witness
+from tickmind.cli.ensemble import Stage
+
+CALM_TICKS = 6  # between two troubles
+AWAY_TICKS = 16
+STORM_TICKS = 16
+PATIENCE_S = 120.0  # for anything to happen or to come back
+_LOOK_S = 0.05
+_COUNT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that was done, from its first tick to the tick in which all was well again."""
+
+    name: str
+    first_tick_id: int
+    last_tick_id: int
+    detail: str
+    over: bool = True  # whether all was well again in the end
+    goes_on: bool = True  # whether somebody can act meanwhile: without a world nobody can
+
+
+@dataclass(slots=True)
+class DrillLog:
+    """What was done and seen."""
+
+    troubles: list[Trouble] = field(default_factory=list)
+    victims: set[Known] = field(default_factory=set)  # processes that were killed, with all that they had started
+    seen: set[Known] = field(default_factory=set)  # all processes that there ever were
+    survivors: int = 0  # of the victims
+    thinks_again: bool = False  # a model was asked, and answered, after all troubles
+    complete: bool = False
+
+
+class Drill:
+    """One drill. `run` it beside an ensemble; `log` and `witness` have what is needed to judge it."""
+
+    def __init__(self, provider: MoodyProvider, say: Callable[[str], None], *, clock: Clock | None = None) -> None:
+        self.log = DrillLog()
+        self.witness = Witness()
+        self.provider = provider
+        self._say = say
+        self._clock = clock or SystemClock()
+
+    async def run(self, stage: Stage) -> None:
+        """Play the whole timetable."""
+        beside = [asyncio.create_task(work) for work in (self.witness.watch(stage.world_addr), self._count_processes())]
+        try:
+            await self._play(stage)
+        finally:
+            self.provider.mood = Mood.WELL
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+
+    async def _play(self, stage: Stage) -> None:
+        await self._until(lambda: self._all_act(stage, 0))
+        await self._calm()
+        await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=2)
+        await self._calm()
+        await self._provider(Mood.AWAY, "the provider is away", AWAY_TICKS, least_calls=2)
+        await self._calm()
+        await self._kill_agent(stage)
+        await self._calm()
+        await self._kill_world(stage)
+        await self._calm()
+        away = self._provider(Mood.AWAY, "the provider is away again", AWAY_TICKS, least_calls=1)
+        await asyncio.gather(away, self._kill_agent(stage))
+        answered = self.provider.answered
+        await self._calm()
+        self.log.thinks_again = await self._until(lambda: self.provider.answered > answered)
+        self.log.survivors = len(alive(self.log.victims))
+        self.log.complete = True
+
+    async def _provider(self, mood: Mood, name: str, ticks: int, *, least_calls: int) -> None:
+        """A provider is in a bad mood for some ticks, and until somebody has noticed."""
+        first, refused = self.witness.tick_id, self.provider.refused
+        self._say(f"Drill: from tick {first + 1:,} on {name}.")
+        self.provider.mood = mood
+        over = await self.witness.after(ticks, PATIENCE_S)
+        await self._until(lambda: self.provider.refused - refused >= least_calls)
+        self.provider.mood = Mood.WELL
+        calls = self.provider.refused - refused
+        self.log.troubles.append(
+            Trouble(name, first + 1, max(self.witness.tick_id, first + 1), f"{calls} calls refused", over)
+        )
+
+    async def _kill_agent(self, stage: Stage) -> None:
+        """End the agent of some characters by kill -9, until all of them act again."""
+        entity_id = stage.runner.rows()[0].entity_id
+        unit = stage.runner.unit_of(entity_id)
+        assert unit is not None, "it has a row"
+        everybody, first = unit.group.entity_ids, self.witness.tick_id
+        name = f"the agent of {entity_id} and {len(everybody) - 1} more is killed"
+        self._say(f"Drill: in tick {first + 1:,} {name}.")
+        began_s = self._clock.monotonic()
+        self._kill(unit.pid)
+        await self.witness.after(1, PATIENCE_S)
+        after = self.witness.tick_id
+        over = await self._until(lambda: self._all_act(stage, after, everybody))
+        took_s = self._clock.monotonic() - began_s
+        self.log.troubles.append(
+            Trouble(name, first + 1, self.witness.tick_id, f"all of them act again after {took_s:.1f} s", over)
+        )
+
+    async def _kill_world(self, stage: Stage) -> None:
+        """End the world by kill -9, until it goes on and everybody acts again."""
+        first = self.witness.tick_id
+        self._say(f"Drill: after tick {first:,} the world is killed.")
+        began_s = self._clock.monotonic()
+        self._kill(stage.world.part.keeper_pid)
+        over = await self.witness.after(1, PATIENCE_S)
+        away_s, at = self.witness.ticked_s - began_s, self.witness.tick_id
+        over = over and await self._until(lambda: self._all_act(stage, at))
+        all_s = self._clock.monotonic() - began_s
+        detail = f"it ticks again after {away_s:.1f} s, everybody acts again after {all_s:.1f} s"
+        self.log.troubles.append(
+            Trouble("the world is killed", first + 1, self.witness.tick_id, detail, over, goes_on=False)
+        )
+
+    def _kill(self, keeper_pid: int) -> None:
+        """End a program as the machine would that has no memory left; its keeper finds out by itself."""
+        tree = below(keeper_pid)
+        self.log.victims |= tree
+        with suppress(ProcessLookupError):
+            os.kill(min(tree, key=lambda known: (known.started, known.pid)).pid, signal.SIGKILL)
+
+    def _all_act(self, stage: Stage, after_tick: int, who: tuple[str, ...] = ()) -> bool:
+        rows = [row for row in stage.runner.rows() if not who or row.entity_id in who]
+        return bool(rows) and all(row.last_tick > after_tick for row in rows)
+
+    async def _calm(self) -> None:
+        await self.witness.after(CALM_TICKS, PATIENCE_S)
+
+    async def _until(self, condition: Callable[[], bool]) -> bool:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while not condition():  # noqa: ASYNC110  nobody tells when it becomes true
+                    await asyncio.sleep(_LOOK_S)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _count_processes(self) -> None:
+        while True:
+            self.log.seen |= below(os.getpid())
+            await asyncio.sleep(_COUNT_S)

@@ -1,0 +1,44 @@
+"""Outages that somebody noted beside a run: what the run itself can't know, such as that its world was killed."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tickmind.base import Limit
+from tickmind.record.disk import OsDisk, write_whole
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.report.figures import Outage
+
+FILE = "outages.json"
+KIND = "noted"
+MAX_BYTES = Limit("size of outages.json", 4_000_000, "bytes")
+
+
+def note_outages(folder: Path, outages: Iterable[Outage]) -> None:
+    """Keep outages beside the run in a folder, in the place of those before; its report shows them."""
+    rows = [
+        {"name": one.name, "first_tick_id": one.first_tick_id, "last_tick_id": one.last_tick_id, "detail": one.detail}
+        for one in outages
+    ]
+    write_whole(OsDisk(), folder / FILE, json.dumps(rows, indent=1, ensure_ascii=False).encode() + b"\n")
+
+
+def noted_outages(folder: Path) -> tuple[Outage, ...]:
+    """The outages that were noted, or none."""
+    file = folder / FILE
+    if not file.is_file():
+        return ()
+    MAX_BYTES.check(file.stat().st_size)
+    try:
+        return tuple(_outage(row) for row in json.loads(file.read_bytes()))
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise DamagedRunError(f"{FILE} is not what was noted there; remove it to have a report without it") from error
+
+
+def _outage(row: Any) -> Outage:
+    name, detail = str(row["name"]), str(row["detail"])
+    first, last = row["first_tick_id"], row["last_tick_id"]
+    if type(first) is not int or type(last) is not int or last < first:
+        raise ValueError("ticks are whole numbers, the last not before the first")
+    return Outage(KIND, name, first, last, detail)

@@ -1,0 +1,195 @@
+"""The parts of the outage drill: who is blamed for what."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tickmind.base import ManualClock
+from tickmind.cli.drill.drill import Drill, Trouble
+from tickmind.cli.drill.processes import alive, below
+from tickmind.cli.drill.provider import ON_THE_WAY_S, Mood, MoodyProvider
+from tickmind.cli.drill.verdict import judge
+from tickmind.cli.drill.witness import Shown
+from tickmind.cli.parts import MAX_RESUMES, KeptPart
+from tickmind.cli.world_run import WorldRuns
+from tickmind.llm import Message
+from tickmind.llm.testing import Refuse, Say
+from tickmind.llm.transport import ModelRequest
+from tickmind.protocol import Wait
+from tickmind.world import TileWorld
+
+TEXT = """
+world: small
+rules: {sight_radius: 2, hearing_radius: 2}
+floors: {grass: {}}
+map: {width: 5, height: 5, floor: grass}
+actors:
+  - {count: 2, type: villager}
+"""
+ASKED = ModelRequest(model="scripted", messages=(Message.user("Hunger 1 of 1000"),))
+
+
+# The provider
+
+
+def test_a_call_that_waits_as_told_is_not_too_soon():
+    clock = ManualClock()
+    provider = MoodyProvider(retry_after_s=2, clock=clock)
+    provider.mood = Mood.LIMITED
+    assert provider.step(ASKED) == Refuse(429, "too many requests", retry_after=2)
+    clock.advance(ON_THE_WAY_S)
+    assert provider.step(ASKED) == Refuse(429, "too many requests", retry_after=2)  # it was on the way already
+    clock.advance(2 - ON_THE_WAY_S)
+    provider.mood = Mood.WELL
+    assert isinstance(provider.step(ASKED), Say)
+    assert (provider.answered, provider.refused, provider.too_soon) == (1, 2, 0)
+
+
+@pytest.mark.parametrize("mood", list(Mood))
+def test_a_call_before_its_time_is_too_soon_whatever_becomes_of_it(mood):
+    clock = ManualClock()
+    provider = MoodyProvider(retry_after_s=2, clock=clock)
+    provider.mood = Mood.LIMITED
+    provider.step(ASKED)
+    provider.mood = mood
+    clock.advance(1.9)
+    provider.step(ASKED)
+    assert provider.too_soon == 1
+
+
+def test_a_provider_that_is_away_tells_nobody_to_wait():
+    provider = MoodyProvider(clock=ManualClock())
+    provider.mood = Mood.AWAY
+    step = provider.step(ASKED)
+    assert isinstance(step, Refuse)
+    assert (step.status, step.retry_after) == (503, None)
+
+
+# Processes
+
+
+def test_a_process_is_known_until_it_has_ended():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        (known,) = [one for one in below(os.getpid()) if one.pid == process.pid]
+        assert alive([known, known._replace(started=known.started + 1)]) == [known]
+        process.kill()
+    assert alive([known]) == []
+
+
+# A part that goes on
+
+
+class FakePart:
+    """A part that ends when a test says so."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.was_killed = False
+        self._call = lambda: None
+
+    async def address(self):
+        return "127.0.0.1:4711"
+
+    def when_gone(self, call):
+        self._call = call
+
+    def end(self, *, killed):
+        self.was_killed = killed
+        self._call()
+
+
+@pytest.fixture
+def kept():
+    started, gone = [], []
+
+    def start(arguments):
+        started.append(FakePart(arguments))
+        return started[-1]
+
+    async def make(*resume):
+        part = KeptPart(start, ["begin"], resume, lambda _text: None)
+        await part.address()
+        part.when_gone(lambda: gone.append(part))
+        return started, gone
+
+    return make
+
+
+@pytest.mark.asyncio
+async def test_a_part_that_was_killed_goes_on_at_its_address(kept):
+    started, gone = await kept("--resume", "run")
+    started[0].end(killed=True)
+    assert [part.arguments for part in started] == [["begin"], ["--resume", "run", "--port", "4711"]]
+    assert gone == []
+    started[1].end(killed=False)
+    assert len(started) == 2
+    assert len(gone) == 1
+
+
+@pytest.mark.asyncio
+async def test_a_part_is_not_brought_back_for_ever(kept):
+    started, gone = await kept("--resume", "run")
+    for _ in range(int(MAX_RESUMES.maximum) + 1):
+        assert gone == []
+        started[-1].end(killed=True)
+    assert len(gone) == 1
+
+
+@pytest.mark.asyncio
+async def test_without_a_way_to_go_on_the_end_is_the_end(kept):
+    started, gone = await kept()
+    started[0].end(killed=True)
+    assert len(started) == len(gone) == 1
+
+
+# The verdict
+
+
+@pytest.fixture
+def played(tmp_path):
+    """A drill of five ticks in which all went well."""
+    run = WorldRuns(tmp_path).begin(TEXT, "small.yaml", "one")
+    world = TileWorld.from_scenario(run.scenario)
+    drill = Drill(MoodyProvider(), lambda _text: None)
+    for _ in range(5):
+        record = world.step({0: Wait(), 1: Wait()})
+        run.log.publish(record)
+        drill.witness.shown[record.tick_id] = Shown.of(record.results, record.utterances)
+    run.finish()
+    drill.log.troubles = [Trouble("the provider is away", 2, 3, "2 calls refused")]
+    drill.log.thinks_again = drill.log.complete = True
+    return drill
+
+
+def test_a_drill_in_which_all_went_well_is_passed(played, tmp_path):
+    verdict = judge(played, tmp_path, "one")
+    assert verdict.passed
+    assert (verdict.ticks, verdict.missed, verdict.lost, verdict.intents_per_tick) == (5, 0, 0, 2.0)
+    (noted,) = verdict.outages()
+    assert (noted.kind, noted.first_tick_id, noted.last_tick_id) == ("noted", 2, 3)
+    assert noted.detail == "2 calls refused; 2.0 intents per tick"
+
+
+def test_a_tick_that_was_shown_otherwise_or_is_not_there_is_lost(played, tmp_path):
+    played.witness.shown[3] = Shown((), ())
+    played.witness.shown[6] = Shown((), ())
+    verdict = judge(played, tmp_path, "one")
+    assert verdict.lost == 2
+    assert not verdict.passed
+
+
+def test_what_did_not_end_well_fails_the_drill(played, tmp_path):
+    played.log.troubles.append(Trouble("the world is killed", 4, 4, "", over=False, goes_on=False))
+    played.log.thinks_again = False
+    played.provider.too_soon = 1
+    played.log.survivors = 1
+    verdict = judge(played, tmp_path, "one")
+    assert (verdict.not_over, verdict.too_soon, verdict.orphans, verdict.stopped) == (2, 1, 1, 0)
+    assert not verdict.passed
+
+
+def test_a_trouble_in_which_nobody_acts_is_noticed(played, tmp_path):
+    played.log.troubles.append(Trouble("the provider is away", 9, 9, ""))
+    assert judge(played, tmp_path, "one").stopped == 1
