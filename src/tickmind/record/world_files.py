@@ -199,6 +199,8 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is not as it was written") from error
+    if any(heap.item not in found.item_kinds for heap in found.ground):
+        raise DamagedRunError("on the ground lies an item that the world does not have")
     if len(codes) and codes.max() >= len(found.floors):
         raise DamagedRunError("the map has a floor that the world does not have")
     return found
