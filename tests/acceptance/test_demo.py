@@ -1,4 +1,4 @@
-"""How the village bears outages, and how it ends. That it lives is tried with the installed package, in test_package."""
+"""How the village bears outages, and how it ends. That it lives is tried in test_package, as it is installed."""
 
 import json
 import re

@@ -21,7 +21,7 @@ TICKS = 24
 
 def plain(record: TickRecord) -> dict[str, Any]:
     """A tick as JSON says it."""
-    state, results, intents = record.actor_state, record.results, record.intents
+    state, results, intents, needs = record.actor_state, record.results, record.intents, record.needs
     return {
         "tick_id": record.tick_id,
         "sim_time_ms": record.sim_time_ms,
@@ -38,17 +38,24 @@ def plain(record: TickRecord) -> dict[str, Any]:
         ],
         "texts": [[place, list(said)] for place, said in sorted(intents.texts.items())],
         "controlled": None if record.controlled is None else record.controlled.tolist(),
+        **({} if needs is None else {"needs": [needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist()]}),
     }
 
 
 def content(reader: RunReader) -> Any:
     """All that a run holds, as JSON says it."""
     info = {**dataclasses.asdict(reader.info), "floor_codes": reader.info.floor_codes.hex()}
+    if not reader.info.ground:
+        del info["ground"]  # earlier versions did not keep it
+    insights = [
+        {**dataclasses.asdict(one), "node_statuses": list(one.node_statuses or b"")} for one in reader.insights()
+    ]
     found = {
         "info": info,
         "ticks": list(map(plain, reader.records())),
         "thoughts": [dataclasses.asdict(one) for one in reader.thoughts()],
         "statuses": [dataclasses.asdict(one) for one in reader.statuses()],
+        **({"insights": insights} if insights else {}),
     }
     return json.loads(json.dumps(found))
 
@@ -66,6 +73,7 @@ def main() -> None:
         for _ in range(TICKS):
             log.thought(run.thought())
             log.status(run.status())
+            log.insight(run.insight())
             log.publish(run.tick())
         log.close(seal=run_id == "finished")
     last = max((folder / "crashed" / "live").iterdir())

@@ -17,6 +17,7 @@ from tickmind.agent.contract import Assignment, Launch, encode_secrets
 from tickmind.agent.errors import AgentError, ControlLostError, LaunchError
 from tickmind.agent.heartbeat import Heartbeat, Pulse
 from tickmind.agent.life import Life
+from tickmind.agent.mirror import show_mind
 from tickmind.agent.running import Agent, Stage, agent, run
 from tickmind.agent.settings import Json, Settings
 from tickmind.agent.tactics import action, condition
@@ -44,4 +45,5 @@ __all__ = [
     "condition",
     "encode_secrets",
     "run",
+    "show_mind",
 ]

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
+from tickmind.agent.mirror import MindState, Mirror, showing
 from tickmind.agent.settings import Settings
 from tickmind.protocol import Intent, Observation, Thought
+from tickmind.wire import Insight
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,10 @@ class Cast(Protocol):
         """Deliberations that have ended since this was asked last, each with whose it was."""
         ...
 
+    def take_insights(self) -> list[Insight]:
+        """What is new about trees, Blackboards and memories since this was asked last."""
+        ...
+
     def deliberating(self, entity_id: str) -> bool:
         """Whether an entity waits for an answer of a model."""
         ...
@@ -61,9 +67,13 @@ class PlainCast:
         self._make = make
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
+        self._mirror = Mirror()
+        self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
 
     def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Nothing happens before the acts."""
+        """Forget what was shown in the tick before."""
+        del tick_id, observations
+        self._shown = {}
 
     def act(self, observation: Observation) -> Intent:
         """Ask the entity's mind."""
@@ -71,14 +81,24 @@ class PlainCast:
         mind = self._minds.get(entity_id)
         if mind is None:
             mind = self._minds[entity_id] = self._make(self._start(entity_id))
-        return mind.act(observation)
+        with showing() as sheet:
+            intent = mind.act(observation)
+        if sheet:
+            self._shown[entity_id] = sheet[0]
+        return intent
 
     def reflect(self, tick_id: int) -> None:
-        """Nothing happens after the acts."""
+        """Find out what is new about minds that have shown themselves."""
+        for name in self._mirror.choose(self._shown):
+            self._mirror.look(tick_id, name, self._shown[name])
 
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """There are none."""
         return []
+
+    def take_insights(self) -> list[Insight]:
+        """What the minds have shown by `show_mind`."""
+        return self._mirror.take()
 
     def deliberating(self, entity_id: str) -> bool:
         """Nobody ever is."""

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 from tickmind.agent.cast import Start
 from tickmind.agent.character import Character
 from tickmind.agent.memory_files import MemoryFiles, restore
+from tickmind.agent.mirror import MindState, Mirror
 from tickmind.agent.tactics import Tactic, tactics_of
 from tickmind.ai import AIManager, BehaviorTree, Node, Status
 from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
+from tickmind.wire import Insight
+from tickmind.wire.limits import MAX_MEMORIES
+from tickmind.wire.reports import MemoryNote
 
 if TYPE_CHECKING:
     from tickmind.agent.thinking import Deliberations
@@ -55,6 +59,10 @@ class Company:
         self._by_eid = {} if characters is None else characters
         self._ai = AIManager()
         self._define()
+        self._outline = self._ai.outline(self._tree)
+        self._mirror = Mirror()
+        self._chosen: frozenset[str] = frozenset()  # whose minds are looked into in this tick
+        self._acted: set[str] = set()  # who of them has acted
 
     def character(self, entity_id: str) -> Character:
         """One of them; made when it is first asked for or seen."""
@@ -76,12 +84,18 @@ class Company:
                 restore(character.memory, self._memories.recall(character.entity_id, tick_id))
                 self._kept[character.entity_id] = character.memory.changes
             character.take_in(observation)
+        self._chosen = self._mirror.choose(observation.me.entity_id for observation in observations)
+        self._acted = set()
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
         entity_id = observation.me.entity_id
         character = self._characters[entity_id]
+        tree = self.world.get(self._eids[entity_id], BehaviorTree)
+        tree.traced, tree.trace = entity_id in self._chosen, {}
         character.decide(lambda: self._run_tree(self._eids[entity_id]))
+        if tree.traced:
+            self._acted.add(entity_id)
         return character.intent
 
     def reflect(self, tick_id: int) -> None:
@@ -89,6 +103,8 @@ class Company:
         if self._engine is None:
             return
         self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
+        for name in self._acted:
+            self._mirror.look(tick_id, name, self._mind(name))
         if self._deliberations is not None:
             self._deliberations.note_tick(tick_id)
         self._engine.step()
@@ -96,6 +112,21 @@ class Company:
     def take_thoughts(self) -> list[tuple[str, Thought]]:
         """Deliberations that have ended since this was asked last."""
         return [] if self._deliberations is None else self._deliberations.take_thoughts()
+
+    def take_insights(self) -> list[Insight]:
+        """What is new about the characters' trees, Blackboards and memories since this was asked last."""
+        return self._mirror.take()
+
+    def _mind(self, entity_id: str) -> MindState:
+        """A character's mind as it was when it decided."""
+        character = self._characters[entity_id]
+        notes = character.memory.latest(int(MAX_MEMORIES.maximum))
+        return MindState(
+            self._outline,
+            self.world.get(self._eids[entity_id], BehaviorTree).trace,
+            character.blackboard.data,
+            [MemoryNote(note.tick, note.text, note.about, note.importance) for note in notes],
+        )
 
     def deliberating(self, entity_id: str) -> bool:
         """Whether a character waits for an answer of a model."""

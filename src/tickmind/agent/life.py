@@ -191,6 +191,8 @@ class Life:
             self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
             if entity_id in line.leases:
                 reporter.thought(line.leases[entity_id], moment.tick_id, thought)
+        if reporter.free:
+            reporter.insights(line.leases, self._cast.take_insights())
         self._beat()
         self._give_up_if_all_fail(played, everybody)
 

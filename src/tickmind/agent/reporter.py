@@ -1,14 +1,19 @@
-"""What goes to the record and the viewer: thoughts and statuses, in the background and never in the way."""
+"""What goes to the record and the viewer: thoughts, statuses and insights, in the background and never in the way."""
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from typing import TypeAlias
 
-from tickmind.base import Limit, get_logger
+from tickmind.base import Limit, Secret, get_logger
 from tickmind.protocol import Lease, Thought
-from tickmind.wire import AgentState, AgentStatus, CallError, MessageError, WorldClient
+from tickmind.wire import AgentState, AgentStatus, CallError, Insight, MessageError, WorldClient
 
 MAX_WAITING = Limit("number of reports that wait", 1000)
+MAX_REPORT_CHARS = Limit("length of the insights in one report", 300_000, "characters")
+MAX_REPORT_INSIGHTS = Limit("number of insights in one report", 256)
+_Report: TypeAlias = AgentStatus | tuple[int, Thought] | list[Insight]
 _log = get_logger(__name__)
 
 
@@ -17,7 +22,7 @@ class Reporter:
 
     def __init__(self, client: WorldClient, *, max_waiting: Limit = MAX_WAITING) -> None:
         self._client = client
-        self._waiting: deque[tuple[Lease, AgentStatus | tuple[int, Thought]]] = deque()
+        self._waiting: deque[tuple[Lease, _Report]] = deque()
         self._max_waiting = max_waiting
         self._some = asyncio.Event()
         self._idle = asyncio.Event()
@@ -55,12 +60,28 @@ class Reporter:
         self._states[status.entity_id] = status.state
         self._put(lease, status)
 
+    @property
+    def free(self) -> bool:
+        """Whether everything was sent, so that there is time for insights."""
+        return not self._waiting
+
+    def insights(self, leases: Mapping[str, Lease], found: Iterable[Insight]) -> None:
+        """Report what minds show, those under one lease together."""
+        by_lease: dict[Secret, tuple[Lease, list[Insight]]] = {}
+        for insight in found:
+            lease = leases.get(insight.entity_id)
+            if lease is not None:
+                by_lease.setdefault(lease.lease_id, (lease, []))[1].append(insight)
+        for lease, several in by_lease.values():
+            for part in _parts(several):
+                self._put(lease, part)
+
     def forget(self) -> None:
         """A new world is to be told all states anew, and what waits was for the old one."""
         self._states.clear()
         self._waiting.clear()
 
-    def _put(self, lease: Lease, what: AgentStatus | tuple[int, Thought]) -> None:
+    def _put(self, lease: Lease, what: _Report) -> None:
         self._waiting.append((lease, what))
         if not self._max_waiting.allows(len(self._waiting)):
             self._waiting.popleft()
@@ -76,10 +97,12 @@ class Reporter:
             self._some.clear()
             await self._some.wait()
 
-    async def _send(self, lease: Lease, what: AgentStatus | tuple[int, Thought]) -> None:
+    async def _send(self, lease: Lease, what: _Report) -> None:
         try:
             if isinstance(what, AgentStatus):
                 ack = await self._client.report_status(lease, what)
+            elif isinstance(what, list):
+                ack = await self._client.report_insights(lease, what)
             else:
                 ack = await self._client.report_thought(lease, *what)
         except (CallError, MessageError) as error:
@@ -89,3 +112,17 @@ class Reporter:
         if not ack.accepted:
             self.dropped += 1
             _log.info("a report was refused", entity_id=lease.entity_id, why=str(ack.reason))
+
+
+def _parts(insights: list[Insight]) -> Iterator[list[Insight]]:
+    """Insights in reports that are not too large."""
+    part: list[Insight] = []
+    chars = 0
+    for insight in insights:
+        chars += insight.chars
+        if part and not (MAX_REPORT_CHARS.allows(chars) and MAX_REPORT_INSIGHTS.allows(len(part) + 1)):
+            yield part
+            part, chars = [], insight.chars
+        part.append(insight)
+    if part:
+        yield part

@@ -21,6 +21,7 @@ from tickmind.ai.nodes import (
     children_of,
 )
 
+_INDENT = "   "
 MARKS = {Status.SUCCESS: "✓", Status.FAILURE: "✗", Status.RUNNING: "…"}
 
 
@@ -36,6 +37,11 @@ def draw_tree(root: Node, trees: Mapping[str, Node], statuses: Mapping[int, Stat
     return "\n".join(lines)
 
 
+def outline_tree(root: Node, trees: Mapping[str, Node]) -> list[tuple[int, str]]:
+    """Depth and words of each node; the n-th is number n in the trace of a `BehaviorTree`."""
+    return [(len(branch) // len(_INDENT), text) for branch, text in _lines(root, trees, "", "", "", ())]
+
+
 def _lines(
     node: Node, trees: Mapping[str, Node], branch: str, indent: str, option: str, path: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
@@ -47,7 +53,7 @@ def _lines(
     for place, (child, name) in enumerate(zip(children, options, strict=True)):
         last = place == len(children) - 1
         yield from _lines(
-            child, trees, indent + ("└─ " if last else "├─ "), indent + ("   " if last else "│  "), name, path
+            child, trees, indent + ("└─ " if last else "├─ "), indent + (_INDENT if last else "│  "), name, path
         )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, ScoreFn, compile_tree
 from tickmind.ai.components import BehaviorTree
-from tickmind.ai.draw import draw_tree
+from tickmind.ai.draw import draw_tree, outline_tree
 from tickmind.ai.errors import TreeFileError, UnknownNameError
 from tickmind.ai.machine import Machine, State
 from tickmind.ai.nodes import Node, Status
@@ -104,6 +104,10 @@ class AIManager:
             statuses = tree.trace if tree.traced else None
             return draw_tree(_known("tree", tree.tree_name, self._trees), self._trees, statuses)
         return draw_tree(_known("tree", tree, self._trees), self._trees)
+
+    def outline(self, name: str) -> list[tuple[int, str]]:
+        """Depth and words of each node of a tree, by the numbers that a trace has."""
+        return outline_tree(_known("tree", name, self._trees), self._trees)
 
     def load_xml(self, source: str | Path, *, tps: float | None = None) -> list[str]:
         """Define the trees of a BehaviorTree.CPP 4 file (a path) or text; returns their names, the main one first.

@@ -9,6 +9,7 @@ from tickmind.protocol.direction import Direction
 from tickmind.protocol.entity import (
     EntityInfo,
     FloorInfo,
+    GroundInfo,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -47,7 +48,15 @@ from tickmind.protocol.observation import (
 )
 from tickmind.protocol.observation_columns import ENTERED, MOVED, ObservationColumns
 from tickmind.protocol.reason import REASON_CODES, REASONS, Reason
-from tickmind.protocol.record import ActorColumns, ObjectDelta, ResultColumns, Sink, TickRecord, Utterance
+from tickmind.protocol.record import (
+    ActorColumns,
+    NeedColumns,
+    ObjectDelta,
+    ResultColumns,
+    Sink,
+    TickRecord,
+    Utterance,
+)
 from tickmind.protocol.result import Ack, ActionResult, Effect
 from tickmind.protocol.status import Status
 from tickmind.protocol.thought import Thought, ThoughtSink
@@ -76,6 +85,7 @@ __all__ = [
     "Event",
     "FloorInfo",
     "Give",
+    "GroundInfo",
     "Heard",
     "Intent",
     "IntentColumns",
@@ -88,6 +98,7 @@ __all__ = [
     "LifecycleKind",
     "Move",
     "Moved",
+    "NeedColumns",
     "ObjectDelta",
     "ObjectInfo",
     "Observation",

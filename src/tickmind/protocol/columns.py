@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
     Bool: TypeAlias = NDArray[np.bool_]
     Int8: TypeAlias = NDArray[np.int8]
+    Int16: TypeAlias = NDArray[np.int16]
     Int32: TypeAlias = NDArray[np.int32]
     Int64: TypeAlias = NDArray[np.int64]
     UInt8: TypeAlias = NDArray[np.uint8]

@@ -68,6 +68,16 @@ class FloorInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class GroundInfo:
+    """Items of one kind that lie on a tile at the beginning."""
+
+    x: int
+    y: int
+    item: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
 class WorldInfo:
     """All that never changes in a run: the map, and the names behind the numbers in columns."""
 
@@ -86,3 +96,4 @@ class WorldInfo:
     kinds: tuple[KindInfo, ...]
     objects: tuple[ObjectInfo, ...]
     actors: tuple[EntityInfo, ...]
+    ground: tuple[GroundInfo, ...] = ()  # in the order of tiles

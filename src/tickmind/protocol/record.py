@@ -9,7 +9,7 @@ from tickmind.protocol.reason import REASONS
 from tickmind.protocol.result import ActionResult, Effect
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, Int8, Int32, UInt8
+    from tickmind.protocol.columns import Bool, Int8, Int16, Int32, UInt8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,15 @@ class ActorColumns:
     y: "Int32"
     status_bits: "Int32"
     facing: "Int8"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NeedColumns:
+    """Energy and hunger of some actors after a tick, each from 0 to 1000."""
+
+    actor: "Int32"  # rows, ascending
+    energy: "Int16"
+    hunger: "Int16"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +95,7 @@ class TickRecord:
     object_deltas: tuple[ObjectDelta, ...]
     intents: IntentColumns
     controlled: "Bool | None"  # actor row -> whether somebody holds its lease; None: all
+    needs: NeedColumns | None = None  # those that moved on far enough to be told, all of them now and then
 
     def action_results(self) -> Iterator[ActionResult]:
         """The results one by one, with names; for small worlds, tests and single actors."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
 from tickmind.record.columns import Column, texts
-from tickmind.record.tables import ACTION_RESULTS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+from tickmind.record.tables import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
 from tickmind.record.tick_codec import LoggedTick
 
 _ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
@@ -119,6 +119,20 @@ def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
         _words([one.object_id for one in deltas]),
         _words([one.field for one in deltas]),
         _words([json.dumps(one.new_value, ensure_ascii=False) for one in deltas]),
+    )
+
+
+def needs_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
+    """The rows of `needs`."""
+    told = [(record, record.needs) for record in records if record.needs is not None]
+    counts = [len(needs.actor) for _, needs in told]
+    return _table(
+        NEEDS,
+        _repeated(run_id, sum(counts)),
+        pa.array(_of_ticks([record for record, _ in told], counts)),
+        _coded(_joined([needs.actor for _, needs in told], np.int32), actor_ids),
+        pa.array(_joined([needs.energy for _, needs in told], np.int16)),
+        pa.array(_joined([needs.hunger for _, needs in told], np.int16)),
     )
 
 

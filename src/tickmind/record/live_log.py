@@ -12,7 +12,7 @@ from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log_writer import LogWriter
 from tickmind.record.sealing import Progress, no_progress
 from tickmind.record.tick_codec import NO_REPORTS, Reports
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _log = get_logger(__name__)
 
@@ -21,8 +21,8 @@ class LiveLog:
     """Takes the ticks of a run (a `protocol.Sink`) and what agents tell of themselves.
 
     When `publish` returns, the tick is kept as safely as the `SyncPolicy` says. When it raises `DiskFaultError`, the
-    tick is not kept, and neither is any later one. `thought` and `status` never wait for the disk: what they take is
-    written together with the next tick. `publish` may run in another thread than these.
+    tick is not kept, and neither is any later one. `thought`, `status` and `insight` never wait for the disk: what they
+    take is written together with the next tick. `publish` may run in another thread than these.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class LiveLog:
         self._guard = threading.Lock()  # for what waits for the next tick
         self._thoughts: list[ThoughtReport] = []
         self._statuses: list[AgentStatus] = []
+        self._insights: list[Insight] = []
         self._chars = 0
         self._left_out = 0
 
@@ -103,19 +104,27 @@ class LiveLog:
                 self._statuses.append(status)
                 self._chars += len(status.detail)
 
+    def insight(self, insight: Insight) -> None:
+        """Take what an agent shows of a mind, to be written with the next tick."""
+        chars = insight.chars
+        with self._guard:
+            if self._has_room(chars):
+                self._insights.append(insight)
+                self._chars += chars
+
     def _has_room(self, chars: int) -> bool:
-        count = len(self._thoughts) + len(self._statuses) + 1
+        count = len(self._thoughts) + len(self._statuses) + len(self._insights) + 1
         if MAX_PENDING_REPORTS.allows(count) and MAX_PENDING_CHARS.allows(self._chars + chars):
             return True
         self._left_out += 1
         return False
 
     def _take(self) -> Reports:
-        if not self._thoughts and not self._statuses:
+        if not self._thoughts and not self._statuses and not self._insights:
             return NO_REPORTS
         with self._guard:
-            found = Reports(tuple(self._thoughts), tuple(self._statuses))
-            self._thoughts, self._statuses, self._chars = [], [], 0
+            found = Reports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
+            self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
             left_out, self._left_out = self._left_out, 0
         if left_out:
             _log.warning("reports of agents were left out of the record: too many in one tick", count=left_out)

@@ -1,20 +1,22 @@
 """The log of a run as a source of ticks, while it is being written and after a crash."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord
+from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
 from tickmind.record.segment import SegmentReader, segment_name, segment_number
 from tickmind.record.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
+from tickmind.wire.reports import Insight
 
+LATE_TICKS = 64  # so much later than it was an insight may have come
 Found = TypeVar("Found")
 
 
@@ -131,6 +133,17 @@ class LiveSource:
         final = self.last_tick_id
         if final is None or last >= final:
             yield from self.loose_reports()
+
+    def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
+        """What agents showed of minds in the ticks from `first` to `last`; it came in these or a little later."""
+        for reports in self.reports(first, last + LATE_TICKS):
+            for one in reports.insights:
+                if first <= one.tick_id <= last and (actors is None or one.entity_id in actors):
+                    yield one
+
+    def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of needs in the ticks from `first` to `last`."""
+        return ((one.tick_id, one.needs) for one in self.records(first, last) if one.needs is not None)
 
     def loose_reports(self) -> Iterator[Reports]:
         """What agents told after the last tick."""

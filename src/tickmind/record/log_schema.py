@@ -8,7 +8,8 @@ from enum import IntEnum
 
 import pyarrow as pa
 
-_I8, _I32, _I64, _U8, _TEXT = pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.string()
+_I8, _I16, _I32, _I64 = pa.int8(), pa.int16(), pa.int32(), pa.int64()
+_U8, _TEXT = pa.uint8(), pa.string()
 
 
 def _schema(**columns: pa.DataType) -> pa.Schema:
@@ -36,6 +37,8 @@ class Table(IntEnum):
     OBJECT_DELTAS = 16
     THOUGHTS = 17
     STATUSES = 18
+    INSIGHTS = 19
+    NEEDS = 20  # those that were told
 
 
 SCHEMAS: dict[int, pa.Schema] = {
@@ -109,4 +112,17 @@ SCHEMAS: dict[int, pa.Schema] = {
         thoughts=_I64,
         failed_thoughts=_I64,
     ),
+    Table.INSIGHTS: pa.schema(
+        [
+            pa.field("entity_id", _TEXT, nullable=False),
+            pa.field("tick_id", _I64, nullable=False),
+            pa.field("whole", pa.bool_(), nullable=False),
+            pa.field("tree_json", _TEXT),
+            pa.field("node_statuses", pa.binary()),
+            pa.field("board_json", _TEXT),
+            pa.field("gone_keys_json", _TEXT),
+            pa.field("memories_json", _TEXT),
+        ]
+    ),
+    Table.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

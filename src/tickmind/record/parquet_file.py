@@ -99,6 +99,19 @@ class TableFile:
         """The first row of a row group, and the one behind its last."""
         return self._starts[group], self._starts[group + 1]
 
+    def ticks(self, group: int) -> tuple[int, int]:
+        """The first and the last tick of a row group, as far as the file says so."""
+        found: tuple[int, int] = self._trying(lambda: self._ticks(group))
+        return found
+
+    def _ticks(self, group: int) -> tuple[int, int]:
+        metadata = self._file.metadata.row_group(group)
+        for place in range(metadata.num_columns):
+            chunk = metadata.column(place)
+            if chunk.path_in_schema == "tick_id" and chunk.statistics is not None and chunk.statistics.has_min_max:
+                return int(chunk.statistics.min), int(chunk.statistics.max)
+        raise DamagedRunError(f"{self._spec.file_name} does not say which ticks it has")
+
     def group(self, number: int, columns: Sequence[str], *, threads: bool = False) -> pa.Table:
         """Some columns of a row group, in this order."""
         return self._trying(lambda: self._read(number, columns, threads))

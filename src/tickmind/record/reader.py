@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from tickmind.base import Clock, SystemClock
-from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, WorldInfo
+from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, WorldInfo
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
 from tickmind.record.tick_codec import Reports
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64, UInt8
@@ -57,6 +57,14 @@ class TickSource(Protocol):
 
     def reports(self, first: int, last: int) -> Iterator[Reports]:
         """What agents told of themselves."""
+        ...
+
+    def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
+        """What agents showed of minds in these ticks."""
+        ...
+
+    def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of needs in these ticks."""
         ...
 
     def close(self) -> None:
@@ -252,6 +260,16 @@ class RunReader:
         """What agents said of how they are doing."""
         for reports in self._source.reports(*_bounds(first, last)):
             yield from reports.statuses
+
+    def insights(
+        self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None
+    ) -> Iterator[Insight]:
+        """What agents showed of minds: trees, Blackboards and memories as they were in these ticks."""
+        return self._source.insights(*_bounds(first, last), actors)
+
+    def needs(self, first: int | None = None, last: int | None = None) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of energy and hunger: ticks in which something was, each with that."""
+        return self._source.needs(*_bounds(first, last))
 
     def _check(self, tick_id: int) -> None:
         first, last = self.first_tick_id, self.last_tick_id

@@ -10,8 +10,9 @@ import pyarrow as pa
 from tickmind.protocol import Thought
 from tickmind.record.columns import batch
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.insight_codec import insight_row, read_insight
 from tickmind.record.log_schema import SCHEMAS, Table
-from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))
@@ -57,13 +58,14 @@ def read_status(row: Mapping[str, Any]) -> AgentStatus:
 
 
 def pack_reports(
-    thoughts: Sequence[ThoughtReport], statuses: Sequence[AgentStatus]
+    thoughts: Sequence[ThoughtReport], statuses: Sequence[AgentStatus], insights: Sequence[Insight]
 ) -> list[tuple[int, pa.RecordBatch]]:
     """The tables of some reports."""
     found = []
     for table, rows in (
         (Table.THOUGHTS, [thought_row(report) for report in thoughts]),
         (Table.STATUSES, [status_row(status) for status in statuses]),
+        (Table.INSIGHTS, [insight_row(insight) for insight in insights]),
     ):
         if rows:
             schema = SCHEMAS[table]
@@ -79,3 +81,8 @@ def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, .
 def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """The statuses in the tables of a frame."""
     return tuple(map(read_status, found[Table.STATUSES].to_pylist())) if Table.STATUSES in found else ()
+
+
+def read_insights(found: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
+    """The insights in the tables of a frame."""
+    return tuple(map(read_insight, found[Table.INSIGHTS].to_pylist())) if Table.INSIGHTS in found else ()

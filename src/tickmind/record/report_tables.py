@@ -6,9 +6,10 @@ from typing import Any
 import pyarrow as pa
 
 from tickmind.record.columns import texts
+from tickmind.record.insight_codec import insight_row, read_insight
 from tickmind.record.report_codec import read_status, read_thought, status_row, thought_row
-from tickmind.record.tables import AGENT_STATUSES, LLM_CALLS, THOUGHTS, TableSpec
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.record.tables import AGENT_STATUSES, INSIGHTS, LLM_CALLS, THOUGHTS, TableSpec
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 def thought_tables(reports: Sequence[ThoughtReport], run_id: str, first: int) -> tuple[pa.Table, pa.Table]:
@@ -24,6 +25,12 @@ def status_table(statuses: Sequence[AgentStatus], run_id: str) -> pa.Table:
     """The rows of `agent_statuses`."""
     rows = [{**status_row(status), "run_id": run_id, "actor_id": status.entity_id} for status in statuses]
     return _table(AGENT_STATUSES, rows)
+
+
+def insight_table(insights: Sequence[Insight], run_id: str) -> pa.Table:
+    """The rows of `insights`."""
+    rows = [{**insight_row(insight), "run_id": run_id, "actor_id": insight.entity_id} for insight in insights]
+    return _table(INSIGHTS, rows)
 
 
 def _table(spec: TableSpec, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -46,3 +53,8 @@ def thoughts_of(rows: Sequence[Mapping[str, Any]], calls: Sequence[Mapping[str, 
 def statuses_of(rows: Sequence[Mapping[str, Any]]) -> list[AgentStatus]:
     """The statuses in rows of their table."""
     return [read_status({**row, "entity_id": row["actor_id"]}) for row in rows]
+
+
+def insights_of(rows: Sequence[Mapping[str, Any]]) -> list[Insight]:
+    """The insights in rows of their table."""
+    return [read_insight({**row, "entity_id": row["actor_id"]}) for row in rows]

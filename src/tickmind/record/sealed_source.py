@@ -1,20 +1,30 @@
 """The finished files of a run as a source of ticks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tickmind.protocol import ActorColumns, IntentColumns, ObjectDelta, ResultColumns, TickRecord, Utterance
+from tickmind.protocol import (
+    ActorColumns,
+    IntentColumns,
+    NeedColumns,
+    ObjectDelta,
+    ResultColumns,
+    TickRecord,
+    Utterance,
+)
 from tickmind.record.actor_blocks import ActorBlocks
 from tickmind.record.asked import read_bits, read_intents
 from tickmind.record.columns import Column, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log_schema import SCHEMAS
 from tickmind.record.meta import RunMeta
+from tickmind.record.needs_file import NeedsFile
 from tickmind.record.parquet_file import TableFile
-from tickmind.record.report_tables import statuses_of, thoughts_of
+from tickmind.record.report_tables import insights_of, statuses_of, thoughts_of
 from tickmind.record.row_groups import (
     DELTA_COLUMNS,
     RESULT_COLUMNS,
@@ -28,8 +38,11 @@ from tickmind.record.row_groups import (
 from tickmind.record.tables import (
     ACTION_RESULTS,
     ACTOR_STATE,
+    ADDED,
     AGENT_STATUSES,
+    INSIGHTS,
     LLM_CALLS,
+    NEEDS,
     OBJECT_DELTAS,
     REPLAY,
     THOUGHTS,
@@ -38,6 +51,7 @@ from tickmind.record.tables import (
     TableSpec,
 )
 from tickmind.record.tick_codec import Reports
+from tickmind.wire.reports import Insight
 
 
 class SealedSource:
@@ -51,6 +65,7 @@ class SealedSource:
         self._rows = {actor_id: row for row, actor_id in enumerate(actor_ids)}
         self._events: _Events | None = None
         self._actors: ActorBlocks | None = None
+        self._needs: NeedsFile | None = None
 
     @property
     def first_tick_id(self) -> int | None:
@@ -112,6 +127,37 @@ class SealedSource:
             rows = decode_rows(statuses.group(group, AGENT_STATUSES.schema.names))
             yield Reports(statuses=tuple(statuses_of([row for row in rows if first <= row["tick_id"] <= last])))
 
+    def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
+        """What agents showed of minds in these ticks; only row groups with such ticks are read."""
+        if not self._has(INSIGHTS):
+            return
+        file = self._file(INSIGHTS)
+        for group in range(file.groups):
+            begin, end = file.ticks(group)
+            if begin > last or end < first:
+                continue
+            table = file.group(group, INSIGHTS.schema.names)
+            ticks = table.column("tick_id")
+            kept = pc.and_(pc.greater_equal(ticks, first), pc.less_equal(ticks, last))
+            if actors is not None:
+                names = pc.cast(table.column("actor_id"), pa.string())
+                kept = pc.and_(kept, pc.is_in(names, value_set=pa.array(list(actors), pa.string())))
+            yield from insights_of(decode_rows(table.filter(kept)))
+
+    def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of needs in these ticks."""
+        found = self._needs_file()
+        return iter(()) if found is None else found.between(first, last)
+
+    def _needs_file(self) -> NeedsFile | None:
+        if self._needs is None and self._has(NEEDS):
+            self._needs = NeedsFile(self._file(NEEDS), self._rows)
+        return self._needs
+
+    def _has(self, spec: TableSpec) -> bool:
+        """Whether the run is of a version that wrote this table."""
+        return spec.name not in ADDED or spec.name in self._meta.tables
+
     def _file(self, spec: TableSpec) -> TableFile:
         if spec.name not in self._files:
             file = self._files[spec.name] = self._open_table(spec)
@@ -137,7 +183,7 @@ class SealedSource:
         tick, replay = self._events.of(tick_id - (self._meta.first_tick_id or 0))
         if tick["tick_id"] != tick_id or replay["tick_id"] != tick_id:
             raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
-        state, bits = self._blocks().state_at(tick_id), replay["controlled"]
+        state, bits, needs = self._blocks().state_at(tick_id), replay["controlled"], self._needs_file()
         return TickRecord(
             tick_id=tick_id,
             sim_time_ms=tick["sim_time_ms"],
@@ -150,6 +196,7 @@ class SealedSource:
             object_deltas=self._events.deltas(replay["deltas_from"], replay["deltas"]),
             intents=_intents(replay, state.facing),
             controlled=None if bits is None else read_bits(bits, len(self._actor_ids)),
+            needs=None if needs is None else needs.at(tick_id),
         )
 
 

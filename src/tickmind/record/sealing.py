@@ -12,6 +12,7 @@ from tickmind.protocol import WorldInfo
 from tickmind.record.actor_table import LARGE, ActorTable, Blocks
 from tickmind.record.event_tables import (
     deltas_table,
+    needs_table,
     replay_table,
     results_table,
     ticks_table,
@@ -19,13 +20,15 @@ from tickmind.record.event_tables import (
 )
 from tickmind.record.meta import TableMeta
 from tickmind.record.parquet_file import open_writer
-from tickmind.record.report_tables import status_table, thought_tables
+from tickmind.record.report_tables import insight_table, status_table, thought_tables
 from tickmind.record.tables import (
     ACTION_RESULTS,
     ACTOR_STATE,
     AGENT_STATUSES,
     FINISHED,
+    INSIGHTS,
     LLM_CALLS,
+    NEEDS,
     OBJECT_DELTAS,
     REPLAY,
     THOUGHTS,
@@ -35,12 +38,13 @@ from tickmind.record.tables import (
 )
 from tickmind.record.targets import Target, python_file
 from tickmind.record.tick_codec import LoggedTick, Reports
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
 _FLUSH_TICKS = 1 << 14
 _FLUSH_CHARS = 8_000_000
+_FLUSH_INSIGHTS = 1 << 14  # few enough to be looked through for one actor
 _EVERY_TICKS = 64
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -118,10 +122,11 @@ class Sealer:
         )
         self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
         self._logged: list[LoggedTick] = []
-        self._pending_rows = 0
+        self._pending_rows = self._pending_needs = 0
         self._begin = [0, 0, 0]  # rows of results, utterances and deltas so far
         self._thoughts: list[ThoughtReport] = []
         self._statuses: list[AgentStatus] = []
+        self._insights: list[Insight] = []
         self._chars = 0
 
     @property
@@ -135,7 +140,8 @@ class Sealer:
         self._actors.add(record.tick_id, record.actor_state)
         self._logged.append(tick)
         self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
-        if self._pending_rows >= self._flush_rows or len(self._logged) >= _FLUSH_TICKS:
+        self._pending_needs += 0 if record.needs is None else len(record.needs.actor)
+        if max(self._pending_rows, self._pending_needs) >= self._flush_rows or len(self._logged) >= _FLUSH_TICKS:
             self._flush_events()
         if tick.reports:
             self.add_reports(tick.reports)
@@ -144,11 +150,14 @@ class Sealer:
         """Take what agents told."""
         self._thoughts += reports.thoughts
         self._statuses += reports.statuses
+        self._insights += reports.insights
+        self._chars += sum(insight.chars for insight in reports.insights)
         for report in reports.thoughts:
             thought = report.thought
             self._chars += len(thought.system_prompt) + len(thought.user_message) + len(thought.reply)
             self._chars += len(thought.thinking)
-        if self._chars >= _FLUSH_CHARS or len(self._statuses) >= _FLUSH_ROWS:
+        rows = len(self._statuses) >= _FLUSH_ROWS or len(self._insights) >= _FLUSH_INSIGHTS
+        if self._chars >= _FLUSH_CHARS or rows:
             self._flush_reports()
 
     def finish(self) -> dict[str, int]:
@@ -161,7 +170,8 @@ class Sealer:
         return {**self._tables.rows, ACTOR_STATE.name: self._actors.rows}
 
     def _flush_events(self) -> None:
-        logged, self._logged, self._pending_rows = self._logged, [], 0
+        logged, self._logged = self._logged, []
+        self._pending_rows = self._pending_needs = 0
         if logged:
             self._event_lane.run(lambda: self._write_events(logged))
 
@@ -170,6 +180,7 @@ class Sealer:
         records = [tick.record for tick in logged]
         tables.write(REPLAY, replay_table(logged, run_id, self._begin))
         tables.write(TICKS, ticks_table(records, run_id))
+        tables.write(NEEDS, needs_table(records, run_id, self._ids))
         for place, (spec, table) in enumerate(
             (
                 (ACTION_RESULTS, results_table(records, run_id, self._ids)),
@@ -181,13 +192,14 @@ class Sealer:
             self._begin[place] += table.num_rows
 
     def _flush_reports(self) -> None:
-        thoughts, statuses = self._thoughts, self._statuses
-        self._thoughts, self._statuses, self._chars = [], [], 0
+        thoughts, statuses, insights = self._thoughts, self._statuses, self._insights
+        self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
         first = self._tables.rows[THOUGHTS.name]
         texts, calls = thought_tables(thoughts, self._run_id, first)
         self._tables.write(THOUGHTS, texts)
         self._tables.write(LLM_CALLS, calls)
         self._tables.write(AGENT_STATUSES, status_table(statuses, self._run_id))
+        self._tables.write(INSIGHTS, insight_table(insights, self._run_id))
 
 
 def seal(

@@ -1,7 +1,8 @@
 """The finished tables: their columns, and how each column is encoded.
 
 The first five are the public ones, whose columns never change within a schema version. `replay` holds what a world
-needs to be stepped again; `thoughts`, `llm_calls` and `agent_statuses` what its agents told.
+needs to be stepped again; `thoughts`, `llm_calls`, `agent_statuses` and `insights` what its agents told; `needs` the
+energy and hunger of actors whenever they have moved on. Runs of earlier versions lack the last two.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from types import MappingProxyType
 import pyarrow as pa
 
 _DELTA = "DELTA_BINARY_PACKED"
-_I8, _I32, _I64, _U8, _F64, _TEXT = pa.int8(), pa.int32(), pa.int64(), pa.uint8(), pa.float64(), pa.string()
+_I8, _I16, _I32, _I64 = pa.int8(), pa.int16(), pa.int32(), pa.int64()
+_U8, _F64, _TEXT = pa.uint8(), pa.float64(), pa.string()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,36 @@ AGENT_STATUSES = TableSpec(
     delta=("tick_id", "observations", "intents", "refused", "thoughts", "failed_thoughts"),
     plain=("detail",),
 )
+INSIGHTS = TableSpec(
+    "insights",
+    _columns(
+        "run_id tick_id actor_id whole",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        whole=pa.bool_(),
+        tree_json=_TEXT,  # [[depth, text], ...]
+        node_statuses=pa.binary(),  # node -> 0: did not run, 1: success, 2: failure, 3: running; null: as before
+        board_json=_TEXT,  # {key: value}
+        gone_keys_json=_TEXT,
+        memories_json=_TEXT,  # [[tick, text, about, importance], ...]
+    ),
+    delta=("tick_id",),
+    plain=("whole", "node_statuses", "board_json", "gone_keys_json", "memories_json"),
+)
+NEEDS = TableSpec(
+    "needs",
+    _columns(
+        "run_id tick_id actor_id energy hunger",
+        run_id=_TEXT,
+        tick_id=_I64,
+        actor_id=_TEXT,
+        energy=_I16,
+        hunger=_I16,
+    ),
+    delta=("tick_id",),
+)
+ADDED = frozenset({INSIGHTS.name, NEEDS.name})  # runs of earlier versions don't have these
 FINISHED = MappingProxyType(
     {
         spec.name: spec
@@ -207,6 +239,8 @@ FINISHED = MappingProxyType(
             THOUGHTS,
             LLM_CALLS,
             AGENT_STATUSES,
+            INSIGHTS,
+            NEEDS,
         )
     }
 )

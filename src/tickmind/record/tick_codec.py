@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, ObjectDelta, TickRecord, Utterance
+from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, Utterance
 from tickmind.record.asked import INTENT_TABLES, pack_intents, pack_results, read_bits, read_intents, read_results
-from tickmind.record.columns import batch, pack_batches, unpack_batches
+from tickmind.record.columns import batch, numbers, pack_batches, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log_schema import SCHEMAS, Table
-from tickmind.record.report_codec import pack_reports, read_statuses, read_thoughts
+from tickmind.record.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
 from tickmind.record.steps import keyframe, read_state, steps
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,10 @@ class Reports:
 
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
+    insights: tuple[Insight, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.thoughts or self.statuses)
+        return bool(self.thoughts or self.statuses or self.insights)
 
 
 NO_REPORTS = Reports()
@@ -53,14 +54,15 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports 
             *pack_results(record.results, record.intents),
             *_pack_utterances(record.utterances),
             *_pack_deltas(record.object_deltas),
-            *pack_reports(reports.thoughts, reports.statuses),
+            *_pack_needs(record.needs),
+            *pack_reports(reports.thoughts, reports.statuses, reports.insights),
         ]
     )
 
 
 def pack_only_reports(reports: Reports) -> bytes:
     """The content of a frame after the last tick."""
-    return pack_batches(pack_reports(reports.thoughts, reports.statuses))
+    return pack_batches(pack_reports(reports.thoughts, reports.statuses, reports.insights))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +86,7 @@ def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequenc
     record = _read_record(found, before, actor_ids)
     askers = found[Table.TICK].column("askers")[0].as_py()
     asked = pack_batches((table, found[table]) for table in INTENT_TABLES if table in found)
-    return LoggedTick(record, Reports(read_thoughts(found), read_statuses(found)), askers, asked)
+    return LoggedTick(record, _reports_in(found), askers, asked)
 
 
 def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
@@ -107,6 +109,7 @@ def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, 
         object_deltas=_read_deltas(found),
         intents=intents,
         controlled=controlled,
+        needs=_read_needs(found, actors),
     )
 
 
@@ -117,8 +120,26 @@ def read_only_state(content: pa.Buffer, before: ActorColumns | None, actors: int
 
 def read_reports(content: pa.Buffer) -> Reports:
     """The reports in the content of a frame, of whichever kind."""
-    found = unpack_batches(content, SCHEMAS)
-    return Reports(read_thoughts(found), read_statuses(found))
+    return _reports_in(unpack_batches(content, SCHEMAS))
+
+
+def _reports_in(found: dict[int, pa.RecordBatch]) -> Reports:
+    return Reports(read_thoughts(found), read_statuses(found), read_insights(found))
+
+
+def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
+    if needs is None:
+        return []
+    return [(Table.NEEDS, batch(SCHEMAS[Table.NEEDS], needs.actor, needs.energy, needs.hunger))]
+
+
+def _read_needs(found: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
+    if Table.NEEDS not in found:
+        return None
+    needs = NeedColumns(*(numbers(found[Table.NEEDS], name) for name in ("row", "energy", "hunger")))
+    if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
+        raise DamagedRunError("the log tells of the needs of an actor that there is not")
+    return needs
 
 
 def _pack_utterances(said: Sequence[Utterance]) -> list[tuple[int, pa.RecordBatch]]:

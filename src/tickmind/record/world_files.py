@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import EntityInfo, FloorInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, KindInfo, ObjectInfo, WorldInfo
 from tickmind.record.columns import Column, values_of
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.limits import MAX_ACTORS, MAX_TILES
+from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
 from tickmind.record.parquet_file import TableFile, open_writer
 from tickmind.record.tables import TableSpec
 
@@ -81,6 +81,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
             for one in info.floors
         ],
         "item_kinds": list(info.item_kinds),
+        "ground": [[heap.x, heap.y, heap.item, heap.amount] for heap in info.ground[: int(MAX_HEAPS.maximum)]],
         "verbs": list(info.verbs),
         "kinds": [
             {
@@ -192,9 +193,14 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
                 EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick)
                 for entity_id, kind, tags, spawn_tick in zip(*actors, strict=True)
             ),
+            ground=tuple(
+                GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
+            ),
         )
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise DamagedRunError("the description of the world is not as it was written") from error
+    if any(heap.item not in found.item_kinds for heap in found.ground):
+        raise DamagedRunError("on the ground lies an item that the world does not have")
     if len(codes) and codes.max() >= len(found.floors):
         raise DamagedRunError("the map has a floor that the world does not have")
     return found

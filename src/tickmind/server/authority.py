@@ -45,6 +45,7 @@ from tickmind.wire.frames import Closed, ControlAck, ControlIntent
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
+    InsightsRequest,
     ObservationsRequest,
     StatusRequest,
     SubmitRequest,
@@ -167,10 +168,9 @@ class Authority:
     def publish(self, record: TickRecord) -> None:
         """Show a record that is kept for good."""
         self._view = None
-        thoughts, statuses = self._reported
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
-        self._viewing.publish(record, events, thoughts, statuses)
+        self._viewing.publish(record, events, self._reported)
         for stream, view in list(self.viewers.items()):
             if not stream.outbox.ended and not stream.outbox.put(self._viewing.encoded(view)):
                 self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and start again")
@@ -286,6 +286,14 @@ class Authority:
         """Keep a status, or say why not."""
         reason = self._may_report(request.lease_id, request.status.entity_id)
         return _ack(reason or self.reports.add_status(request.status))
+
+    def report_insights(self, request: InsightsRequest) -> Ack:
+        """Keep what is shown of minds, or say why not all of it was kept."""
+        refused = Reason.NONE
+        for insight in request.insights:
+            reason = self._may_report(request.lease_id, insight.entity_id) or self.reports.add_insight(insight)
+            refused = refused or reason
+        return _ack(refused)
 
     def _may_report(self, lease_id: Secret, entity_id: str) -> Reason:
         row = self.world.row_of(entity_id)

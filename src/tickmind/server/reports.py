@@ -1,14 +1,15 @@
 """What agents tell of themselves: kept for the record at once, and for viewers until the tick is over."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from tickmind.protocol import Reason
 from tickmind.server.limits import MAX, ServerLimits
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 class ReportSink(Protocol):
-    """Where thoughts and statuses are kept; `record` implements it. It must not block and never changes the world."""
+    """Where reports are kept; `record` implements it. It must not block and never changes the world."""
 
     def thought(self, report: ThoughtReport) -> None:
         """Take a deliberation."""
@@ -17,6 +18,19 @@ class ReportSink(Protocol):
     def status(self, status: AgentStatus) -> None:
         """Take how an agent is doing."""
         ...
+
+    def insight(self, insight: Insight) -> None:
+        """Take what an agent shows of a mind."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What agents told in one tick."""
+
+    thoughts: tuple[ThoughtReport, ...] = ()
+    statuses: tuple[AgentStatus, ...] = ()
+    insights: tuple[Insight, ...] = ()
 
 
 class Reports:
@@ -27,6 +41,7 @@ class Reports:
         self._limits = limits
         self._thoughts: list[ThoughtReport] = []
         self._statuses: dict[str, AgentStatus] = {}  # entity -> its newest
+        self._insights: dict[tuple[str, int], Insight] = {}  # entity, tick -> what was shown
         self._chars = 0
         self._count = 0
 
@@ -52,13 +67,25 @@ class Reports:
             self._sink.status(status)
         return Reason.NONE
 
+    def add_insight(self, insight: Insight) -> Reason:
+        """Keep what is shown of a mind, or say why not; of an entity there is one for each of its ticks."""
+        place = insight.entity_id, insight.tick_id
+        chars = self._chars + insight.chars
+        if place in self._insights or not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
+            return Reason.OVERLOADED
+        self._chars = chars
+        self._insights[place] = insight
+        if self._sink is not None:
+            self._sink.insight(insight)
+        return Reason.NONE
+
     def _count_one(self) -> bool:
         self._count += 1
         return self._limits.reports_per_tick.allows(self._count)
 
-    def take(self) -> tuple[tuple[ThoughtReport, ...], tuple[AgentStatus, ...]]:
+    def take(self) -> Told:
         """The reports since this was asked last."""
-        found = tuple(self._thoughts), tuple(self._statuses.values())
-        self._thoughts, self._statuses = [], {}
+        found = Told(tuple(self._thoughts), tuple(self._statuses.values()), tuple(self._insights.values()))
+        self._thoughts, self._statuses, self._insights = [], {}, {}
         self._chars = self._count = 0
         return found

@@ -10,15 +10,16 @@ import numpy as np
 from tickmind.protocol import (
     ActorColumns,
     LifecycleEvent,
+    NeedColumns,
     ObjectDelta,
     ResultColumns,
     TickRecord,
     WorldInfo,
 )
+from tickmind.server.reports import Told
 from tickmind.wire import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
 from tickmind.wire.limits import MAX_EVENTS
-from tickmind.wire.reports import AgentStatus, ThoughtReport
 from tickmind.wire.v1 import viewer_pb2
 from tickmind.wire.viewing import GroundColumns, ObjectColumns
 from tickmind.world import WorldView
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
 
 T = TypeVar("T")
+NOTHING_TOLD = Told()
 MOST = int(MAX_EVENTS.maximum)  # of each list in one event; what is more is left out
 _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 
@@ -45,13 +47,7 @@ class Viewing:
         self._now = before
         self._encoded: dict[ViewFilter, bytes] = {}  # of the newest event
 
-    def publish(
-        self,
-        record: TickRecord,
-        lifecycle: Iterable[LifecycleEvent],
-        thoughts: tuple[ThoughtReport, ...],
-        statuses: tuple[AgentStatus, ...],
-    ) -> None:
+    def publish(self, record: TickRecord, lifecycle: Iterable[LifecycleEvent] = (), told: Told = NOTHING_TOLD) -> None:
         """Make the event of a tick that is on record."""
         old, now = self._before, record.actor_state
         changed = (
@@ -67,8 +63,10 @@ class Viewing:
             utterances=record.utterances[:MOST],
             object_deltas=record.object_deltas[:MOST],
             lifecycle=tuple(item for item, _ in zip(lifecycle, range(MOST), strict=False)),
-            thoughts=thoughts,
-            statuses=statuses,
+            thoughts=told.thoughts,
+            statuses=told.statuses,
+            insights=told.insights,
+            needs=record.needs,
         )
         self._old, self._now, self._before = old, now, now
         self._encoded = {}
@@ -100,6 +98,8 @@ class Viewing:
             lifecycle=tuple(item for item in event.lifecycle if shown[self._rows[item.entity.entity_id]]),
             thoughts=tuple(item for item in event.thoughts if shown[self._rows[item.entity_id]]),
             statuses=tuple(item for item in event.statuses if shown[self._rows[item.entity_id]]),
+            insights=tuple(item for item in event.insights if shown[self._rows[item.entity_id]]),
+            needs=_some_needs(event.needs, shown),
         )
 
     def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
@@ -118,6 +118,7 @@ class Viewing:
             ground=GroundColumns(
                 world.ground_x[lying], world.ground_y[lying], world.ground_kind[lying], world.ground_amount[lying]
             ),
+            needs=_some_needs(world.needs, self._shown(view, world.actors)),
         )
 
     def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":
@@ -164,7 +165,16 @@ def _of_types(event: ViewerEvent, types: frozenset[ViewerEventType]) -> ViewerEv
         lifecycle=of(ViewerEventType.LIFECYCLE, event.lifecycle),
         thoughts=of(ViewerEventType.THOUGHT, event.thoughts),
         statuses=of(ViewerEventType.STATUS, event.statuses),
+        insights=of(ViewerEventType.INSIGHT, event.insights),
+        needs=event.needs if ViewerEventType.NEED in types else None,
     )
+
+
+def _some_needs(needs: NeedColumns | None, shown: "Bool") -> NeedColumns | None:
+    if needs is None:
+        return None
+    kept = shown[needs.actor]
+    return NeedColumns(needs.actor[kept], needs.energy[kept], needs.hunger[kept])
 
 
 def _some_results(results: ResultColumns, kept: "Bool") -> ResultColumns:

@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -12,6 +13,7 @@ from tickmind.base import Limit
 from tickmind.viewer.digest import MOST_BUCKETS, Digest
 from tickmind.viewer.errors import NoSuchWindowError, PageMissingError
 from tickmind.viewer.frames import hello, whole_thought
+from tickmind.viewer.minds import LOOK_BACK_TICKS, NeedsNow, shown_insight
 from tickmind.viewer.page import page_files
 from tickmind.viewer.replay import RunFrames
 from tickmind.viewer.source import Span, window_ticks
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from tickmind.record import RunReader
 
 MAX_CLIP_TICKS = Limit("number of ticks in a clip", 10_000)
+MAX_CLIP_NEEDS = Limit("number of energies and hungers in a clip", 500_000)
+MAX_CLIP_CHARS = Limit("length of the insights in a clip", 20_000_000, "characters")
 MAX_CLIP_BYTES = Limit("size of a clip's frames", 200 * 1024 * 1024, "bytes")
 _SCRIPT = re.compile(rb'<script type="module"[^>]*src="\./([^"]+)"></script>')
 _STYLE = re.compile(rb'<link rel="stylesheet"[^>]*href="\./([^"]+)">')
@@ -42,9 +46,10 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
         size += len(frame)
         MAX_CLIP_BYTES.check(size)
         frames.append(frame)
-    digest = Digest(first)
+    digest, needs = Digest(first), NeedsNow(len(info.actors))
     for record in reader.records(first, last):
         digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))
+        digest.add_needs(record.tick_id, needs.take(record.needs))
     reports = list(reader.thoughts(first, last))
     digest.add_thoughts(reports)
     rows = maker.names.actor_rows
@@ -52,8 +57,27 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
         "span": {**Span(first, last, growing=False).shown(), "live": False},
         "digest": digest.shown(most_buckets=MOST_BUCKETS),
         "thoughts": [whole_thought(report, rows[report.entity_id]) for report in reports if report.entity_id in rows],
+        "minds": _minds(reader, first, last, rows),
     }
     return _page(head, b"".join(frames))
+
+
+def _minds(reader: "RunReader", first: int, last: int, rows: Mapping[str, int]) -> dict[str, Any]:
+    """Insights and needs of everybody by row; of too many, those of the last ticks are left out."""
+    minds: dict[str, Any] = {}
+    chars = entries = 0
+    for insight in sorted(reader.insights(first - LOOK_BACK_TICKS, last), key=lambda one: one.tick_id):
+        chars += insight.chars
+        if insight.entity_id in rows and MAX_CLIP_CHARS.allows(chars):
+            mind = minds.setdefault(str(rows[insight.entity_id]), {"insights": [], "needs": []})
+            mind["insights"].append(shown_insight(insight))
+    for tick_id, needs in reader.needs(first - LOOK_BACK_TICKS, last):
+        entries += len(needs.actor)
+        if not MAX_CLIP_NEEDS.allows(entries):
+            break
+        for row, energy, hunger in zip(needs.actor.tolist(), needs.energy.tolist(), needs.hunger.tolist(), strict=True):
+            minds.setdefault(str(row), {"insights": [], "needs": []})["needs"].append((tick_id, energy, hunger))
+    return minds
 
 
 def _page(head: dict[str, Any], frames: bytes) -> bytes:

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 MAX_DIGEST_TICKS = Limit("number of ticks in a digest", 20_000_000)
 MOST_BUCKETS = 1000
 COUNTS = ("said", "failed", "acted", "answers", "outages", "latency_s", "cost_usd", "tokens")  # add up in a bucket
-LEVELS = ("awake", "asleep", "uncontrolled", "incapacitated", "gap_ms")  # the mean of a bucket counts
+LEVELS = (
+    "awake",
+    "asleep",
+    "uncontrolled",
+    "incapacitated",
+    "gap_ms",
+    "energy",
+    "hunger",
+)  # the mean of a bucket counts
 COLUMNS = (*COUNTS, *LEVELS)
 _AT = {name: place for place, name in enumerate(COLUMNS)}
 _WAIT, _MOVE, _SAY = (ACTION_CODES[kind] for kind in (ActionType.WAIT, ActionType.MOVE, ActionType.SAY))
@@ -50,6 +58,12 @@ class Digest:
         row[_AT["uncontrolled"]] = np.count_nonzero(bits & Status.UNCONTROLLED)
         row[_AT["incapacitated"]] = np.count_nonzero(bits & Status.INCAPACITATED)
         row[_AT["gap_ms"]] = gap_ms
+
+    def add_needs(self, tick_id: int, means: tuple[float, float] | None) -> None:
+        """Note the mean energy and hunger after a tick, if they are known."""
+        row = self._row(tick_id)
+        if row is not None and means is not None:
+            row[_AT["energy"]], row[_AT["hunger"]] = means
 
     def add_thoughts(self, reports: "Iterable[ThoughtReport]") -> None:
         """Count what models answered, each in its own tick."""

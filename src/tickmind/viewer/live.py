@@ -12,6 +12,7 @@ from tickmind.viewer.digest import Digest
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import hello, notes, whole_thought
 from tickmind.viewer.history import MAX_HISTORY_BYTES, History
+from tickmind.viewer.minds import Minds, NeedsNow
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_of_snapshot
 from tickmind.viewer.watchers import Watchers
@@ -54,6 +55,8 @@ class LiveSource:
         self._digest = Digest(0)
         self._thoughts: deque[tuple[int, ThoughtReport, int]] = deque()  # actor row, report, characters
         self._chars = 0
+        self._minds = Minds({})
+        self._needs = NeedsNow(0)
         self._connected = False
         self._seen_s = 0.0  # when the last tick came
         self._keyframe: tuple[int, bytes] = (-1, b"")  # tick, frame
@@ -112,6 +115,10 @@ class LiveSource:
             if row == actor and report.tick_id <= last_tick:
                 found.append(whole_thought(report, row))
         return found
+
+    async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        """What is known of an actor's mind and needs at a tick, as far as it is kept."""
+        return self._minds.of(actor, last_tick)
 
     def _newest_keyframe(self) -> bytes:
         if self._stage is None:
@@ -172,6 +179,10 @@ class LiveSource:
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts.clear()
             self._chars = 0
+            self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
+            self._needs = NeedsNow(len(world.actors))
+        self._minds.add_needs(scene.tick_id, snapshot.needs)
+        self._needs.take(snapshot.needs)
         self._stage = Stage(world, scene)
         self._keyframe = (-1, b"")
         self._history.begin(scene.tick_id, self._stage.keyframe())
@@ -197,6 +208,9 @@ class LiveSource:
             self._watchers.send(said)
         self._digest.add_tick(event.tick_id, stage.scene.actors, event.results, len(event.utterances), gap_ms)
         self._digest.add_thoughts(event.thoughts)
+        self._digest.add_needs(event.tick_id, self._needs.take(event.needs))
+        self._minds.add_needs(event.tick_id, event.needs)
+        self._minds.add(event.insights)
         for report in event.thoughts:
             self._keep(report, stage)
 

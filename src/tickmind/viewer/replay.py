@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickmind.base import Limit, get_logger
-from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, TickRecord
+from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.digest import Digest
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import Names, Scene, hello, names_of, notes, whole_thought
+from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, NeedsNow, needs_of, shown_mind
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
 
@@ -28,6 +29,7 @@ MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes
 POLL_S = 0.5  # how often a growing run is looked at
 AT_MOST_S = 1.0  # that the scan makes way for others
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
+NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _MOVE = ACTION_CODES[ActionType.MOVE]
 _log = get_logger(__name__)
@@ -43,6 +45,7 @@ class RunFrames:
         nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
         first = (reader.first_tick_id or 1) - 1
         self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
+        self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> needs told
         self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
 
     def frames(self, first: int, last: int) -> Iterator[bytes]:
@@ -107,6 +110,29 @@ class RunFrames:
             found += [whole_thought(report, actor) for report in sorted(part, key=lambda one: -one.tick_id)]
             to = since - 1
         return [thought for thought in found if thought["tick"] <= last_tick][:count]
+
+    def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        """What is known of an actor's mind and needs at a tick."""
+        reader = self.reader
+        if not 0 <= actor < len(reader.info.actors):
+            return shown_mind((), ())
+        name = reader.info.actors[actor].entity_id
+        insights = reader.insights(last_tick - LOOK_BACK_TICKS, last_tick, actors=[name])
+        return shown_mind(insights, needs_of(actor, self._told(last_tick - NEED_TICKS, last_tick)))
+
+    def _told(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of needs; parts of the run that are over are kept for the next time."""
+        over = self.reader.last_tick_id or 0
+        for part in range(first // NEED_PART_TICKS, last // NEED_PART_TICKS + 1):
+            begin, end = part * NEED_PART_TICKS, (part + 1) * NEED_PART_TICKS - 1
+            told = self._needs.pop(part, None)
+            if told is None:
+                told = list(self.reader.needs(begin, end))
+            if end <= over:
+                self._needs[part] = told
+            while len(self._needs) > NEED_PARTS:
+                self._needs.popitem(last=False)
+            yield from ((tick, needs) for tick, needs in told if first <= tick <= last)
 
 
 class ReplaySource:
@@ -242,10 +268,20 @@ class ReplaySource:
                 return b"".join(found)
             found.append(frame)
 
+    async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        """What is known of an actor's mind and needs at a tick."""
+        async with self._reading:
+            return await asyncio.to_thread(self._read_mind, actor, min(last_tick, self._span.last_tick_id))
+
+    def _read_mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        with self._using:
+            return self._frames.mind(actor, last_tick)
+
     def _scan(self) -> None:
         """Read the whole run once, and then whatever is added to it."""
         with self._open_run() as reader:
             place = reader.first_tick_id or 1
+            needs = NeedsNow(len(reader.info.actors))
             while not self._stopped.is_set():
                 self._span = _span(reader)
                 finished, begun = reader.meta.finished, place
@@ -255,6 +291,7 @@ class ReplaySource:
                     if self._stopped.is_set():
                         return
                     self._digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))
+                    self._digest.add_needs(record.tick_id, needs.take(record.needs))
                     place = record.tick_id + 1
                 self._digest.add_thoughts(reader.thoughts(begun, place - 1))
                 if finished:

@@ -69,6 +69,7 @@ class ViewerServer:
         app.router.add_get("/api/window", self._api(self._window))
         app.router.add_get("/api/digest", self._api(self._digest))
         app.router.add_get("/api/thoughts", self._api(self._thoughts))
+        app.router.add_get("/api/mind", self._api(self._mind))
         app.router.add_get("/live", self._live)
         # Whoever goes away takes the question along: a page that jumps on does not wait for where it was before.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
@@ -150,6 +151,9 @@ class ViewerServer:
         count = _number(request, "count")
         MAX_THOUGHTS.check(count)
         return _json(await self._source.thoughts(_number(request, "actor"), _number(request, "last"), count))
+
+    async def _mind(self, request: web.Request) -> web.StreamResponse:
+        return _json(await self._source.mind(_number(request, "actor"), _number(request, "last")))
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(heartbeat=15.0, max_msg_size=int(MAX_REQUEST_BYTES.maximum), compress=False)

@@ -61,6 +61,10 @@ class FrameSource(Protocol):
         """The newest whole thoughts of an actor up to a tick, newest first."""
         ...
 
+    async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
+        """What is known of an actor's tree, Blackboard, memories and needs at a tick."""
+        ...
+
 
 def window_ticks(actors: int) -> int:
     """How many ticks one window should have, a power of two: many for few actors, few for many."""

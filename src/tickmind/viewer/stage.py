@@ -80,7 +80,7 @@ def scene_at_start(
         actors=actors,
         object_state=np.array(states, dtype=np.uint8),
         object_stock=np.array([thing.stock for thing in world.objects], dtype=np.int32),
-        ground={},
+        ground={(heap.x, heap.y, names.item_kinds[heap.item]): heap.amount for heap in world.ground},
     )
 
 

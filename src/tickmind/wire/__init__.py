@@ -20,7 +20,7 @@ from tickmind.wire.errors import (
     WireConfigError,
     WireError,
 )
-from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 from tickmind.wire.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
 from tickmind.wire.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 
@@ -34,6 +34,7 @@ __all__ = [
     "ControlSession",
     "ControlStatistics",
     "DeadlineError",
+    "Insight",
     "LeaseRefusedError",
     "MessageError",
     "NotAllowedError",

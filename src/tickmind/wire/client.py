@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,10 +28,11 @@ from tickmind.wire.connection import Connection
 from tickmind.wire.control import ControlSession
 from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
 from tickmind.wire.frames import BatchOpen, Closed, ControlOpen
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
+    InsightsRequest,
     ObservationsRequest,
     StatusRequest,
     SubmitRequest,
@@ -233,6 +234,11 @@ class WorldClient:
         """Tell the record and the viewer how an agent is doing."""
         request = codec.encode_status_request(StatusRequest(lease.lease_id, status))
         return _ack(await self._call(self._telemetry.ReportStatus, request))
+
+    async def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
+        """Show the record and the viewer the minds of entities that the lease stands for."""
+        request = codec.encode_insights_request(InsightsRequest(lease.lease_id, tuple(insights)))
+        return _ack(await self._call(self._telemetry.ReportInsights, request))
 
     async def _call(self, method: Any, request: Any) -> Any:
         connection = self._connection

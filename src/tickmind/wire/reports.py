@@ -1,7 +1,7 @@
 """What agents tell of themselves, for the record and the viewer."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 from tickmind.protocol import Thought
 
@@ -38,3 +38,63 @@ class ThoughtReport:
     entity_id: str
     tick_id: int
     thought: Thought
+
+
+class NodeStatus(IntEnum):
+    """What became of a node of a behaviour tree in a tick."""
+
+    IDLE = 0  # it did not run
+    SUCCESS = 1
+    FAILURE = 2
+    RUNNING = 3  # it goes on
+
+
+@dataclass(frozen=True, slots=True)
+class TreeLine:
+    """One node of a behaviour tree, in a few words."""
+
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardEntry:
+    """What stands on a Blackboard under one key; what is too long is a string with its beginning."""
+
+    key: str
+    value_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNote:
+    """One thing that a character remembers."""
+
+    tick_id: int
+    text: str
+    about: str = ""
+    importance: float = 0.0  # 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """What an agent shows of a mind at a tick: its tree and the nodes that ran, its Blackboard and its memories.
+
+    A whole one stands by itself. Any other holds what is new since the one before it.
+    """
+
+    entity_id: str
+    tick_id: int
+    whole: bool = True
+    tree: tuple[TreeLine, ...] = ()  # only in a whole one; each node before those below it
+    node_statuses: bytes | None = None  # a `NodeStatus` for each node of the tree; None if nothing changed
+    board: tuple[BoardEntry, ...] = ()
+    gone_keys: tuple[str, ...] = ()
+    memories: tuple[MemoryNote, ...] = ()  # the newest last
+
+    @property
+    def chars(self) -> int:
+        """How long its texts are together."""
+        texts = sum(len(line.text) for line in self.tree) + sum(map(len, self.gone_keys))
+        entries = sum(len(entry.key) + len(entry.value_json) for entry in self.board)
+        notes = sum(len(note.text) + len(note.about) for note in self.memories)
+        return texts + entries + notes + len(self.node_statuses or b"")

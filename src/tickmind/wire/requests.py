@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tickmind.base import Secret
 from tickmind.protocol import Intent
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +58,11 @@ class StatusRequest:
 
     lease_id: Secret
     status: AgentStatus
+
+
+@dataclass(frozen=True, slots=True)
+class InsightsRequest:
+    """Insights of entities that one lease stands for, and the right to report them."""
+
+    lease_id: Secret
+    insights: tuple[Insight, ...]

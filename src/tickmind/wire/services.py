@@ -16,6 +16,7 @@
                         GetViewerSnapshot           unary       the world after the last tick on record
     AgentTelemetry      ReportThought               unary       for the record and the viewer only
                         ReportStatus                unary       for the record and the viewer only
+                        ReportInsights              unary       for the record and the viewer only
     grpc.health.v1      Check, Watch                            the standard service; "" is the whole server
 
 Refusals are answers. A call fails only with

@@ -1,7 +1,7 @@
 """The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -26,7 +26,7 @@ from tickmind.wire.connection import Connection
 from tickmind.wire.control import ControlSession, ControlStatistics
 from tickmind.wire.errors import UnreachableError, WireConfigError
 from tickmind.wire.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
-from tickmind.wire.reports import AgentStatus
+from tickmind.wire.reports import AgentStatus, Insight
 from tickmind.wire.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
 
 if TYPE_CHECKING:
@@ -237,6 +237,10 @@ class SyncWorldClient:
     def report_status(self, lease: Lease, status: AgentStatus) -> Ack:
         """Tell the record and the viewer how an agent is doing."""
         return self._background.run(self._client.report_status(lease, status))
+
+    def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
+        """Show the record and the viewer the minds of entities that the lease stands for."""
+        return self._background.run(self._client.report_insights(lease, insights))
 
 
 async def _make(connection: Connection | str, rng: random.Random | None) -> WorldClient:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tickmind.protocol import ActorColumns, LifecycleEvent, ObjectDelta, ResultColumns, Utterance
-from tickmind.wire.reports import AgentStatus, ThoughtReport
+from tickmind.protocol import ActorColumns, LifecycleEvent, NeedColumns, ObjectDelta, ResultColumns, Utterance
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, Int64, UInt8, UInt16
@@ -21,6 +21,8 @@ class ViewerEventType(StrEnum):
     LIFECYCLE = "lifecycle"
     THOUGHT = "thought"
     STATUS = "status"
+    INSIGHT = "insight"
+    NEED = "need"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,8 @@ class ViewerEvent:
     lifecycle: tuple[LifecycleEvent, ...] = ()
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
+    insights: tuple[Insight, ...] = ()
+    needs: NeedColumns | None = None  # those that are new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,3 +92,4 @@ class ViewerSnapshot:
     state: ActorColumns
     objects: ObjectColumns
     ground: GroundColumns
+    needs: NeedColumns | None = None  # None where the world has none

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import EntityInfo, FloorInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, KindInfo, ObjectInfo, WorldInfo
 from tickmind.world.kinds import Items, ObjectAction, ObjectKind
 from tickmind.world.scenario import Scenario
 
@@ -136,4 +136,5 @@ class Tables:
                 for found in scenario.objects
             ),
             actors=tuple(EntityInfo(actor.entity_id, actor.type, actor.tags) for actor in scenario.actors),
+            ground=tuple(GroundInfo(one.x, one.y, one.item, one.amount) for one in scenario.ground),
         )

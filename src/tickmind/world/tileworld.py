@@ -10,6 +10,7 @@ from tickmind.protocol import (
     ActorColumns,
     Intent,
     IntentColumns,
+    NeedColumns,
     Observation,
     ObservationColumns,
     ResultColumns,
@@ -24,6 +25,7 @@ from tickmind.world.inventory import drop_items, give_items, pick_up_items, use_
 from tickmind.world.kernels import MoveScratch, Placed
 from tickmind.world.maps import Maps
 from tickmind.world.movement import move
+from tickmind.world.needs import NeedsBefore
 from tickmind.world.objects import change_objects, grow_stock, interact
 from tickmind.world.observer import Observer
 from tickmind.world.packer import GroundMap, Packer
@@ -109,6 +111,7 @@ class TileWorld:
             if controlled.shape != self._state.x.shape:
                 raise BadIntentsError(f"expected {len(self._state.x)} values in controlled, found {len(controlled)}")
         turn = Turn(self._tick_id, self._tables, self._state, self._maps, columns)
+        needs = None if turn.rules.needs is None else NeedsBefore(self._state)
         take_control(turn, controlled)
         stop_the_unable(turn)
         move(turn, self._scratch)
@@ -127,7 +130,7 @@ class TileWorld:
         self._tick_id += 1
         self._eyes.adapt(self._maps.opaque)
         self._before, self._now = self._now.pass_by(), self._perceive()
-        record = self._record(turn, controlled)
+        record = self._record(turn, controlled, None if needs is None else needs.moved(turn.tick_id, self._state))
         self._last = Aftermath(record.results, record.utterances)
         self._observer = None
         for delta in record.object_deltas:
@@ -217,7 +220,7 @@ class TileWorld:
     def _perceive(self) -> Perception:
         return Perception(self._tables.scenario.rules, self._state.x, self._state.y, self._maps.opaque, self._eyes)
 
-    def _record(self, turn: Turn, controlled: "Bool | None") -> TickRecord:
+    def _record(self, turn: Turn, controlled: "Bool | None", needs: NeedColumns | None) -> TickRecord:
         state = self._state
         for column in (state.x, state.y, state.status, state.facing):
             column.flags.writeable = False  # the record has them now; the next tick makes new ones
@@ -235,4 +238,5 @@ class TileWorld:
             object_deltas=tuple(turn.deltas),
             intents=turn.intents,
             controlled=controlled,
+            needs=needs,
         )

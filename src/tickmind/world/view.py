@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ActorColumns
+from tickmind.protocol import ActorColumns, NeedColumns
+from tickmind.world.needs import all_needs
 from tickmind.world.state import State
 from tickmind.world.tables import Tables
 
@@ -27,6 +28,7 @@ class WorldView:
     ground_y: "Int32"
     ground_kind: "UInt16"
     ground_amount: "Int64"
+    needs: NeedColumns | None  # of all actors; None where the world has none
 
 
 def take_view(tick_id: int, tables: Tables, state: State) -> WorldView:
@@ -44,4 +46,5 @@ def take_view(tick_id: int, tables: Tables, state: State) -> WorldView:
         ground_y=y.astype(np.int32),
         ground_kind=kind.astype(np.uint16),
         ground_amount=state.ground_amount.copy(),
+        needs=None if tables.scenario.rules.needs is None else all_needs(state),
     )

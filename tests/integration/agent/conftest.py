@@ -26,12 +26,16 @@ class Watched:
     world: TileWorld
     records: list[Any] = field(default_factory=list)
     reports: list[Any] = field(default_factory=list)
+    insights: list[Any] = field(default_factory=list)
 
     def thought(self, report):
         self.reports.append(report)
 
     def status(self, status):
         self.reports.append(status)
+
+    def insight(self, insight):
+        self.insights.append(insight)
 
     @property
     def address(self):

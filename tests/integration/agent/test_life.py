@@ -234,6 +234,9 @@ class Thinker:
         left, self.left = self.left, []
         return left
 
+    def take_insights(self):
+        return []
+
     def deliberating(self, entity_id):
         return bool(self.left)
 

@@ -37,6 +37,7 @@ def fill() -> Callable[..., tuple[LiveLog, list[TickRecord]]]:
             if reports:
                 log.thought(run.thought())
                 log.status(run.status())
+                log.insight(run.insight())
             records.append(run.tick())
             log.publish(records[-1])
         return log, records

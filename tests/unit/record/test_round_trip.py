@@ -107,16 +107,23 @@ class TestReading:
         on_ground = list(reader.events(region=Region(7, 9, 7, 9), kinds={EventKind.OBJECT}))
         assert {one.subject_id for one in on_ground} == {"ground:7,9"}
 
-    def test_thoughts_calls_and_statuses(self, read):
+    def test_thoughts_calls_statuses_insights_and_needs(self, read):
         reader, _ = read
         again = RandomRun(1, 9)
-        thoughts, statuses = [], []
+        thoughts, statuses, insights, needs = [], [], [], []
         for _ in range(40):
             thoughts.append(again.thought())
             statuses.append(again.status())
-            again.tick()
+            insights.append(again.insight())
+            needs.append(again.tick().needs)
         assert list(reader.thoughts()) == thoughts
         assert list(reader.statuses()) == statuses
+        assert list(reader.insights()) == insights
+        assert list(reader.insights(5, 7)) == insights[4:7]
+        of_one = [one for one in insights if one.entity_id == "entity:3"]
+        assert list(reader.insights(actors={"entity:3"})) == of_one
+        told = {tick: one.energy.tolist() for tick, one in reader.needs(11, 30)}
+        assert told == {tick: needs[tick - 1].energy.tolist() for tick in range(11, 31) if needs[tick - 1] is not None}
         assert [one.tick_id for one in reader.thoughts(5, 7)] == [5, 6, 7]
         calls = list(reader.llm_calls())
         assert [one.prompt_tokens for one in calls] == [one.thought.prompt_tokens for one in thoughts]

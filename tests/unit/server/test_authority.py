@@ -329,6 +329,9 @@ def test_thoughts_and_statuses_reach_the_sink_at_once_and_viewers_with_the_tick(
         def status(self, found):
             kept.append(found)
 
+        def insight(self, found):
+            kept.append(found)
+
     game = make_game(reports=Keeper())
     lease = lease_of(game)
     watching = viewer(game)

@@ -23,7 +23,7 @@ def stepped(intents):
     world = TileWorld.from_scenario(SCENARIO)
     viewing = Viewing(world.info, world.view().actors)
     record = world.step(intents)
-    viewing.publish(record, (), (), ())
+    viewing.publish(record)
     bounds = Authority(world, clock=ManualClock()).bounds
 
     def read(view):
@@ -124,14 +124,14 @@ def test_changes_of_objects_and_ground_go_by_place():
     state.x[row], state.y[row] = bush.x, bush.y
     viewing = Viewing(world.info, view)
     first = world.step({row: Pickup("berries")})
-    viewing.publish(first, (), (), ())
+    viewing.publish(first)
     here = ViewFilter(regions=(Region(bush.x, bush.y, bush.x, bush.y),))
     far = ViewFilter(regions=(Region(0, 0, 0, 0),)) if (bush.x, bush.y) != (0, 0) else None
     assert [delta.field for delta in viewing.narrow(newest(viewing), here).object_deltas] == ["stock"]
     if far:
         assert viewing.narrow(newest(viewing), far).object_deltas == ()
     second = world.step({row: Drop("berries")})
-    viewing.publish(second, (), (), ())
+    viewing.publish(second)
     [delta] = viewing.narrow(newest(viewing), here).object_deltas
     assert (delta.object_id, delta.field, delta.new_value) == (f"ground:{bush.x},{bush.y}", "berries", 1)
     found = viewing.snapshot(world.view(), here)
@@ -141,7 +141,7 @@ def test_changes_of_objects_and_ground_go_by_place():
 def test_viewers_with_the_same_filter_share_one_encoding():
     world = TileWorld.from_scenario(SCENARIO)
     viewing = Viewing(world.info, world.view().actors)
-    viewing.publish(world.step({0: Wait(), 1: Interact("nothing:1")}), (), (), ())
+    viewing.publish(world.step({0: Wait(), 1: Interact("nothing:1")}))
     assert viewing.encoded(ViewFilter()) is viewing.encoded(ViewFilter())
 
 

@@ -57,7 +57,7 @@ class Lively:
     def step(self):
         free = np.array([self.dice.random() < 0.9 for _ in self.info.actors])
         record = self.world.step(self.intents(), free)
-        self.viewing.publish(record, (), (), ())
+        self.viewing.publish(record)
         message = codec.parse(viewer_pb2.StreamViewerEventsResponse, self.viewing.encoded(ViewFilter()))
         return record, columns.decode_viewer_event(message.event, self.bounds)
 

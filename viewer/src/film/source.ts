@@ -1,6 +1,7 @@
 /** Where frames come from: the viewer's server, or the page itself if it is a clip. */
 
 import { unpack, type Frame } from "../frames/layout";
+import { NOTHING, type MindReport } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 
 export interface Span {
@@ -24,6 +25,8 @@ export interface Source {
   window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]>;
   digest(): Promise<Digest>;
   thoughts(actor: number, last: number, count: number): Promise<Thought[]>;
+  /** What is known of a character's mind and needs at a tick. */
+  mind(actor: number, last: number): Promise<MindReport>;
   /** Calls back with each new frame until the returned function is called. */
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void;
 }
@@ -76,6 +79,10 @@ export class HttpSource implements Source {
     return (await this.get(`thoughts?actor=${actor}&last=${last}&count=${count}`)).json();
   }
 
+  async mind(actor: number, last: number): Promise<MindReport> {
+    return (await this.get(`mind?actor=${actor}&last=${last}`)).json();
+  }
+
   watch(onFrame: (frame: Frame) => void, onState: (connected: boolean) => void): () => void {
     let socket: WebSocket | null = null;
     let timer = 0;
@@ -112,6 +119,7 @@ interface ClipHead {
   span: Span;
   digest: Digest;
   thoughts: Thought[];
+  minds: Record<string, MindReport>; // by actor
 }
 
 /** A window of ticks that came with the page. */
@@ -153,6 +161,10 @@ export class ClipSource implements Source {
       .filter((thought) => thought.row === actor && thought.tick <= last)
       .sort((one, other) => other.tick - one.tick)
       .slice(0, count);
+  }
+
+  async mind(actor: number, _last: number): Promise<MindReport> {
+    return this.head.minds[actor] ?? NOTHING;
   }
 
   watch(_onFrame: (frame: Frame) => void, _onState: (connected: boolean) => void): () => void {

@@ -92,6 +92,18 @@ export function Charts({ app }: { app: App }) {
           { name: "fallen", colour: "#ff9b8f", values: columns.incapacitated },
         ]}
       />
+      {columns.energy.some((energy) => energy > 0) && (
+        <Chart
+          app={app}
+          digest={digest}
+          title="Needs of 1000, the mean of all"
+          say={count}
+          lines={[
+            { name: "energy", colour: "#8fd18a", values: columns.energy },
+            { name: "hunger", colour: "#ffb36b", values: columns.hunger },
+          ]}
+        />
+      )}
       <Chart
         app={app}
         digest={digest}

@@ -4,9 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
 import { seenFrom } from "../film/sight";
 import { Tag } from "../frames/layout";
+import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 import { resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
+import { Board, Memories, Needs, Tree, useMind } from "./mind";
 import { Chips, Fold, Said, Swatch, When, Who } from "./parts";
 
 const RECENT = 10; // intents
@@ -198,35 +200,15 @@ function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] }) {
   );
 }
 
-/** What its thoughts have put on its Blackboard, the newest value of each key. */
-function Blackboard({ app, thoughts }: { app: App; thoughts: Thought[] }) {
-  const known = new Map<string, { value: unknown; tick: number }>();
+/** What its thoughts have put on its Blackboard, for agents that show nothing else: the newest value of each key. */
+function directivesOf(thoughts: Thought[]): { key: string; json: string; tick: number }[] {
+  const known = new Map<string, { json: string; tick: number }>();
   for (const thought of thoughts) {
     for (const [name, value] of Object.entries(thought.directives)) {
-      if (!known.has(name)) known.set(name, { value, tick: thought.tick });
+      if (!known.has(name)) known.set(name, { json: JSON.stringify(value), tick: thought.tick });
     }
   }
-  if (!known.size) return null;
-  return (
-    <section>
-      <h3>Blackboard</h3>
-      <table class="board">
-        <tbody>
-          {[...known].map(([name, { value, tick }]) => (
-            <tr key={name}>
-              <th scope="row">
-                <bdi>{name}</bdi>
-              </th>
-              <td dir="auto">{typeof value === "string" ? value : JSON.stringify(value)}</td>
-              <td class="since">
-                <When app={app} tick={tick} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
+  return [...known].map(([key, entry]) => ({ key, ...entry }));
 }
 
 function Chosen({ app, row }: { app: App; row: number }) {
@@ -234,6 +216,9 @@ function Chosen({ app, row }: { app: App; row: number }) {
   void app.loaded.value;
   const { scene, world } = app.film;
   const thoughts = useThoughts(app, row, tick);
+  const report = useMind(app, row, tick);
+  const mind = mindAt(report, tick);
+  const directives = mind ? [] : directivesOf(thoughts);
   const now = deedAt(app, row, tick);
   const note = app.agentNote(row, tick);
   const id = world.actorIds[row];
@@ -274,8 +259,12 @@ function Chosen({ app, row }: { app: App; row: number }) {
           </p>
         )}
       </section>
+      <Needs report={report} tick={tick} />
+      {mind && <Tree app={app} mind={mind} />}
       <Thoughts key={row} app={app} thoughts={thoughts} />
-      <Blackboard app={app} thoughts={thoughts} />
+      {mind && <Board app={app} entries={mind.board} />}
+      {directives.length > 0 && <Board app={app} entries={directives} />}
+      {mind && <Memories app={app} mind={mind} />}
       <Heard app={app} row={row} tick={tick} />
       <Seen app={app} row={row} />
       <section>

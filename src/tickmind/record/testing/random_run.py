@@ -14,8 +14,10 @@ from tickmind.protocol import (
     Effect,
     EntityInfo,
     FloorInfo,
+    GroundInfo,
     IntentColumns,
     KindInfo,
+    NeedColumns,
     ObjectDelta,
     ObjectInfo,
     ResultColumns,
@@ -24,7 +26,7 @@ from tickmind.protocol import (
     Utterance,
     WorldInfo,
 )
-from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.reports import AgentState, AgentStatus, BoardEntry, Insight, MemoryNote, ThoughtReport, TreeLine
 
 _MOVE = 1
 _WORDS = ("hello", "", "wie geht's?", "木の実", "line\nbreak", '"quoted"', "🦊" * 3, "\x00")
@@ -69,6 +71,7 @@ class RandomRun:
             actors=tuple(
                 EntityInfo(name, "villager", ("npc",) * (row % 3), row % 2) for row, name in enumerate(self.actor_ids)
             ),
+            ground=(GroundInfo(7, 9, "berries", 4), GroundInfo(2, 11, "wood", 1)),
         )
 
     def tick(self) -> TickRecord:
@@ -103,7 +106,13 @@ class RandomRun:
             object_deltas=self._deltas(),
             intents=intents,
             controlled=None if self._random.random() < 0.5 else self._rng.random(len(self.actor_ids)) < 0.9,
+            needs=self._needs(),
         )
+
+    def _needs(self) -> NeedColumns | None:
+        rows = np.flatnonzero(self._rng.random(len(self.actor_ids)) < 0.3).astype(np.int32)
+        energy, hunger = (self._rng.integers(0, 1001, len(rows)).astype(np.int16) for _ in range(2))
+        return NeedColumns(rows, energy, hunger) if len(rows) else None
 
     def _deltas(self) -> tuple[ObjectDelta, ...]:
         if self._random.random() < 0.5:
@@ -181,6 +190,21 @@ class RandomRun:
             self._random.choice(self.actor_ids), self.tick_id + 1, AgentState.RUNNING, "fine", self.tick_id, 3, 2, 1, 0
         )
 
+    def insight(self) -> Insight:
+        """What is shown of somebody's mind."""
+        whole = self._random.random() < 0.5
+        word = self._random.choice(_WORDS)
+        return Insight(
+            self._random.choice(self.actor_ids),
+            self.tick_id + 1,
+            whole,
+            (TreeLine(0, "Selector"), TreeLine(1, word)) if whole else (),
+            bytes((3, 2)) if whole else None,
+            (BoardEntry(word, '{"goal":"eat","path":[1,2]}'), BoardEntry("__proto__", "null")),
+            () if whole else ("old",),
+            (MemoryNote(self.tick_id, word, "entity:1", 0.5),),
+        )
+
 
 def differences(one: TickRecord, other: TickRecord) -> list[str]:
     """The names of the fields in which two ticks differ; types of columns count."""
@@ -202,6 +226,11 @@ def differences(one: TickRecord, other: TickRecord) -> list[str]:
     for part, name in (("results", "target_ids"), ("results", "effects"), ("intents", "texts")):
         if dict(getattr(getattr(one, part), name)) != dict(getattr(getattr(other, part), name)):
             found.append(f"{part}.{name}")
+    if (one.needs is None) != (other.needs is None):
+        found.append("needs")
+    elif one.needs is not None and other.needs is not None:
+        names = ("actor", "energy", "hunger")
+        found += [f"needs.{name}" for name in names if not _same(getattr(one.needs, name), getattr(other.needs, name))]
     if (one.controlled is None) != (other.controlled is None) or not _same(one.controlled, other.controlled):
         found.append("controlled")
     return found

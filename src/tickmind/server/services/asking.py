@@ -87,4 +87,12 @@ def _telemetry_calls(authority: Authority) -> Calls:
             ack = Ack(False, error.reason)
         return telemetry_pb2.ReportStatusResponse(ack=codec.encode_ack(ack)).SerializeToString()
 
-    return {"ReportThought": report_thought, "ReportStatus": report_status}
+    def report_insights(data: bytes) -> bytes:
+        message = codec.parse(telemetry_pb2.ReportInsightsRequest, data)
+        try:
+            ack = authority.report_insights(codec.decode_insights_request(message))
+        except MessageError as error:
+            ack = Ack(False, error.reason)
+        return telemetry_pb2.ReportInsightsResponse(ack=codec.encode_ack(ack)).SerializeToString()
+
+    return {"ReportThought": report_thought, "ReportStatus": report_status, "ReportInsights": report_insights}

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,14 @@ from tickmind.server.streams import Stream, StreamKind
 from tickmind.server.testing.meadow import meadow
 from tickmind.wire import MessageError, codec, columns
 from tickmind.wire.frames import BatchOpen, ControlIntent, ControlOpen, IntentBatch, KeepAlive, Release
-from tickmind.wire.requests import AcquireRequest, EntitiesRequest, StatusRequest, SubmitRequest, ThoughtRequest
+from tickmind.wire.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    InsightsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
 from tickmind.wire.testing import ColumnSamples, Fuzzer
 from tickmind.wire.v1 import lease_pb2, viewer_pb2
 from tickmind.world import TileWorld
@@ -61,6 +68,7 @@ class ServerFuzzer:
             "submit": self._submit,
             "thought": self._thought,
             "status": self._status,
+            "insights": self._insights,
             "entities": self._entities,
             "snapshot": self._snapshot,
             "control": self._control,
@@ -181,6 +189,12 @@ class ServerFuzzer:
     def _status(self) -> tuple[Message, Callable[[bytes], Any]]:
         request = StatusRequest(self._some_lease().lease_id, self.samples.agent_status())
         return codec.encode_status_request(request), self.calls["ReportStatus"]
+
+    def _insights(self) -> tuple[Message, Callable[[bytes], Any]]:
+        lease = self._some_lease()
+        insight = replace(self.samples.insight(), entity_id=lease.entity_id)
+        request = InsightsRequest(lease.lease_id, (insight, self.samples.insight()))
+        return codec.encode_insights_request(request), self.calls["ReportInsights"]
 
     def _entities(self) -> tuple[Message, Callable[[bytes], Any]]:
         request = EntitiesRequest(self.rng.random() < 0.5, self.rng.randrange(20), self._entity())

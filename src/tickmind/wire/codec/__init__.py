@@ -22,6 +22,7 @@ from tickmind.wire.codec.entities import (
     encode_lifecycle,
     encode_world,
 )
+from tickmind.wire.codec.insights import decode_insight, encode_insight
 from tickmind.wire.codec.leases import (
     decode_lease,
     decode_lease_answer,
@@ -36,6 +37,7 @@ from tickmind.wire.codec.observations import decode_observation, encode_observat
 from tickmind.wire.codec.requests import (
     decode_acquire,
     decode_entities_request,
+    decode_insights_request,
     decode_lease_id,
     decode_observations_request,
     decode_status_request,
@@ -43,6 +45,7 @@ from tickmind.wire.codec.requests import (
     decode_thought_request,
     encode_acquire,
     encode_entities_request,
+    encode_insights_request,
     encode_observations_request,
     encode_status_request,
     encode_submit,
@@ -60,6 +63,8 @@ __all__ = [
     "decode_down",
     "decode_entities_request",
     "decode_entity",
+    "decode_insight",
+    "decode_insights_request",
     "decode_intent",
     "decode_lease",
     "decode_lease_answer",
@@ -83,6 +88,8 @@ __all__ = [
     "encode_down",
     "encode_entities_request",
     "encode_entity",
+    "encode_insight",
+    "encode_insights_request",
     "encode_intent",
     "encode_lease",
     "encode_lifecycle",

@@ -7,6 +7,7 @@ from typing import Any
 from tickmind.protocol import (
     EntityInfo,
     FloorInfo,
+    GroundInfo,
     KindInfo,
     LifecycleEvent,
     LifecycleKind,
@@ -31,6 +32,7 @@ from tickmind.wire.codec.values import (
 from tickmind.wire.errors import MessageError
 from tickmind.wire.limits import (
     MAX_ACTORS,
+    MAX_AMOUNT,
     MAX_DURATION_MS,
     MAX_HEARING,
     MAX_KINDS,
@@ -96,6 +98,8 @@ def encode_world(world: WorldInfo) -> Iterator[pb.StreamWorldResponse]:
         yield pb.StreamWorldResponse(
             actors=[encode_entity(actor) for actor in world.actors[start : start + PART_ITEMS]]
         )
+    for start in range(0, len(world.ground), PART_ITEMS):
+        yield _encode_ground(world.ground[start : start + PART_ITEMS])
 
 
 @encoder
@@ -118,6 +122,7 @@ def _encode_header(world: WorldInfo) -> pb.WorldHeader:
         kinds=[_encode_kind(kind) for kind in world.kinds],
         object_count=len(world.objects),
         actor_count=len(world.actors),
+        ground_count=len(world.ground),
     )
 
 
@@ -141,6 +146,13 @@ def _encode_objects(objects: Iterable[ObjectInfo]) -> pb.StreamWorldResponse:
     )
 
 
+@encoder
+def _encode_ground(heaps: Iterable[GroundInfo]) -> pb.StreamWorldResponse:
+    return pb.StreamWorldResponse(
+        ground=[pb.GroundInfo(x=heap.x, y=heap.y, item=heap.item, amount=heap.amount) for heap in heaps]
+    )
+
+
 @dataclass(slots=True)
 class WorldReader:
     """Puts the parts of a world together: `add` each, then `finish`. It never holds more than the header announced."""
@@ -149,6 +161,7 @@ class WorldReader:
     _floor_codes: bytearray = field(default_factory=bytearray)
     _objects: list[ObjectInfo] = field(default_factory=list)
     _actors: list[EntityInfo] = field(default_factory=list)
+    _ground: list[GroundInfo] = field(default_factory=list)
 
     def add(self, message: pb.StreamWorldResponse) -> None:
         """Take the next part."""
@@ -164,20 +177,23 @@ class WorldReader:
             len(self._floor_codes) > header.width * header.height
             or len(self._objects) + len(message.objects) > header.object_count
             or len(self._actors) + len(message.actors) > header.actor_count
+            or len(self._ground) + len(message.ground) > header.ground_count
         ):
             raise MessageError("parts", "no more than the header announced")
         self._objects += [_decode_object(thing, header) for thing in message.objects]
         self._actors += [decode_entity(actor) for actor in message.actors]
+        self._ground += [_decode_ground(heap, header) for heap in message.ground]
 
     def finish(self) -> WorldInfo:
         """Give the whole world, once the last part was added."""
         header = self._header
         if header is None:
             raise MessageError("parts", "at least one, with the header")
-        if (len(self._floor_codes), len(self._objects), len(self._actors)) != (
+        if (len(self._floor_codes), len(self._objects), len(self._actors), len(self._ground)) != (
             header.width * header.height,
             header.object_count,
             header.actor_count,
+            header.ground_count,
         ):
             raise MessageError("parts", "as much as the header announced")
         if self._floor_codes and max(self._floor_codes) >= len(header.floors):
@@ -203,6 +219,7 @@ class WorldReader:
             kinds=tuple(_decode_kind(kind) for kind in header.kinds),
             objects=tuple(self._objects),
             actors=tuple(self._actors),
+            ground=tuple(self._ground),
         )
 
 
@@ -215,6 +232,7 @@ def _check_header(header: pb.WorldHeader) -> None:
     number(header.intent_deadline_ms, "intent_deadline_ms", 0, int(MAX_DURATION_MS.maximum))
     number(header.object_count, "object_count", 0, int(MAX_OBJECTS.maximum))
     number(header.actor_count, "actor_count", 0, int(MAX_ACTORS.maximum))
+    number(header.ground_count, "ground_count", 0, int(MAX_OBJECTS.maximum))
     count(header.floors, "floors", MAX_KINDS)
     count(header.kinds, "kinds", MAX_KINDS)
     names(header.item_kinds, "item_kinds", MAX_KINDS)
@@ -252,3 +270,11 @@ def _decode_object(message: pb.ObjectInfo, header: pb.WorldHeader) -> ObjectInfo
         optional_name(message.state, "objects.state"),
         number(message.stock, "objects.stock", 0, INT32_MAX),
     )
+
+
+def _decode_ground(message: pb.GroundInfo, header: pb.WorldHeader) -> GroundInfo:
+    x, y = place(message.x, message.y, "ground")
+    if x >= header.width or y >= header.height:
+        raise MessageError("ground", "on the map")
+    amount = number(message.amount, "ground.amount", 1, int(MAX_AMOUNT.maximum))
+    return GroundInfo(x, y, name(message.item, "ground.item"), amount)

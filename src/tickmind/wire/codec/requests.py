@@ -2,9 +2,11 @@
 
 from tickmind.base import Secret
 from tickmind.wire.codec.actions import decode_intent, encode_intent
+from tickmind.wire.codec.insights import decode_insight, encode_insight
 from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
 from tickmind.wire.codec.values import (
     controller,
+    count,
     encoder,
     name,
     number,
@@ -14,10 +16,12 @@ from tickmind.wire.codec.values import (
     secret,
     tick,
 )
-from tickmind.wire.limits import MAX_PAGE
+from tickmind.wire.errors import MessageError
+from tickmind.wire.limits import MAX_INSIGHTS, MAX_PAGE
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
+    InsightsRequest,
     ObservationsRequest,
     StatusRequest,
     SubmitRequest,
@@ -126,3 +130,18 @@ def decode_status_request(message: telemetry_pb2.ReportStatusRequest) -> StatusR
     """Read a status with the right to report it."""
     present(message, "status")
     return StatusRequest(secret(message.lease_id, "lease_id"), decode_status(message.status))
+
+
+@encoder
+def encode_insights_request(request: InsightsRequest) -> telemetry_pb2.ReportInsightsRequest:
+    """Write insights with the right to report them."""
+    insights = [encode_insight(insight) for insight in request.insights]
+    return telemetry_pb2.ReportInsightsRequest(lease_id=request.lease_id.reveal(), insights=insights)
+
+
+def decode_insights_request(message: telemetry_pb2.ReportInsightsRequest) -> InsightsRequest:
+    """Read insights with the right to report them."""
+    if not message.insights:
+        raise MessageError("insights", "at least one")
+    count(message.insights, "insights", MAX_INSIGHTS)
+    return InsightsRequest(secret(message.lease_id, "lease_id"), tuple(map(decode_insight, message.insights)))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tickmind.protocol.columns import Int32, Int64, UInt8
 
-I1, I4, I8 = np.dtype("<i1"), np.dtype("<i4"), np.dtype("<i8")
+I1, I2, I4, I8 = np.dtype("<i1"), np.dtype("<i2"), np.dtype("<i4"), np.dtype("<i8")
 U1, U2, U8 = np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u8")
 # bytes of a number -> its unsigned type on this machine
 UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}

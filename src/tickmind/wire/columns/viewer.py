@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tickmind.protocol import ACTION_TYPES, REASONS, ActorColumns, Effect, ObjectDelta, ResultColumns
+from tickmind.protocol import ACTION_TYPES, REASONS, ActorColumns, Effect, NeedColumns, ObjectDelta, ResultColumns
 from tickmind.wire.codec.actions import decode_effects, encode_effects
 from tickmind.wire.codec.entities import decode_lifecycle, encode_lifecycle
+from tickmind.wire.codec.insights import decode_insight, encode_insight
 from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
 from tickmind.wire.codec.values import (
     VIEWER_EVENT_TYPES,
@@ -21,6 +22,7 @@ from tickmind.wire.codec.values import (
 from tickmind.wire.columns.observations import decode_utterances, encode_utterance
 from tickmind.wire.columns.packing import (
     I1,
+    I2,
     I4,
     I8,
     U1,
@@ -33,7 +35,7 @@ from tickmind.wire.columns.packing import (
     read_rows,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_EVENTS, MAX_FILTER_ITEMS
+from tickmind.wire.limits import MAX_EVENTS, MAX_FILTER_ITEMS, MAX_NEED
 from tickmind.wire.v1 import viewer_pb2 as pb
 from tickmind.wire.viewing import (
     GroundColumns,
@@ -55,6 +57,8 @@ STATE = (
     Column("status_bits", I4, 0, 8),
     Column("facing", I1, 0, 8),
 )
+_NEED = int(MAX_NEED.maximum) + 1
+NEED = (Column("energy", I2, 0, _NEED), Column("hunger", I2, 0, _NEED))
 OBJECT = (Column("state", U1, 0, "states"), Column("work", I4), Column("stock", I4))
 GROUND = (
     Column("x", I4, 0, "width"),
@@ -104,7 +108,22 @@ def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
         lifecycle=[encode_lifecycle(item) for item in event.lifecycle],
         thoughts=[encode_thought_report(report) for report in event.thoughts],
         statuses=[encode_status(status) for status in event.statuses],
+        insights=[encode_insight(insight) for insight in event.insights],
+        needs=_encode_needs(event.needs),
     )
+
+
+def _encode_needs(needs: NeedColumns | None) -> pb.NeedColumns | None:
+    if needs is None:
+        return None
+    return pb.NeedColumns(actor=pack(needs.actor, I4, "actor"), **_pack_all(needs, NEED))
+
+
+def _decode_needs(message: pb.ViewerEvent | pb.ViewerSnapshot, bounds: ColumnBounds) -> NeedColumns | None:
+    if not message.HasField("needs"):
+        return None
+    actor = read_rows(message.needs.actor, bounds.actors, "needs.actor")
+    return NeedColumns(actor=actor, **_read_all(message.needs, NEED, len(actor), bounds))
 
 
 def _encode_actors(actor: "Int32", state: ActorColumns) -> pb.ActorColumns:
@@ -140,7 +159,7 @@ def _encode_delta(delta: ObjectDelta) -> pb.ObjectDelta:
 
 def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> ViewerEvent:
     """Read what happened in one tick."""
-    for field in ("object_deltas", "lifecycle", "thoughts", "statuses"):
+    for field in ("object_deltas", "lifecycle", "thoughts", "statuses", "insights"):
         count(getattr(message, field), field, MAX_EVENTS)
     actor, state = _decode_actors(message.actors, bounds)
     return ViewerEvent(
@@ -154,6 +173,8 @@ def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> Viewer
         lifecycle=tuple(decode_lifecycle(item) for item in message.lifecycle),
         thoughts=tuple(decode_thought_report(report) for report in message.thoughts),
         statuses=tuple(decode_status(status) for status in message.statuses),
+        insights=tuple(decode_insight(insight) for insight in message.insights),
+        needs=_decode_needs(message, bounds),
     )
 
 
@@ -205,6 +226,7 @@ def encode_snapshot(snapshot: ViewerSnapshot) -> pb.ViewerSnapshot:
         actors=_encode_actors(snapshot.actor, snapshot.state),
         objects=pb.ObjectColumns(object_row=pack(objects.row, I4, "object_row"), **_pack_all(objects, OBJECT)),
         ground=pb.GroundColumns(**_pack_all(ground, GROUND)),
+        needs=_encode_needs(snapshot.needs),
     )
 
 
@@ -220,4 +242,5 @@ def decode_snapshot(message: pb.ViewerSnapshot, bounds: ColumnBounds) -> ViewerS
         state=state,
         objects=ObjectColumns(row=row, **_read_all(message.objects, OBJECT, len(row), bounds)),
         ground=GroundColumns(**_read_all(message.ground, GROUND, items, bounds)),
+        needs=_decode_needs(message, bounds),
     )

@@ -136,6 +136,12 @@ CODECS: dict[str, Codec] = {
         codec.encode_status_request,
         codec.decode_status_request,
     ),
+    "insights_request": Codec(
+        telemetry_pb2.ReportInsightsRequest,
+        ColumnSamples.insights_request,
+        codec.encode_insights_request,
+        codec.decode_insights_request,
+    ),
     "snapshot": Codec(
         viewer_pb2.ViewerSnapshot,
         ColumnSamples.snapshot,

@@ -14,6 +14,7 @@ from tickmind.protocol import (
     ActionType,
     ActorColumns,
     IntentColumns,
+    NeedColumns,
     ObjectDelta,
     ObservationColumns,
     ResultColumns,
@@ -233,7 +234,14 @@ class ColumnSamples(Samples):
             lifecycle=self.several(self.lifecycle),
             thoughts=self.several(self.thought_report, 1),
             statuses=self.several(self.agent_status),
+            insights=self.several(self.insight, 2),
+            needs=self._needs(),
         )
+
+    def _needs(self) -> NeedColumns | None:
+        actor = self.rows(self.bounds.actors)
+        energy, hunger = (self.numbers(np.int16, len(actor), 0, 1001) for _ in range(2))
+        return self.rng.choice((None, NeedColumns(actor, energy, hunger)))
 
     def snapshot(self) -> ViewerSnapshot:
         """The world after a tick."""
@@ -253,4 +261,4 @@ class ColumnSamples(Samples):
             amount=self.numbers(np.int64, items, 0, 2**63 - 1),
         )
         times = self.number(2**63 - 1), self.number(2**63 - 1)
-        return ViewerSnapshot(*times, actor, state, objects, ground)
+        return ViewerSnapshot(*times, actor, state, objects, ground, self._needs())

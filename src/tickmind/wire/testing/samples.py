@@ -18,6 +18,7 @@ from tickmind.protocol import (
     Event,
     FloorInfo,
     Give,
+    GroundInfo,
     Heard,
     Intent,
     Interact,
@@ -58,10 +59,19 @@ from tickmind.wire.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.reports import AgentState, AgentStatus, ThoughtReport
+from tickmind.wire.reports import (
+    AgentState,
+    AgentStatus,
+    BoardEntry,
+    Insight,
+    MemoryNote,
+    ThoughtReport,
+    TreeLine,
+)
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
+    InsightsRequest,
     ObservationsRequest,
     StatusRequest,
     SubmitRequest,
@@ -243,7 +253,12 @@ class Samples:
             kinds=self.several(self._kind),
             objects=self.several(lambda: self._object(width, height), 8),
             actors=tuple(actors.values()),
+            ground=self.several(lambda: self._heap(width, height), 4),
         )
+
+    def _heap(self, width: int, height: int) -> GroundInfo:
+        x, y = self.rng.randrange(width), self.rng.randrange(height)
+        return GroundInfo(x, y, self.name(), self.number(2_000_000_000, 1))
 
     def _floor(self) -> FloorInfo:
         return FloorInfo(self.name(), self._coin(), self._coin(), self.several(self.name))
@@ -305,6 +320,22 @@ class Samples:
         state = self.rng.choice(tuple(AgentState))
         return AgentStatus(self.name(), self.number(2**63 - 1), state, self.text(), *numbers)
 
+    def insight(self) -> Insight:
+        """What an agent shows of a mind."""
+        whole = self._coin()
+        values = ("null", "1.5", '"word"', '{"deep":[1,true]}')
+        board = {self.text()[:200]: self.rng.choice(values) for _ in range(self.rng.randrange(4))}
+        return Insight(
+            entity_id=self.name(),
+            tick_id=self.number(2**63 - 1),
+            whole=whole,
+            tree=self.several(lambda: TreeLine(self.number(9), self.text()[:200])) if whole else (),
+            node_statuses=self.rng.choice((None, b"", bytes((0, 1, 2, 3)))),
+            board=tuple(BoardEntry(key, value) for key, value in board.items()),
+            gone_keys=self.several(lambda: self.text()[:200]),
+            memories=self.several(lambda: MemoryNote(self.number(2**63 - 1), self.text(), "", self.rng.random())),
+        )
+
     def up(self) -> ControlUp:
         """A frame from an agent."""
         previous = self.rng.choice((None, self.secret()))
@@ -363,3 +394,7 @@ class Samples:
     def status_request(self) -> StatusRequest:
         """A status with the right to report it."""
         return StatusRequest(self.secret(), self.agent_status())
+
+    def insights_request(self) -> InsightsRequest:
+        """Insights with the right to report them."""
+        return InsightsRequest(self.secret(), (self.insight(), *self.several(self.insight, 2)))

@@ -58,6 +58,18 @@ class ObjectInfo(_message.Message):
     stock: int
     def __init__(self, object_id: _Optional[str] = ..., kind: _Optional[str] = ..., x: _Optional[int] = ..., y: _Optional[int] = ..., state: _Optional[str] = ..., stock: _Optional[int] = ...) -> None: ...
 
+class GroundInfo(_message.Message):
+    __slots__ = ("x", "y", "item", "amount")
+    X_FIELD_NUMBER: _ClassVar[int]
+    Y_FIELD_NUMBER: _ClassVar[int]
+    ITEM_FIELD_NUMBER: _ClassVar[int]
+    AMOUNT_FIELD_NUMBER: _ClassVar[int]
+    x: int
+    y: int
+    item: str
+    amount: int
+    def __init__(self, x: _Optional[int] = ..., y: _Optional[int] = ..., item: _Optional[str] = ..., amount: _Optional[int] = ...) -> None: ...
+
 class StateInfo(_message.Message):
     __slots__ = ("name", "walkable", "opaque", "verbs")
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -95,7 +107,7 @@ class FloorInfo(_message.Message):
     def __init__(self, name: _Optional[str] = ..., walkable: _Optional[bool] = ..., opaque: _Optional[bool] = ..., hazards: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class WorldHeader(_message.Message):
-    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count")
+    __slots__ = ("name", "world_version", "width", "height", "sight_radius", "hearing_radius", "tick_duration_ms", "intent_deadline_ms", "floors", "item_kinds", "verbs", "kinds", "object_count", "actor_count", "ground_count")
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORLD_VERSION_FIELD_NUMBER: _ClassVar[int]
     WIDTH_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +122,7 @@ class WorldHeader(_message.Message):
     KINDS_FIELD_NUMBER: _ClassVar[int]
     OBJECT_COUNT_FIELD_NUMBER: _ClassVar[int]
     ACTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
+    GROUND_COUNT_FIELD_NUMBER: _ClassVar[int]
     name: str
     world_version: str
     width: int
@@ -124,7 +137,8 @@ class WorldHeader(_message.Message):
     kinds: _containers.RepeatedCompositeFieldContainer[KindInfo]
     object_count: int
     actor_count: int
-    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ...) -> None: ...
+    ground_count: int
+    def __init__(self, name: _Optional[str] = ..., world_version: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., sight_radius: _Optional[int] = ..., hearing_radius: _Optional[int] = ..., tick_duration_ms: _Optional[int] = ..., intent_deadline_ms: _Optional[int] = ..., floors: _Optional[_Iterable[_Union[FloorInfo, _Mapping]]] = ..., item_kinds: _Optional[_Iterable[str]] = ..., verbs: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[_Union[KindInfo, _Mapping]]] = ..., object_count: _Optional[int] = ..., actor_count: _Optional[int] = ..., ground_count: _Optional[int] = ...) -> None: ...
 
 class ListControllableEntitiesRequest(_message.Message):
     __slots__ = ("uncontrolled_only", "page_size", "after_entity_id")
@@ -161,13 +175,15 @@ class StreamWorldRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class StreamWorldResponse(_message.Message):
-    __slots__ = ("header", "floor_codes", "objects", "actors")
+    __slots__ = ("header", "floor_codes", "objects", "actors", "ground")
     HEADER_FIELD_NUMBER: _ClassVar[int]
     FLOOR_CODES_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     ACTORS_FIELD_NUMBER: _ClassVar[int]
+    GROUND_FIELD_NUMBER: _ClassVar[int]
     header: WorldHeader
     floor_codes: bytes
     objects: _containers.RepeatedCompositeFieldContainer[ObjectInfo]
     actors: _containers.RepeatedCompositeFieldContainer[EntityInfo]
-    def __init__(self, header: _Optional[_Union[WorldHeader, _Mapping]] = ..., floor_codes: _Optional[bytes] = ..., objects: _Optional[_Iterable[_Union[ObjectInfo, _Mapping]]] = ..., actors: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ...) -> None: ...
+    ground: _containers.RepeatedCompositeFieldContainer[GroundInfo]
+    def __init__(self, header: _Optional[_Union[WorldHeader, _Mapping]] = ..., floor_codes: _Optional[bytes] = ..., objects: _Optional[_Iterable[_Union[ObjectInfo, _Mapping]]] = ..., actors: _Optional[_Iterable[_Union[EntityInfo, _Mapping]]] = ..., ground: _Optional[_Iterable[_Union[GroundInfo, _Mapping]]] = ...) -> None: ...

@@ -1,8 +1,9 @@
 from tickmind.wire.v1 import action_pb2 as _action_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -96,6 +97,54 @@ class AgentStatus(_message.Message):
     failed_thoughts: int
     def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., state: _Optional[_Union[AgentState, str]] = ..., detail: _Optional[str] = ..., observations: _Optional[int] = ..., intents: _Optional[int] = ..., refused: _Optional[int] = ..., thoughts: _Optional[int] = ..., failed_thoughts: _Optional[int] = ...) -> None: ...
 
+class TreeLine(_message.Message):
+    __slots__ = ("depth", "text")
+    DEPTH_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    depth: int
+    text: str
+    def __init__(self, depth: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
+
+class BoardEntry(_message.Message):
+    __slots__ = ("key", "value_json")
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    VALUE_JSON_FIELD_NUMBER: _ClassVar[int]
+    key: str
+    value_json: str
+    def __init__(self, key: _Optional[str] = ..., value_json: _Optional[str] = ...) -> None: ...
+
+class MemoryNote(_message.Message):
+    __slots__ = ("tick_id", "text", "about", "importance")
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    ABOUT_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FIELD_NUMBER: _ClassVar[int]
+    tick_id: int
+    text: str
+    about: str
+    importance: float
+    def __init__(self, tick_id: _Optional[int] = ..., text: _Optional[str] = ..., about: _Optional[str] = ..., importance: _Optional[float] = ...) -> None: ...
+
+class Insight(_message.Message):
+    __slots__ = ("entity_id", "tick_id", "whole", "tree", "node_statuses", "board", "gone_keys", "memories")
+    ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
+    TICK_ID_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_FIELD_NUMBER: _ClassVar[int]
+    TREE_FIELD_NUMBER: _ClassVar[int]
+    NODE_STATUSES_FIELD_NUMBER: _ClassVar[int]
+    BOARD_FIELD_NUMBER: _ClassVar[int]
+    GONE_KEYS_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    entity_id: str
+    tick_id: int
+    whole: bool
+    tree: _containers.RepeatedCompositeFieldContainer[TreeLine]
+    node_statuses: bytes
+    board: _containers.RepeatedCompositeFieldContainer[BoardEntry]
+    gone_keys: _containers.RepeatedScalarFieldContainer[str]
+    memories: _containers.RepeatedCompositeFieldContainer[MemoryNote]
+    def __init__(self, entity_id: _Optional[str] = ..., tick_id: _Optional[int] = ..., whole: _Optional[bool] = ..., tree: _Optional[_Iterable[_Union[TreeLine, _Mapping]]] = ..., node_statuses: _Optional[bytes] = ..., board: _Optional[_Iterable[_Union[BoardEntry, _Mapping]]] = ..., gone_keys: _Optional[_Iterable[str]] = ..., memories: _Optional[_Iterable[_Union[MemoryNote, _Mapping]]] = ...) -> None: ...
+
 class ReportThoughtRequest(_message.Message):
     __slots__ = ("lease_id", "report")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
@@ -119,6 +168,20 @@ class ReportStatusRequest(_message.Message):
     def __init__(self, lease_id: _Optional[str] = ..., status: _Optional[_Union[AgentStatus, _Mapping]] = ...) -> None: ...
 
 class ReportStatusResponse(_message.Message):
+    __slots__ = ("ack",)
+    ACK_FIELD_NUMBER: _ClassVar[int]
+    ack: _action_pb2.Ack
+    def __init__(self, ack: _Optional[_Union[_action_pb2.Ack, _Mapping]] = ...) -> None: ...
+
+class ReportInsightsRequest(_message.Message):
+    __slots__ = ("lease_id", "insights")
+    LEASE_ID_FIELD_NUMBER: _ClassVar[int]
+    INSIGHTS_FIELD_NUMBER: _ClassVar[int]
+    lease_id: str
+    insights: _containers.RepeatedCompositeFieldContainer[Insight]
+    def __init__(self, lease_id: _Optional[str] = ..., insights: _Optional[_Iterable[_Union[Insight, _Mapping]]] = ...) -> None: ...
+
+class ReportInsightsResponse(_message.Message):
     __slots__ = ("ack",)
     ACK_FIELD_NUMBER: _ClassVar[int]
     ack: _action_pb2.Ack

@@ -46,6 +46,11 @@ class AgentTelemetryStub:
                 request_serializer=tickmind_dot_v1_dot_telemetry__pb2.ReportStatusRequest.SerializeToString,
                 response_deserializer=tickmind_dot_v1_dot_telemetry__pb2.ReportStatusResponse.FromString,
                 _registered_method=True)
+        self.ReportInsights = channel.unary_unary(
+                '/tickmind.v1.AgentTelemetry/ReportInsights',
+                request_serializer=tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsRequest.SerializeToString,
+                response_deserializer=tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsResponse.FromString,
+                _registered_method=True)
 
 
 class AgentTelemetryServicer:
@@ -67,6 +72,13 @@ class AgentTelemetryServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ReportInsights(self, request, context):
+        """Records what agents show of the minds of some entities.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AgentTelemetryServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -79,6 +91,11 @@ def add_AgentTelemetryServicer_to_server(servicer, server):
                     servicer.ReportStatus,
                     request_deserializer=tickmind_dot_v1_dot_telemetry__pb2.ReportStatusRequest.FromString,
                     response_serializer=tickmind_dot_v1_dot_telemetry__pb2.ReportStatusResponse.SerializeToString,
+            ),
+            'ReportInsights': grpc.unary_unary_rpc_method_handler(
+                    servicer.ReportInsights,
+                    request_deserializer=tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsRequest.FromString,
+                    response_serializer=tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -137,6 +154,33 @@ class AgentTelemetry:
             '/tickmind.v1.AgentTelemetry/ReportStatus',
             tickmind_dot_v1_dot_telemetry__pb2.ReportStatusRequest.SerializeToString,
             tickmind_dot_v1_dot_telemetry__pb2.ReportStatusResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReportInsights(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tickmind.v1.AgentTelemetry/ReportInsights',
+            tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsRequest.SerializeToString,
+            tickmind_dot_v1_dot_telemetry__pb2.ReportInsightsResponse.FromString,
             options,
             channel_credentials,
             insecure,

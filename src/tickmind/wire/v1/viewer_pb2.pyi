@@ -21,6 +21,8 @@ class ViewerEventType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     VIEWER_EVENT_TYPE_LIFECYCLE: _ClassVar[ViewerEventType]
     VIEWER_EVENT_TYPE_THOUGHT: _ClassVar[ViewerEventType]
     VIEWER_EVENT_TYPE_STATUS: _ClassVar[ViewerEventType]
+    VIEWER_EVENT_TYPE_INSIGHT: _ClassVar[ViewerEventType]
+    VIEWER_EVENT_TYPE_NEED: _ClassVar[ViewerEventType]
 VIEWER_EVENT_TYPE_UNSPECIFIED: ViewerEventType
 VIEWER_EVENT_TYPE_STATE: ViewerEventType
 VIEWER_EVENT_TYPE_RESULT: ViewerEventType
@@ -29,6 +31,8 @@ VIEWER_EVENT_TYPE_OBJECT: ViewerEventType
 VIEWER_EVENT_TYPE_LIFECYCLE: ViewerEventType
 VIEWER_EVENT_TYPE_THOUGHT: ViewerEventType
 VIEWER_EVENT_TYPE_STATUS: ViewerEventType
+VIEWER_EVENT_TYPE_INSIGHT: ViewerEventType
+VIEWER_EVENT_TYPE_NEED: ViewerEventType
 
 class Region(_message.Message):
     __slots__ = ("min_x", "min_y", "max_x", "max_y")
@@ -66,6 +70,16 @@ class ActorColumns(_message.Message):
     facing: bytes
     def __init__(self, actor: _Optional[bytes] = ..., x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., status_bits: _Optional[bytes] = ..., facing: _Optional[bytes] = ...) -> None: ...
 
+class NeedColumns(_message.Message):
+    __slots__ = ("actor", "energy", "hunger")
+    ACTOR_FIELD_NUMBER: _ClassVar[int]
+    ENERGY_FIELD_NUMBER: _ClassVar[int]
+    HUNGER_FIELD_NUMBER: _ClassVar[int]
+    actor: bytes
+    energy: bytes
+    hunger: bytes
+    def __init__(self, actor: _Optional[bytes] = ..., energy: _Optional[bytes] = ..., hunger: _Optional[bytes] = ...) -> None: ...
+
 class ResultColumns(_message.Message):
     __slots__ = ("actor", "action", "reason", "details")
     ACTOR_FIELD_NUMBER: _ClassVar[int]
@@ -101,7 +115,7 @@ class ObjectDelta(_message.Message):
     def __init__(self, object_id: _Optional[str] = ..., field: _Optional[str] = ..., number: _Optional[int] = ..., word: _Optional[str] = ...) -> None: ...
 
 class ViewerEvent(_message.Message):
-    __slots__ = ("tick_id", "sim_time_ms", "actors", "results", "utterances", "object_deltas", "lifecycle", "thoughts", "statuses")
+    __slots__ = ("tick_id", "sim_time_ms", "actors", "results", "utterances", "object_deltas", "lifecycle", "thoughts", "statuses", "insights", "needs")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     SIM_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     ACTORS_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +125,8 @@ class ViewerEvent(_message.Message):
     LIFECYCLE_FIELD_NUMBER: _ClassVar[int]
     THOUGHTS_FIELD_NUMBER: _ClassVar[int]
     STATUSES_FIELD_NUMBER: _ClassVar[int]
+    INSIGHTS_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     sim_time_ms: int
     actors: ActorColumns
@@ -120,7 +136,9 @@ class ViewerEvent(_message.Message):
     lifecycle: _containers.RepeatedCompositeFieldContainer[_entity_pb2.LifecycleEvent]
     thoughts: _containers.RepeatedCompositeFieldContainer[_telemetry_pb2.ThoughtReport]
     statuses: _containers.RepeatedCompositeFieldContainer[_telemetry_pb2.AgentStatus]
-    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., results: _Optional[_Union[ResultColumns, _Mapping]] = ..., utterances: _Optional[_Iterable[_Union[_columns_pb2.Utterance, _Mapping]]] = ..., object_deltas: _Optional[_Iterable[_Union[ObjectDelta, _Mapping]]] = ..., lifecycle: _Optional[_Iterable[_Union[_entity_pb2.LifecycleEvent, _Mapping]]] = ..., thoughts: _Optional[_Iterable[_Union[_telemetry_pb2.ThoughtReport, _Mapping]]] = ..., statuses: _Optional[_Iterable[_Union[_telemetry_pb2.AgentStatus, _Mapping]]] = ...) -> None: ...
+    insights: _containers.RepeatedCompositeFieldContainer[_telemetry_pb2.Insight]
+    needs: NeedColumns
+    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., results: _Optional[_Union[ResultColumns, _Mapping]] = ..., utterances: _Optional[_Iterable[_Union[_columns_pb2.Utterance, _Mapping]]] = ..., object_deltas: _Optional[_Iterable[_Union[ObjectDelta, _Mapping]]] = ..., lifecycle: _Optional[_Iterable[_Union[_entity_pb2.LifecycleEvent, _Mapping]]] = ..., thoughts: _Optional[_Iterable[_Union[_telemetry_pb2.ThoughtReport, _Mapping]]] = ..., statuses: _Optional[_Iterable[_Union[_telemetry_pb2.AgentStatus, _Mapping]]] = ..., insights: _Optional[_Iterable[_Union[_telemetry_pb2.Insight, _Mapping]]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ...) -> None: ...
 
 class ObjectColumns(_message.Message):
     __slots__ = ("object_row", "state", "work", "stock")
@@ -147,18 +165,20 @@ class GroundColumns(_message.Message):
     def __init__(self, x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., kind: _Optional[bytes] = ..., amount: _Optional[bytes] = ...) -> None: ...
 
 class ViewerSnapshot(_message.Message):
-    __slots__ = ("tick_id", "sim_time_ms", "actors", "objects", "ground")
+    __slots__ = ("tick_id", "sim_time_ms", "actors", "objects", "ground", "needs")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     SIM_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     ACTORS_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     GROUND_FIELD_NUMBER: _ClassVar[int]
+    NEEDS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     sim_time_ms: int
     actors: ActorColumns
     objects: ObjectColumns
     ground: GroundColumns
-    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., objects: _Optional[_Union[ObjectColumns, _Mapping]] = ..., ground: _Optional[_Union[GroundColumns, _Mapping]] = ...) -> None: ...
+    needs: NeedColumns
+    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., objects: _Optional[_Union[ObjectColumns, _Mapping]] = ..., ground: _Optional[_Union[GroundColumns, _Mapping]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ...) -> None: ...
 
 class StreamViewerEventsRequest(_message.Message):
     __slots__ = ("filter",)

@@ -1,0 +1,85 @@
+/** What agents show of minds: the newest of everything at a tick, put together from what was told. */
+
+export interface Insight {
+  tick: number;
+  whole: boolean; // nothing that was told before counts
+  tree: [depth: number, text: string][];
+  ran: number[] | null; // for each node what became of it; null if nothing changed
+  board: [key: string, json: string][];
+  gone: string[];
+  memories: [tick: number, text: string, about: string, importance: number][];
+}
+
+export interface MindReport {
+  insights: Insight[]; // by tick, from a whole one on if there is one
+  needs: [tick: number, energy: number, hunger: number][];
+}
+
+export const NOTHING: MindReport = { insights: [], needs: [] };
+export const Ran = { IDLE: 0, SUCCESS: 1, FAILURE: 2, RUNNING: 3 } as const;
+const MOST_MEMORIES = 30;
+
+export interface TreeNode {
+  depth: number;
+  text: string;
+  ran: number;
+}
+
+export interface Memory {
+  tick: number;
+  text: string;
+  about: string;
+}
+
+/** A mind as it was at a tick, as far as it was told. */
+export interface Mind {
+  tick: number; // of the newest insight
+  tree: TreeNode[];
+  board: { key: string; json: string; tick: number }[];
+  memories: Memory[]; // the newest first
+}
+
+/** Puts insights together up to a tick; null if there are none. */
+export function mindAt(report: MindReport, tick: number): Mind | null {
+  let tree: [number, string][] = [];
+  let ran: number[] = [];
+  let board = new Map<string, { json: string; tick: number }>();
+  let memories = new Map<string, Memory>(); // by text, the oldest first
+  let newest = -1;
+  for (const insight of report.insights) {
+    if (insight.tick > tick) break;
+    newest = insight.tick;
+    if (insight.whole) {
+      tree = insight.tree;
+      ran = [];
+      memories = new Map();
+      const before = board;
+      board = new Map();
+      for (const [key, json] of insight.board) {
+        const known = before.get(key);
+        board.set(key, known?.json === json ? known : { json, tick: insight.tick });
+      }
+    } else {
+      for (const [key, json] of insight.board) board.set(key, { json, tick: insight.tick });
+      for (const key of insight.gone) board.delete(key);
+    }
+    ran = insight.ran ?? ran;
+    for (const [noted, text, about] of insight.memories) {
+      memories.delete(text);
+      memories.set(text, { tick: noted, text, about });
+    }
+  }
+  if (newest < 0) return null;
+  return {
+    tick: newest,
+    tree: tree.map(([depth, text], node) => ({ depth, text, ran: ran[node] ?? Ran.IDLE })),
+    board: [...board].map(([key, entry]) => ({ key, ...entry })),
+    memories: [...memories.values()].slice(-MOST_MEMORIES).reverse(),
+  };
+}
+
+/** A value of a Blackboard for people: texts as they are, everything else as JSON. */
+export function shownValue(json: string): string {
+  const value: unknown = JSON.parse(json);
+  return typeof value === "string" ? value : json;
+}

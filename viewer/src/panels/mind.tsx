@@ -1,0 +1,172 @@
+/** The inside of a character: its needs, its behaviour tree with the nodes that ran, its Blackboard and its memories. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { App } from "../app";
+import { NOTHING, Ran, shownValue, type Mind, type MindReport, type TreeNode } from "../frames/mind";
+import { When } from "./parts";
+
+const LATER_TICKS = 3; // so much later what belongs to a tick may be told
+const MOST = 1000; // energy and hunger go up to this
+
+/** Asks for the mind of a character whenever there can be something new about it; one question at a time. */
+export function useMind(app: App, row: number, tick: number): MindReport {
+  const [report, setReport] = useState<{ row: number; found: MindReport }>({ row: -1, found: NOTHING });
+  const asking = useRef({ busy: false, wanted: "" });
+  const key = `${row} ${tick} ${Math.min(app.last.value, tick + LATER_TICKS)}`;
+  useEffect(() => {
+    const state = asking.current;
+    state.wanted = key;
+    const ask = (): void => {
+      const asked = state.wanted;
+      const [actor, last] = asked.split(" ").map(Number);
+      state.busy = true;
+      app.source
+        .mind(actor, last)
+        .then((found) => setReport({ row: actor, found }))
+        .catch(() => setReport({ row: actor, found: NOTHING }))
+        .finally(() => {
+          state.busy = false;
+          if (state.wanted !== asked) ask();
+        });
+    };
+    if (!state.busy) ask();
+  }, [key]);
+  return report.row === row ? report.found : NOTHING;
+}
+
+function Need({ name, value, colour }: { name: string; value: number; colour: string }) {
+  return (
+    <div class="need">
+      <span>{name}</span>
+      <div class="gauge" role="meter" aria-label={name} aria-valuemin={0} aria-valuemax={MOST} aria-valuenow={value}>
+        <div style={{ width: `${(100 * value) / MOST}%`, background: colour }} />
+      </div>
+      <span class="amount">{value}</span>
+    </div>
+  );
+}
+
+const ENERGY = "#8fd18a";
+const HUNGER = "#ffb36b";
+
+export function Needs({ report, tick }: { report: MindReport; tick: number }) {
+  const told = report.needs.filter(([at]) => at <= tick);
+  if (!told.length) return null;
+  const [, energy, hunger] = told[told.length - 1];
+  const first = told[0][0];
+  const width = Math.max(1, tick - first);
+  const line = (value: (one: [number, number, number]) => number): string =>
+    [...told, [tick, energy, hunger] as [number, number, number]]
+      .map((one, at) => `${at ? "L" : "M"}${((300 * (one[0] - first)) / width).toFixed(1)} ${(34 - (32 * value(one)) / MOST).toFixed(1)}`)
+      .join("");
+  return (
+    <section>
+      <h3>Needs</h3>
+      <div class="needs">
+        <Need name="Energy" value={energy} colour={ENERGY} />
+        <Need name="Hunger" value={hunger} colour={HUNGER} />
+      </div>
+      {width > 1 && (
+        <figure class="curve">
+          <svg viewBox="0 0 300 36" preserveAspectRatio="none" role="img" aria-label={`Energy and hunger from tick ${first} to ${tick}`}>
+            <path d={line((one) => one[1])} fill="none" stroke={ENERGY} stroke-width="1.6" vector-effect="non-scaling-stroke" />
+            <path d={line((one) => one[2])} fill="none" stroke={HUNGER} stroke-width="1.6" vector-effect="non-scaling-stroke" />
+          </svg>
+          <figcaption class="quiet">the last {width} ticks</figcaption>
+        </figure>
+      )}
+    </section>
+  );
+}
+
+const OUTCOMES: [kind: string, mark: string, words: string][] = [
+  ["idle", "·", "did not run"],
+  ["success", "✓", "succeeded"],
+  ["failure", "✗", "failed"],
+  ["running", "▸", "goes on"],
+];
+
+function NodeLine({ node }: { node: TreeNode }) {
+  const [kind, mark, words] = OUTCOMES[node.ran] ?? OUTCOMES[0];
+  return (
+    <li class={kind} style={{ paddingInlineStart: `${Math.min(node.depth, 12) * 15}px` }}>
+      <span class="outcome" role="img" aria-label={words} title={words}>
+        {mark}
+      </span>
+      <bdi>{node.text}</bdi>
+    </li>
+  );
+}
+
+export function Tree({ app, mind }: { app: App; mind: Mind }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? mind.tree : mind.tree.filter((node) => node.ran !== Ran.IDLE);
+  if (!mind.tree.length) return null;
+  return (
+    <section>
+      <h3>
+        Behaviour tree at tick <When app={app} tick={mind.tick} />
+        <span class="pager">
+          <button type="button" aria-pressed={all} onClick={() => setAll(!all)}>
+            Whole tree
+          </button>
+        </span>
+      </h3>
+      {shown.length ? (
+        <ul class="tree">
+          {shown.map((node, at) => (
+            <NodeLine key={at} node={node} />
+          ))}
+        </ul>
+      ) : (
+        <p class="quiet">None of its {mind.tree.length} nodes ran.</p>
+      )}
+    </section>
+  );
+}
+
+export function Board({ app, entries }: { app: App; entries: { key: string; json: string; tick: number }[] }) {
+  return (
+    <section>
+      <h3>Blackboard</h3>
+      {entries.length ? (
+        <table class="board">
+          <tbody>
+            {entries.map(({ key, json, tick }) => (
+              <tr key={key}>
+                <th scope="row">
+                  <bdi>{key}</bdi>
+                </th>
+                <td dir="auto">{shownValue(json)}</td>
+                <td class="since">
+                  <When app={app} tick={tick} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      ) : (
+        <p class="quiet">Nothing stands on it.</p>
+      )}
+    </section>
+  );
+}
+
+export function Memories({ app, mind }: { app: App; mind: Mind }) {
+  return (
+    <section>
+      <h3>Remembers</h3>
+      {mind.memories.length ? (
+        <ul class="lines memories">
+          {mind.memories.map((memory) => (
+            <li key={memory.text}>
+              {memory.tick > 0 && <When app={app} tick={memory.tick} />} <span class="said" dir="auto">{memory.text}</span>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <p class="quiet">Nothing yet.</p>
+      )}
+    </section>
+  );
+}
