@@ -81,6 +81,13 @@ class Call:
         "responder",
         "streamed",
     )
+    # Of a reply that does not come at once, from its head on:
+    _pieces: list[bytes | bytearray]  # if it is collected
+    _room: int  # bytes that may still come
+    _inflater: Inflater | None
+    _mask: StreamMask | None  # if it is passed on as it comes
+    _tail: bytes
+    _usage: bytes  # the lines with the token counts, if they came in whole chunks
 
     def __init__(
         self,
@@ -269,12 +276,11 @@ class Call:
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
         self._head = head
-        self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
-        self._room = 0  # bytes that may still come
-        self._inflater: Inflater | None = None
-        self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
-        self._tail = b""
-        self._usage = b""  # the lines with the token counts, if they came in whole chunks
+        self._pieces = []
+        self._room = 0
+        self._inflater = None
+        self._mask = None
+        self._tail = self._usage = b""
         job = self.job
         assert job is not None, "a call is sent with its job"
         if head.tells_limits:
