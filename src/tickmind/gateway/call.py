@@ -81,6 +81,13 @@ class Call:
         "responder",
         "streamed",
     )
+    # Of a reply that does not come at once, from its head on:
+    _pieces: list[bytes | bytearray]  # if it is collected
+    _room: int  # bytes that may still come
+    _inflater: Inflater | None
+    _mask: StreamMask | None  # if it is passed on as it comes
+    _tail: bytes
+    _usage: bytes  # the lines with the token counts, if they came in whole chunks
 
     def __init__(
         self,
@@ -109,20 +116,13 @@ class Call:
         self._exchange: Exchange | None = None
         self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._slot = 0
-        self._head: ReplyHead | None = None
-        self._pieces: list[bytes | bytearray] = []  # of a reply that is collected
-        self._room = 0  # bytes that may still come
-        self._inflater: Inflater | None = None
-        self._mask: StreamMask | None = None  # of a reply that is passed on as it comes
-        self._tail = b""
-        self._usage = b""  # the lines with the token counts, if they came in whole chunks
+        self._head: ReplyHead | None = None  # of a reply that did not come at once
 
     # The queue's side
 
     def send(self, job: Job, target: Target) -> None:
         """Put it on the wire."""
-        if job.attempts:
-            self._clear()
+        self._head = None
         body = self.form.request(self, target)
         self._slot = self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.way_to(target)
@@ -276,6 +276,11 @@ class Call:
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
         self._head = head
+        self._pieces = []
+        self._room = 0
+        self._inflater = None
+        self._mask = None
+        self._tail = self._usage = b""
         job = self.job
         assert job is not None, "a call is sent with its job"
         if head.tells_limits:
@@ -329,14 +334,6 @@ class Call:
         self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
         self.responder.piece(self._mask.feed(data))
         return True
-
-    def _clear(self) -> None:
-        self._head = None
-        self._pieces = []
-        self._room = 0
-        self._inflater = None
-        self._mask = None
-        self._tail = self._usage = b""
 
     def _drop_exchange(self) -> None:
         exchange, self._exchange = self._exchange, None

@@ -14,7 +14,7 @@ import httptools
 
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.http.exchange import Handler, Head, Request, Responder, status_line
-from tickmind.gateway.http.head_memo import HeadMemo
+from tickmind.gateway.http.head_memo import HeadMemo, Recall
 from tickmind.gateway.settings.config import WireConfig
 
 MAX_URL_BYTES = 2048
@@ -46,7 +46,7 @@ class InboundConnection(asyncio.Protocol):
         self._wire = wire
         self._monotonic = clock.monotonic
         self._on_close = on_close
-        self._heads = heads
+        self._heads = Recall(heads)
         self._came = b""  # what is being parsed, if a request begins with it
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None

@@ -12,7 +12,7 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from tickmind.base import get_logger
-from tickmind.gateway.http.head_memo import HeadMemo
+from tickmind.gateway.http.head_memo import HeadMemo, Recall
 from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
 from tickmind.gateway.routing.origins import Pin
 from tickmind.llm.http1 import HttpFormatError, ResponseParser
@@ -57,6 +57,7 @@ class UpstreamConnection(asyncio.Protocol):
     """One connection to a provider, and the exchange that goes by it."""
 
     __slots__ = (
+        "_heads",
         "_heard",
         "_listener",
         "_parser",
@@ -70,6 +71,7 @@ class UpstreamConnection(asyncio.Protocol):
 
     def __init__(self, pool: "UpstreamPool") -> None:
         self._pool = pool
+        self._heads = Recall(pool.heads)
         self._transport: asyncio.Transport | None = None
         self._listener: Listener | None = None
         self._parser: ResponseParser | None = None  # of a reply that does not come at once
@@ -105,7 +107,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._read(parser, data, listener)
             return
         self._heard = True
-        known = self._pool.heads.find(data)
+        known = self._heads.find(data)
         if known is None:
             self._parser = parser = ResponseParser()
             self._read(parser, data, listener, fresh=True)
@@ -205,7 +207,7 @@ class UpstreamConnection(asyncio.Protocol):
         head = ReplyHead(parser.status, headers)
         usual = parser.keep_alive and (length.isdigit() or "transfer-encoding" in headers)
         if usual and data.startswith(b"HTTP/1.1 200"):  # not after a head that only announced it
-            self._pool.heads.keep(data, head)
+            self._heads.keep(data, head)
         return head, int(length) if length.isdigit() else -1
 
     def _finish(self, parser: ResponseParser, listener: Listener) -> None:

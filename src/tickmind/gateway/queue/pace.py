@@ -152,8 +152,9 @@ class Meter:
         else:
             tat += amount * self.unit_s
         self.tat_s = tat
-        if self.window is not None:
-            self.window.add(now, amount)
+        window = self.window
+        if window is not None:
+            window.add(now, amount)
 
     def correct(self, taken_s: float, change: float) -> None:
         """The amount taken at a time was another."""

@@ -37,8 +37,8 @@ class Use:
     """How one session uses one key. It goes after the time of a session without use, unless requests wait."""
 
     __slots__ = (
-        "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told", "told_for",
-        "waiting",
+        "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told",
+        "told_for", "waiting",
     )  # fmt: skip
 
     def __init__(self, activity: "Activity", label: str, owner_name: str, owner: Owner, now_s: float) -> None:

@@ -81,7 +81,10 @@ class Cooldowns:
         """Let a request in, or say why not; call it last of all checks, because it counts."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
-        use = self._use(session, rates.group, now_s)
+        use = session.uses.get(rates.group)
+        if use is None or use.gone:
+            use = self._sessions.activity(rates.group).use(session, now_s)
+        use.last_s = now_s
         activity = use.activity
         if self._strict:
             wait_s = self._turn_s(activity, use, rates, now_s) - now_s
@@ -103,43 +106,18 @@ class Cooldowns:
         """Let a request out that `admit` let in, however it ended; `used` is the target that answered."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
-        use = self._use(session, rates.group, now_s)
+        use = session.uses.get(rates.group)
+        if use is None or use.gone:
+            use = self._sessions.activity(rates.group).use(session, now_s)
         if use.waiting:  # none if the use was dropped meanwhile
             use.waiting -= 1
         session.waiting -= 1
-        session.last_seen_s = now_s
+        session.last_seen_s = use.last_s = now_s
         if used is not None and used is not plan.targets[0]:
             self._sessions.activity(group_of(used)).use(session, now_s)
 
     def of(self, session: Session, plan: Plan) -> Cooldown:
         """What a reply to this session says, be it an answer or a refusal; asking changes nothing."""
-        rates, activity, use, wait_s = self._look(session, plan)
-        share = activity.share(use) if use is not None else activity.share_with(session)
-        rpm = rates.first_rpm if self._strict else rates.chain_rpm
-        effective_rpm = None if rpm is None else rpm / share
-        return Cooldown(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
-
-    def json_of(self, session: Session, plan: Plan) -> bytes:
-        """The same as JSON; what it says of the share is kept, because that seldom changes."""
-        rates, activity, use, wait_s = self._look(session, plan)
-        if use is None:
-            return self.of(session, plan).as_json()
-        state = (rates, activity.shares)
-        if use.told_for != state:
-            use.told = _share_json(*self.of(session, plan)[2:])
-            use.told_for = state
-        return _TIMES % self._times_ms(wait_s) + use.told
-
-    def _use(self, session: Session, group: str, now_s: float) -> Use:
-        """How a session uses a key from now on."""
-        use = session.uses.get(group)
-        if use is None or use.gone:
-            return self._sessions.activity(group).use(session, now_s)
-        use.last_s = now_s
-        return use
-
-    def _look(self, session: Session, plan: Plan) -> tuple[_Rates, Activity, Use | None, float]:
-        """How things stand for a session, and how long it has to wait."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
         activity = self._sessions.activity(rates.group)
@@ -147,13 +125,37 @@ class Cooldowns:
         use = session.uses.get(rates.group)
         if use is not None and use.gone:
             use = None
+        wait_s = self._wait_s(session, rates, use, now_s)
+        share = activity.share(use) if use is not None else activity.share_with(session)
+        rpm = rates.first_rpm if self._strict else rates.chain_rpm
+        effective_rpm = None if rpm is None else rpm / share
+        return Cooldown(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
+
+    def json_of(self, session: Session, plan: Plan) -> bytes:
+        """The same as JSON; what it says of the share is kept, because that seldom changes."""
+        rates = self._rates.get(id(plan)) or self._learn(plan)
+        now_s = self._monotonic()
+        use = session.uses.get(rates.group)
+        if use is not None:
+            use.activity.sweep(now_s)
+        if use is None or use.gone:
+            return self.of(session, plan).as_json()
+        activity = use.activity
+        state = (rates, activity.shares)
+        if use.told_for != state:
+            use.told = _share_json(*self.of(session, plan)[2:])
+            use.told_for = state
+        return _TIMES % self._times_ms(self._wait_s(session, rates, use, now_s)) + use.told
+
+    def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float) -> float:
+        """How long a session has to wait, as things stand."""
         if self._strict:
-            next_s = self._turn_s(activity, use, rates, now_s) if use is not None else now_s
+            next_s = now_s if use is None else self._turn_s(use.activity, use, rates, now_s)
         else:
-            next_s = self._forecast(session, plan, now_s)
+            next_s = self._forecast(session, rates.plan, now_s)
             if next_s > now_s and use is not None and rates.chain_rpm is not None:
-                next_s = max(next_s, use.admitted_s + 60.0 / rates.chain_rpm * activity.share(use))
-        return rates, activity, use, next_s - now_s if next_s > now_s else 0.0
+                next_s = max(next_s, use.admitted_s + 60.0 / rates.chain_rpm * use.activity.share(use))
+        return next_s - now_s if next_s > now_s else 0.0
 
     def _times_ms(self, wait_s: float) -> tuple[int, int]:
         """When to come back by the wall clock, and in which time; a hair too late is not a millisecond more."""

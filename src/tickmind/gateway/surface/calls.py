@@ -8,7 +8,7 @@ import orjson
 from tickmind.base import get_logger
 from tickmind.gateway.admission import Wishes
 from tickmind.gateway.call import Call
-from tickmind.gateway.http.exchange import Request, Responder
+from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
@@ -35,34 +35,33 @@ class CallEndpoints:
 
     def add_to(self, routes: Routes) -> None:
         """Serve all of them."""
-        routes.add("POST", "/v1/chat/completions", self.chat)
-        routes.add("POST", "/v1/responses", self.responses)
+        routes.add("POST", "/v1/chat/completions", self.openai(read_chat, "chat"))
+        routes.add("POST", "/v1/responses", self.openai(read_responses, "responses"))
         routes.add("GET", "/v1/models", self.models)
         routes.add("POST", "/api/llm/generate", self.generate)
         routes.add("POST", "/api/llm/heartbeat", self.heartbeat)
         routes.add("POST", "/api/llm/defer", self.defer)
 
-    def chat(self, request: Request, responder: Responder) -> None:
-        """`POST /v1/chat/completions`."""
-        self._openai(request, responder, read_chat, "chat")
-
-    def responses(self, request: Request, responder: Responder) -> None:
-        """`POST /v1/responses`."""
-        self._openai(request, responder, read_responses, "responses")
-
-    def _openai(self, request: Request, responder: Responder, read: _Read, surface: Surface) -> None:
+    def openai(self, read: _Read, surface: Surface) -> Handler:
+        """What serves one of the OpenAI surface's two forms."""
         gateway = self._gateway
-        try:
-            wishes = request.head.wishes or gateway.wishes(request)
-            document, model, streamed, tokens = read(request.body)
-            plan = gateway.router.plan(model, surface)
-        except RefusedError as exc:
-            gateway.tally.refused(exc.refusal.code)
-            reply_refusal(responder, exc.refusal, cors(request))
-            return
-        call = Call(gateway, responder, _OPENAI, document, request.body, model, streamed)
-        call.extra_headers = cors(request)
-        gateway.submit(call, plan, wishes, request.peer, tokens)
+        plan_of = gateway.router.plan
+
+        def serve(request: Request, responder: Responder) -> None:
+            body = request.body
+            try:
+                wishes = request.head.wishes or gateway.wishes(request)
+                document, model, streamed, tokens = read(body)
+                plan = plan_of(model, surface)
+            except RefusedError as exc:
+                gateway.tally.refused(exc.refusal.code)
+                reply_refusal(responder, exc.refusal, cors(request))
+                return
+            call = Call(gateway, responder, _OPENAI, document, body, model, streamed)
+            call.extra_headers = cors(request)
+            gateway.submit(call, plan, wishes, request.peer, tokens)
+
+        return serve
 
     def generate(self, request: Request, responder: Responder) -> None:
         """`POST /api/llm/generate`."""
