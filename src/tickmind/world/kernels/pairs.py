@@ -17,10 +17,9 @@ from tickmind.world.kernels.sight import gather_window
 
 Column: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
-_MORE = 4096  # places by which room for pairs grows at least; more than one observer can fill
 _STEPS = 65  # for each word of a mask: the steps to its 64 tiles, and none
 _AHEAD = 8  # observers for whom memory is fetched early
-_U0, _U1, _U8, _U16 = (np.uint64(number) for number in (0, 1, 8, 16))
+_U0, _U1, _U8, _U16, _U32 = (np.uint64(number) for number in (0, 1, 8, 16, 32))
 
 
 def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Placed, *, own_tile: bool) -> RowLists:
@@ -33,8 +32,8 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
     if masks.shape != (len(x), mask_words(radius)) or len(x) != len(y):
         raise KernelError("each observer needs an x, a y and a mask of this radius")
     order = order_by_area(x, y, height, width)
-    bounds = np.zeros((2, len(x)), dtype=np.int64)  # where the list of each observer begins and ends
-    found = np.empty(placed.expected + placed.expected // 8 + _MORE, dtype=np.int32)
+    bounds = placed.room.bounds_for(len(x))
+    found = placed.room.found
     steps, done, total = _steps(radius, width), 0, 0
     while done < len(x):
         done, total = _find(
@@ -53,8 +52,7 @@ def visible_pairs(x: Column, y: Column, masks: Words, radius: int, placed: Place
             found,
         )
         if done < len(x):
-            found = np.concatenate([found, np.empty(len(found) + _MORE, dtype=np.int32)])
-    placed.expected = total
+            found = placed.room.grow(total)
     offsets, ids = np.zeros(len(x) + 1, dtype=np.int64), np.empty(total + 8, dtype=np.int32)
     _bring_in_order(bounds, found, offsets, ids)
     return RowLists(offsets, ids[:total])
@@ -109,7 +107,7 @@ def _find(
     """
     words, side, own = masks.shape[1], 2 * radius + 1, (2 * radius + 1) ** 2 // 2
     tiles, rows, width = present.reshape(present.size), occupancy.reshape(occupancy.size), occupancy.shape[1]
-    seen_by = masks.reshape(masks.size)
+    seen_by, places = masks.reshape(masks.size), bounds.reshape(bounds.size)
     window = np.empty(words + 1, dtype=np.uint64)
     filled = np.uint64(total)
     for place in range(done, len(order)):
@@ -120,7 +118,8 @@ def _find(
             fetch_early(y, soon)
             fetch_early(seen_by, soon * np.uint64(words))
             fetch_early(seen_by, soon * np.uint64(words) + _U8)
-        bounds[0, number] = bounds[1, number] = filled
+            fetch_early(places, soon * np.uint64(2))
+        bounds[number, 0] = bounds[number, 1] = filled
         at_x, at_y = int(x[number]), int(y[number])
         if at_x == -1:
             continue
@@ -142,20 +141,21 @@ def _find(
                     at += _U1
             filled = end
             table += np.uint64(_STEPS)
-        bounds[1, number] = filled
+        bounds[number, 1] = filled
     return len(order), int(filled)
 
 
 @kernel(types.void, reads(types.int64, 2), reads(types.int32, 1), writes(types.int64, 1), writes(types.int32, 1))
 def _bring_in_order(bounds: Offsets, found: Column, offsets: Offsets, ids: Column) -> None:
     """Copy the lists one after another in the order of the observers, eight at a time for the reason told above."""
-    count, total = bounds.shape[1], _U0
+    count, total = len(bounds), _U0
     for number in range(count):
         if number + _AHEAD < count:
-            soon = np.uint64(bounds[0, number + _AHEAD])
+            soon = np.uint64(bounds[number + _AHEAD, 0])
             fetch_early(found, soon)
             fetch_early(found, soon + _U16)
-        at, end = np.uint64(bounds[0, number]), np.uint64(bounds[1, number])
+            fetch_early(found, soon + _U32)
+        at, end = np.uint64(bounds[number, 0]), np.uint64(bounds[number, 1])
         to, total = total, total + end - at
         while at < end:
             for _ in range(8):

@@ -12,7 +12,30 @@ from tickmind.world.kernels.errors import KernelError
 
 Column: TypeAlias = NDArray[np.int32]
 Map: TypeAlias = NDArray[np.int32]
+Offsets: TypeAlias = NDArray[np.int64]
+_MORE = 4096  # places by which room for pairs grows at least; more than one observer can fill
 Index: TypeAlias = NDArray[np.uint64]  # line and word of a bitmap -> the word, and how many stand before it
+
+
+class PairRoom:
+    """Working memory for `visible_pairs`, kept from tick to tick, because fresh memory costs a large crowd much."""
+
+    def __init__(self) -> None:
+        self.found: Column = np.empty(_MORE, dtype=np.int32)  # lists of rows, in the order in which they were found
+        self._bounds: Offsets = np.empty((0, 2), dtype=np.int64)  # observer -> where its list begins and ends
+
+    def bounds_for(self, observers: int) -> Offsets:
+        """Room for where the lists of so many begin and end."""
+        if len(self._bounds) != observers:
+            self._bounds = np.empty((observers, 2), dtype=np.int64)
+        return self._bounds
+
+    def grow(self, filled: int) -> Column:
+        """Twice the room for rows, with those that are there already."""
+        found = np.empty(2 * len(self.found) + _MORE, dtype=np.int32)
+        found[:filled] = self.found[:filled]
+        self.found = found
+        return found
 
 
 class Placed:
@@ -26,7 +49,7 @@ class Placed:
         self.present = empty_bitmap(*occupancy.shape)
         self.index: Index = np.zeros((*self.present.shape, 2), dtype=np.uint64)
         self.standing = np.zeros(0, dtype=np.int32)  # rows in the map's order: line by line, west to east
-        self.expected = 0  # how many pairs were found last
+        self.room = PairRoom()
 
     def update(self, x: Column, y: Column) -> None:
         """Take over where everything stands now; rows with x = -1 are nowhere."""

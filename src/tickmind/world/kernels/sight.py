@@ -15,12 +15,16 @@ from tickmind.world.kernels.bitmap import MARGIN_LINES, Bitmap, pack_tiles, set_
 from tickmind.world.kernels.compiled import fetch_early, helper, kernel, lowest_one, reads, writes
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.lines import SightRule
+from tickmind.world.kernels.memory import scattered_zeros
+from tickmind.world.kernels.nearby import order_by_area
 from tickmind.world.kernels.shadows import BLOCK, Words, mask_words, shadows_of
 
 DEFAULT_RADIUS = 12
 SIGHT_CACHE = Limit("memory for masks that are kept", 128 * 2**20, "bytes")
+CACHE_PER_OBSERVER = Limit("memory for masks that are kept, for each observer of a crowd", 1024, "bytes")
 _AREA = 4  # a change is noted for areas of 2^4 tiles a side
 _AHEAD = 8  # observers whose masks are fetched early
+_LARGE_CROWD = 200_000  # observers, from which on looking area by area is worth its cost
 _U0, _U1, _U8, _U63, _U64 = (np.uint64(number) for number in (0, 1, 8, 63, 64))
 
 Column: TypeAlias = NDArray[np.int32]
@@ -30,8 +34,8 @@ class Sight:
     """The eyes of everybody on one map; tell it of each change by `set_opaque` and ask it by `look`.
 
     Radii are those of squares (Chebyshev distance), up to 31 tiles. The observer's own tile and tiles that are opaque
-    themselves can be seen. Where the masks of all tiles need more memory than `cache` allows, only those of observers
-    who stand still are used again.
+    themselves can be seen. Where the masks of all tiles need more memory than `cache` allows, and than a crowd of
+    observers makes up for, only those of observers who stand still are used again.
     """
 
     def __init__(
@@ -53,10 +57,11 @@ class Sight:
         # area -> the look before which something within sight of it changed
         self._changed = np.zeros(((self.shape[0] >> _AREA) + 1, (self.shape[1] >> _AREA) + 1), dtype=np.int64)
         words = mask_words(radius)
-        slots = opaque.size if cache.allows(opaque.size * (words + 1) * 8) else 0
-        self._kept = np.zeros((slots, words + 1), dtype=np.uint64)  # tile -> key and mask, or nothing is kept
+        self._cache = cache
+        self._kept: Words = np.zeros((0, words + 1), dtype=np.uint64)  # tile -> key and mask, or nothing is kept
         self._keys = np.zeros(0, dtype=np.uint64)  # row -> key of its mask: look << 32 | tile + 1
         self._masks = np.zeros((0, words), dtype=np.uint64)
+        self._in_turn: Column = np.zeros(0, dtype=np.int32)  # the rows in their own order
 
     def set_opaque(self, x: int, y: int, *, opaque: bool) -> None:
         """Change a tile, such as that of a door that opens."""
@@ -79,8 +84,11 @@ class Sight:
         if len(x) != len(self._keys):
             self._keys = np.zeros(len(x), dtype=np.uint64)
             self._masks = np.empty((len(x), self._masks.shape[1]), dtype=np.uint64)
+            self._in_turn = np.arange(len(x), dtype=np.int32)
+            self._keep_masks()
         height, width = self.shape
         inside = _look(
+            order_by_area(x, y, height, width) if len(x) >= _LARGE_CROWD else self._in_turn,
             x,
             y,
             self._opaque,
@@ -99,6 +107,13 @@ class Sight:
             raise KernelError("an observer stands outside the map; only x = -1 means that it is nowhere")
         self._looks += 1
         return self._masks
+
+    def _keep_masks(self) -> None:
+        """Keep the masks of all tiles from now on, if that is not too much for so many observers."""
+        tiles, entry = self.shape[0] * self.shape[1], self._kept.shape[1]
+        crowd = CACHE_PER_OBSERVER.maximum * len(self._keys) if self._cache.maximum else 0
+        if not len(self._kept) and self._cache.at(max(self._cache.maximum, crowd)).allows(tiles * entry * 8):
+            self._kept = scattered_zeros((tiles, entry), np.uint64)
 
 
 @helper
@@ -179,6 +194,7 @@ def _fits(key: np.uint64, tile: int, oldest: int) -> bool:
     types.boolean,
     reads(types.int32, 1),
     reads(types.int32, 1),
+    reads(types.int32, 1),
     reads(types.uint64, 2),
     types.int64,
     types.int64,
@@ -192,6 +208,7 @@ def _fits(key: np.uint64, tile: int, oldest: int) -> bool:
     writes(types.uint64, 2),
 )
 def _look(
+    order: Column,
     x: Column,
     y: Column,
     opaque: Bitmap,
@@ -212,11 +229,21 @@ def _look(
     window = np.empty(words + 1, dtype=np.uint64)
     seen = np.empty(len(casting) * BLOCK + 1, dtype=np.uint64)
     known = kept.reshape(kept.size)
-    for row in range(len(x)):
-        if len(kept) and row + _AHEAD < len(x):
-            ahead = np.uint64((int(y[row + _AHEAD]) * width + x[row + _AHEAD]) * (words + 1))
-            fetch_early(known, ahead)
-            fetch_early(known, ahead + _U8)
+    flat = masks.reshape(masks.size)
+    for place in range(len(order)):
+        row = np.uint64(order[place])
+        if place + 2 * _AHEAD < len(order):
+            later = np.uint64(order[place + 2 * _AHEAD])
+            fetch_early(x, later)
+            fetch_early(y, later)
+            fetch_early(keys, later)
+            soon = np.uint64(order[place + _AHEAD])
+            fetch_early(flat, soon * np.uint64(words))
+            fetch_early(flat, soon * np.uint64(words) + _U8)
+            if len(kept):
+                ahead = np.uint64((int(y[soon]) * width + x[soon]) * (words + 1))
+                fetch_early(known, ahead)
+                fetch_early(known, ahead + _U8)
         at_x, at_y = int(x[row]), int(y[row])
         if at_x == -1:
             keys[row] = 0

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import Limit, LimitExceededError
-from tickmind.world.kernels import KernelError, Sight, SightRule
+from tickmind.world.kernels import KernelError, Sight, SightRule, sight
+from tickmind.world.kernels.memory import scattered_zeros
 
 RULES = list(SightRule)
 
@@ -210,3 +211,37 @@ def test_radius_is_limited():
         Sight(np.zeros((2, 3), dtype=bool), radius=32)
     with pytest.raises(KernelError, match="radius"):
         Sight(np.zeros((2, 3), dtype=bool), radius=-1)
+
+
+@pytest.mark.parametrize("cache", [0, 2**20])
+def test_a_large_crowd_that_is_looked_at_area_by_area_sees_the_same(cache, monkeypatch):
+    rng = np.random.default_rng(5)
+    opaque = rng.random((70, 90)) < 0.15
+    apart = Sight(opaque, radius=6, cache=Limit("masks", cache))
+    together = Sight(opaque, radius=6, cache=Limit("masks", cache))
+    for _ in range(4):
+        x, y = rng.integers(0, 90, 500, dtype=np.int32), rng.integers(0, 70, 500, dtype=np.int32)
+        x[::7] = y[::7] = -1
+        expected = apart.look(x, y).copy()
+        with monkeypatch.context() as patched:
+            patched.setattr(sight, "_LARGE_CROWD", 1)
+            assert (together.look(x, y) == expected).all()
+
+
+def test_a_crowd_makes_up_for_masks_that_are_too_many_for_a_few():
+    few, many = (Sight(np.zeros((100, 100), dtype=bool), radius=4, cache=Limit("masks", 1000)) for _ in range(2))
+    x, y = everywhere((100, 100))
+    few.look(x[:10], y[:10])
+    many.look(x, y)
+    assert len(few._kept) == 0
+    assert len(many._kept) == 10_000
+
+
+def test_large_tables_are_zero_and_can_be_written_to():
+    for shape in ((3, 5), (2**20, 6)):
+        table = scattered_zeros(shape, np.uint64)
+        assert table.shape == shape
+        assert table.dtype == np.uint64
+        assert not table.any()
+        table[-1, -1] = 7
+        assert table.sum() == 7
