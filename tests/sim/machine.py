@@ -19,9 +19,9 @@ from tests.sim.witness import Court, Witness
 from tickmind.cli import world_run
 from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.protocol import WorldInfo
-from tickmind.record import DiskFaultError, LogOptions, RunStore
+from tickmind.record import DiskFaultError, LogOptions, RunStore, store
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.record.world_files import WORLD_TABLES
+from tickmind.record.world_files import WORLD_TABLES, write_world
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
 from tickmind.world import Scenario, TileWorld, parse_scenario
@@ -39,21 +39,38 @@ def read_scenario(text: str, source: str) -> Scenario:
     return parse_scenario(text, source)
 
 
+@cache
+def info_of(scenario: str) -> WorldInfo:
+    """What never changes in the world of a scenario."""
+    return TileWorld.from_scenario(read_scenario(scenario, "sim.yaml")).info
+
+
 _worlds: dict[tuple[bytes, ...], WorldInfo] = {}  # content of the files of a world -> what it says
+_files: dict[tuple[str, WorldInfo], list[tuple[str, bytes]]] = {}  # run and world -> its files
+
+
+def _quick_files(info: WorldInfo, run_id: str) -> list[tuple[str, bytes]]:
+    if (run_id, info) not in _files:
+        _files[run_id, info] = list(write_world(info, run_id))
+    return _files[run_id, info]
 
 
 @contextmanager
-def quick_reading() -> Iterator[None]:
-    """Let what never changes be read only once, as long as its bytes are the same."""
+def quick_worlds() -> Iterator[None]:
+    """Let what never changes be read, and written as bytes, only once, as long as it is the same."""
     read, known = RunStore._info, _worlds
 
-    def info(store: RunStore, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
-        key = tuple(store._disk.read_bytes(folder / one.file_name) for one in WORLD_TABLES.values())
+    def info(runs: RunStore, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
+        key = tuple(runs._disk.read_bytes(folder / one.file_name) for one in WORLD_TABLES.values())
         if key not in known:
-            known[key] = read(store, folder, world)
+            known[key] = read(runs, folder, world)
         return known[key]
 
-    with patch.object(RunStore, "_info", info), patch.object(world_run, "parse_scenario", read_scenario):
+    with (
+        patch.object(RunStore, "_info", info),
+        patch.object(store, "write_world", _quick_files),
+        patch.object(world_run, "parse_scenario", read_scenario),
+    ):
         yield
 
 

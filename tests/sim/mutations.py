@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias
 from unittest.mock import patch
 
+import numpy as np
 from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord
@@ -107,6 +108,10 @@ def old_leases_still_count() -> AbstractContextManager[Any]:
     return patch.object(Leases, "check", lambda _leases, _lease_id, _row: Reason.NONE)
 
 
+def hosts_act_for_whom_they_do_not_hold() -> AbstractContextManager[Any]:
+    return patch.object(Leases, "holds", lambda _leases, _grant, rows: np.ones(len(rows), dtype=np.bool_))
+
+
 def leases_never_expire() -> AbstractContextManager[Any]:
     return patch.object(Leases, "expire", lambda _leases: None)
 
@@ -162,6 +167,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     file_replaced_without_sync,
     leases_expire_by_the_wall_clock,
     old_leases_still_count,
+    hosts_act_for_whom_they_do_not_hold,
     leases_never_expire,
     snapshot_of_a_tick_that_is_not_kept_yet,
     thought_shown_before_it_is_kept,

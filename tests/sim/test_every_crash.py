@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
-from tests.sim.machine import ROOT, quick_reading
+from tests.sim.machine import ROOT, quick_worlds
 from tests.sim.simulation import SCENARIO
 
 from tickmind.base import ManualClock
@@ -114,8 +114,8 @@ def check(moment, seed, options, *, lost_power):
 
 
 @pytest.fixture(autouse=True)
-def _quick_reading():
-    with quick_reading():
+def _quick_worlds():
+    with quick_worlds():
         yield
 
 

@@ -11,11 +11,11 @@ from tests.sim.simulation import play
 from tests.sim.witness import BrokenPromiseError
 
 from tickmind.record import DamagedRunError
-from tickmind.server import CheckpointError
+from tickmind.server import CheckpointError, ReplayError
 
 CHUNKS = 8
 SEEDS = 600 if os.environ.get("LONG") else 30  # of each
-TELLING = (BrokenPromiseError, CheckpointError, DamagedRunError)  # how a fault shows itself
+TELLING = (BrokenPromiseError, CheckpointError, DamagedRunError, ReplayError)  # how a fault shows itself
 ENOUGH = 80  # histories in which the simulator finds each of the planted faults
 
 

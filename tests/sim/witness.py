@@ -9,7 +9,8 @@ import numpy as np
 
 from tickmind.protocol import TickRecord, WorldInfo
 from tickmind.wire.codec import parse
-from tickmind.wire.columns import ColumnBounds, decode_snapshot, decode_viewer_event
+from tickmind.wire.columns import ColumnBounds, decode_batch_down, decode_snapshot, decode_viewer_event
+from tickmind.wire.frames import BatchOpened, ObservationBatch
 from tickmind.wire.v1 import control_pb2, lease_pb2, observation_pb2, viewer_pb2
 from tickmind.wire.viewing import ViewerEvent, ViewerSnapshot
 
@@ -48,7 +49,8 @@ class Witness:
     def __init__(self, world: WorldInfo, court: Court) -> None:
         self._court = court
         self._bounds = ColumnBounds.of(world)
-        self._rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
+        self._ids = [actor.entity_id for actor in world.actors]
+        self._rows = {entity_id: row for row, entity_id in enumerate(self._ids)}
         self._epochs: dict[str, int] = {}  # entity -> its newest
         self.shown = Shown()
         self._readers = {
@@ -56,6 +58,7 @@ class Witness:
             "GetViewerSnapshot": self._snapshot,
             "StreamObservations": self._observation,
             "Control": self._frame,
+            "ControlBatch": self._batch_frame,
             "AcquireLease": self._acquired,
         }
 
@@ -90,20 +93,31 @@ class Witness:
         frame = parse(control_pb2.ControlResponse, data)
         match frame.WhichOneof("frame"):
             case "opened":
-                self._leased(frame.opened.lease)
+                self._leased(frame.opened.lease.entity_id, frame.opened.lease.epoch)
             case "observation":
                 self._observed(frame.observation)
 
     def _acquired(self, data: bytes) -> None:
         answer = parse(lease_pb2.AcquireLeaseResponse, data)
         if answer.HasField("lease"):
-            self._leased(answer.lease)
+            self._leased(answer.lease.entity_id, answer.lease.epoch)
 
-    def _leased(self, lease: lease_pb2.Lease) -> None:
-        before = self._epochs.get(lease.entity_id, 0)
-        if lease.epoch <= before:
-            self._court.broken(f"{lease.entity_id} got the epoch {lease.epoch} after {before}")
-        self._epochs[lease.entity_id] = lease.epoch
+    def _batch_frame(self, data: bytes) -> None:
+        frame = decode_batch_down(parse(control_pb2.ControlBatchResponse, data), self._bounds)
+        if isinstance(frame, BatchOpened):
+            for row, epoch in zip(frame.granted.tolist(), frame.epoch.tolist(), strict=True):
+                self._leased(self._ids[row], epoch)
+        elif isinstance(frame, ObservationBatch):
+            seen = frame.observations
+            for row, x, y in zip(seen.actor.tolist(), seen.x.tolist(), seen.y.tolist(), strict=True):
+                self.shown.selves.append((seen.tick_id - 1, self._ids[row], x, y))
+            self._know(seen.tick_id - 1)
+
+    def _leased(self, entity_id: str, epoch: int) -> None:
+        before = self._epochs.get(entity_id, 0)
+        if epoch <= before:
+            self._court.broken(f"{entity_id} got the epoch {epoch} after {before}")
+        self._epochs[entity_id] = epoch
 
     def check_length(self, last_tick: int) -> None:
         """After a restart: nothing that was shown is beyond the record's end."""
