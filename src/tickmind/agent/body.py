@@ -28,6 +28,7 @@ class Body:
         self.memory = Memory()
         self.speech = Speech(start.entity_id, (self.name,))
         self._observation: Observation | None = None
+        self._me: SelfState | None = None  # of that observation
         self._intent: Intent | None = None
         self._way: list[Tile] = []  # the steps to come, the next one last
         self._way_key: tuple[Tile, bool] | None = None
@@ -45,7 +46,7 @@ class Body:
     @property
     def me(self) -> SelfState:
         """Its own state."""
-        return self.observation.me
+        return self._me or self.observation.me
 
     @property
     def tick(self) -> int:
@@ -55,7 +56,8 @@ class Body:
     @property
     def at(self) -> Tile:
         """Where it is."""
-        return self.me.x, self.me.y
+        me = self._me or self.observation.me
+        return me.x, me.y
 
     def carries(self, item: str) -> int:
         """How many items of a kind it has."""
@@ -63,7 +65,7 @@ class Body:
 
     def take_in(self, observation: Observation) -> None:
         """See, hear and remember; called once at the start of each tick."""
-        self._observation = observation
+        self._observation, self._me = observation, observation.me
         self._intent = None
         self.surroundings.take_in(observation)
         self.speech.listen(observation)
@@ -144,7 +146,8 @@ class Body:
 
     def _find_way(self, goal: Tile, *, beside: bool) -> list[Tile] | None:
         occupied = self.surroundings.occupied - {goal} if beside else self.surroundings.occupied
-        return find_path(self.surroundings.tiles, self.at, goal, avoid=occupied, beside=beside, passable=self._is_door)
+        around = self.surroundings
+        return find_path(around.tiles, self.at, goal, avoid=occupied, beside=beside, doors=around.doors)
 
     def _is_door(self, x: int, y: int) -> bool:
         thing = self.surroundings.obstacle_at(x, y)

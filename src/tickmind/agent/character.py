@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from tickmind.agent.body import Body
+from tickmind.agent.body import NO_WAY_TICKS, Body
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.running import run
 from tickmind.agent.tactics import action, condition
@@ -182,6 +182,8 @@ class Character(Body):
         status = self.walk(self._frontier)
         if status is not Status.RUNNING:
             self._frontier = None
+        if status is Status.FAILURE:  # somebody is in the way, for a while at least
+            self._explored_until = self.tick + NO_WAY_TICKS
         return status
 
     @action

@@ -49,6 +49,7 @@ class ColumnReader:
         codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
         self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
         self._walkable = self._floor_walkable.copy()  # as far as objects were seen
+        self._states = np.full(len(world.objects), -1, dtype=np.int16)  # object row -> its state when it was seen last
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it was when it was seen last
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
         for row, thing in enumerate(world.objects):
@@ -67,7 +68,7 @@ class ColumnReader:
             self._now, self._entities, self._events_of = {}, {}, {}
             self._tick_id = columns.tick_id
         lists = _Lists(columns)
-        self._note_objects(lists)
+        self._note_objects(columns)
         tiles = self._tiles(columns)
         return [self._one(columns, lists, place, tiles[place]) for place in range(len(columns))]
 
@@ -192,9 +193,15 @@ class ColumnReader:
 
     # What stands in the way
 
-    def _note_objects(self, lists: "_Lists") -> None:
+    def _note_objects(self, columns: ObservationColumns) -> None:
         """Keep the map of walkable tiles as the objects in sight make it."""
-        for row, state in set(zip(lists.object, lists.object_state, strict=True)):
+        states = self._states
+        fresh = np.flatnonzero(states[columns.object] != columns.object_state)
+        for place in fresh.tolist():
+            row, state = int(columns.object[place]), int(columns.object_state[place])
+            if states[row] == state:
+                continue  # somebody else saw it too
+            states[row] = state
             in_the_way = not self._kinds[row].walkable[state]
             if self._in_the_way.get(row) is not in_the_way:
                 self._in_the_way[row] = in_the_way

@@ -90,7 +90,7 @@ class Life:
         self._beat()
         try:
             async with WorldClient(self._connection, rng=self._rng) as client:
-                reporter = Reporter(client)
+                reporter = Reporter(client, clock=self._clock)
                 reporter.start()
                 try:
                     await self._until_stopped(client, reporter)
@@ -177,6 +177,7 @@ class Life:
     async def _answer(self, moment: Moment, line: Line, reporter: Reporter) -> None:
         deadline_s = moment.deadline_ms / 1000
         until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
+        reporter.hold(until_s)
         played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
         everybody = [one.me.entity_id for one in moment.observations]
         intents: dict[str, Intent] = {name: played.intents.get(name, _WAIT) for name in everybody}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
-from tickmind.base import Limit, Secret, get_logger
+from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import Lease, Thought
 from tickmind.wire import AgentState, AgentStatus, CallError, Insight, MessageError, WorldClient
 
@@ -18,13 +18,19 @@ _log = get_logger(__name__)
 
 
 class Reporter:
-    """Sends reports one after another; of too many that wait the oldest is dropped and counted."""
+    """Sends reports one after another; of too many that wait the oldest is dropped and counted.
 
-    def __init__(self, client: WorldClient, *, max_waiting: Limit = MAX_WAITING) -> None:
+    They wait until the deadline of the tick is over: before that the machine is for those who have not acted yet.
+    """
+
+    def __init__(self, client: WorldClient, *, clock: Clock | None = None, max_waiting: Limit = MAX_WAITING) -> None:
         self._client = client
+        self._clock = clock or SystemClock()
+        self._quiet_until_s = 0.0  # monotonic
         self._waiting: deque[tuple[Lease, _Report]] = deque()
         self._max_waiting = max_waiting
         self._some = asyncio.Event()
+        self._hurry = asyncio.Event()  # nothing is held back any more
         self._idle = asyncio.Event()
         self._idle.set()
         self._states: dict[str, AgentState] = {}  # entity id -> the state that was told last
@@ -35,8 +41,15 @@ class Reporter:
         """Begin to send."""
         self._task = asyncio.create_task(self._send_all(), name="tickmind-reports")
 
+    def hold(self, until_s: float) -> None:
+        """Send nothing until then, by the monotonic clock; what waits already does not wait longer for that."""
+        if not self._waiting:
+            self._quiet_until_s = until_s
+
     async def flush(self, patience_s: float) -> None:
-        """Send what waits, but not for ever."""
+        """Send what waits at once, but not for ever."""
+        self._quiet_until_s = 0.0
+        self._hurry.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._idle.wait()
@@ -92,10 +105,19 @@ class Reporter:
     async def _send_all(self) -> None:
         while True:
             while self._waiting:
-                await self._send(*self._waiting.popleft())
+                await self._until_quiet_is_over()
+                if self._waiting:
+                    await self._send(*self._waiting.popleft())
             self._idle.set()
             self._some.clear()
             await self._some.wait()
+
+    async def _until_quiet_is_over(self) -> None:
+        left_s = self._quiet_until_s - self._clock.monotonic()
+        if left_s > 0 and not self._hurry.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left_s):
+                    await self._hurry.wait()
 
     async def _send(self, lease: Lease, what: _Report) -> None:
         try:

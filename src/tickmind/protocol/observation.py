@@ -54,6 +54,15 @@ class VisibleTiles:
         """Whether the tile is in sight and walkable; somebody may stand there."""
         return self._bit(self.walkable, x, y)
 
+    def walkable_row(self, y: int) -> int:
+        """The tiles of a row that are in sight and walkable, each as one bit: the lowest is the westernmost."""
+        side = 2 * self.radius + 1
+        west, line = self.centre_x - self.radius, y - self.centre_y + self.radius
+        if not 0 <= line < side:
+            return 0
+        bits = int.from_bytes(self.walkable, "little") >> line * side & (1 << side) - 1
+        return bits << west if west >= 0 else bits >> -west
+
     def tiles(self) -> list[tuple[int, int]]:
         """All tiles in sight."""
         side = 2 * self.radius + 1

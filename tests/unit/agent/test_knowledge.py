@@ -51,6 +51,9 @@ def test_tiles_are_remembered_as_they_were_seen_last(radius, centre, data):
         for y in range(-1, 60):
             assert tiles.knows(x, y) is ((x, y) in expected)
             assert tiles.can_walk(x, y) is expected.get((x, y), False)
+    for y in range(-1, 60):
+        assert tiles.walkable_row(y) == sum(1 << x for x in range(60) if tiles.can_walk(x, y))
+        assert window.walkable_row(y) == sum(1 << x for x in range(60) if window.can_walk(x, y))
 
 
 def test_the_nearest_frontier_is_reachable_and_beside_the_unknown():
@@ -138,7 +141,7 @@ def test_ways_end_beside_what_can_not_be_entered(text, goal):
 def test_ways_lead_around_others_and_through_doors():
     tiles = seen("######\n#@.+.#\n#..#.#\n######")
     assert find_path(tiles, (1, 1), (4, 1)) is None
-    way = find_path(tiles, (1, 1), (4, 1), passable=lambda x, y: (x, y) == (3, 1))
+    way = find_path(tiles, (1, 1), (4, 1), doors=[(3, 1)])
     assert way == [(2, 1), (3, 1), (4, 1)]
     open_field = seen("@..\n...")
     assert find_path(open_field, (0, 0), (2, 0), avoid={(1, 0)}) == [(1, 1), (2, 0)]

@@ -1,7 +1,8 @@
 """The way from one tile to another over known ground: each step to one of eight tiles takes one tick."""
 
 import heapq
-from collections.abc import Callable, Collection
+from collections.abc import Collection
+from functools import lru_cache
 from typing import Protocol
 
 from tickmind.agent.knowledge.tiles import Tile
@@ -14,10 +15,10 @@ _WAYS = {(way.dx, way.dy): way for way in Direction}
 
 
 class Ground(Protocol):
-    """What ways lead over; `TileMemory` is one."""
+    """What ways lead over; `TileMemory` and `VisibleTiles` are."""
 
-    def can_walk(self, x: int, y: int) -> bool:
-        """Whether one can step there, as far as is known."""
+    def walkable_row(self, y: int) -> int:
+        """The tiles of a row on which one can step, as far as is known, each as one bit: the westernmost lowest."""
         ...
 
 
@@ -38,24 +39,21 @@ def find_path(
     *,
     avoid: Collection[Tile] = (),
     beside: bool = False,
-    passable: Callable[[int, int], bool] | None = None,
+    doors: Collection[Tile] = (),
     max_tiles: Limit = MAX_TILES_TRIED,
 ) -> list[Tile] | None:
     """A shortest way by A*, without the start; None if there is none within the limit.
 
     A diagonal step needs both tiles beside it. `avoid` are tiles where somebody stands, `beside` ends on a tile next to
-    the goal, and `passable` says of further tiles that one can get through, such as those with a closed door.
+    the goal, and `doors` are further tiles that one can get through, such as those with a closed door.
     """
     if start == goal or (beside and distance(start, goal) <= 1):
         return []
-    can_walk = ground.can_walk
     goal_x, goal_y = goal
-
-    def free(x: int, y: int) -> bool:
-        return (can_walk(x, y) or (passable is not None and passable(x, y))) and (x, y) not in avoid
-
-    if not beside and not free(goal_x, goal_y):
+    lines = _Lines(ground, avoid, doors)
+    if not beside and not lines.line(goal_y)[1] >> goal_x & 2:
         return None
+    most = max_tiles.maximum
     came_from: dict[Tile, Tile] = {start: start}
     steps: dict[Tile, int] = {start: 0}
     open_tiles: list[tuple[int, int, Tile]] = [(0, 0, start)]
@@ -67,20 +65,70 @@ def find_path(
         if far == 0 or (beside and far == 1):
             return _way_back(came_from, start, tile)
         tried += 1
-        if not max_tiles.allows(tried):
+        if tried > most:
             return None
         count = steps[tile] + 1
-        for dx, dy in _STEPS:
+        for dx, dy in _steps_from(lines.around(x, y)):
             new = (x + dx, y + dy)
-            if steps.get(new, count + 1) <= count or not free(*new):
-                continue
-            if dx and dy and not (can_walk(x + dx, y) and can_walk(x, y + dy)):
+            if steps.get(new, count + 1) <= count:
                 continue
             steps[new] = count
             came_from[new] = tile
-            off = abs(new[0] - goal_x), abs(new[1] - goal_y)
-            heapq.heappush(open_tiles, (count + max(off), off[0] + off[1], new))
+            off_x, off_y = abs(new[0] - goal_x), abs(new[1] - goal_y)
+            off = max(off_x, off_y)
+            heapq.heappush(open_tiles, (count + off, off_x + off_y, new))
     return None
+
+
+class _Lines:
+    """Rows of tiles as bits, read once for each search; the bit of a tile is one higher than its place."""
+
+    __slots__ = ("_avoid", "_doors", "_ground", "_lines")
+
+    def __init__(self, ground: Ground, avoid: Collection[Tile], doors: Collection[Tile]) -> None:
+        self._ground = ground
+        self._avoid = _bits_of(avoid)
+        self._doors = _bits_of(doors)
+        self._lines: dict[int, tuple[int, int]] = {}  # y -> where one can walk, where one can step now
+
+    def line(self, y: int) -> tuple[int, int]:
+        found = self._lines.get(y)
+        if found is None:
+            walkable = self._ground.walkable_row(y) << 1
+            found = walkable, (walkable | self._doors.get(y, 0)) & ~self._avoid.get(y, 0)
+            self._lines[y] = found
+        return found
+
+    def around(self, x: int, y: int) -> int:
+        """Where one can step from a tile, nine bits row by row, and above them the same for where one can walk."""
+        north, here, south = self.line(y - 1), self.line(y), self.line(y + 1)
+        return (
+            (north[1] >> x & 7)
+            | (here[1] >> x & 7) << 3
+            | (south[1] >> x & 7) << 6
+            | (north[0] >> x & 7) << 9
+            | (here[0] >> x & 7) << 12
+            | (south[0] >> x & 7) << 15
+        )
+
+
+def _bits_of(tiles: Collection[Tile]) -> dict[int, int]:
+    found: dict[int, int] = {}  # y -> bits
+    for x, y in tiles:
+        if x >= 0:
+            found[y] = found.get(y, 0) | 2 << x
+    return found
+
+
+@lru_cache(maxsize=1 << 14)
+def _steps_from(around: int) -> tuple[Tile, ...]:
+    """The steps that a surrounding allows, straight ones first."""
+    walk = around >> 9
+    return tuple(
+        (dx, dy)
+        for dx, dy in _STEPS
+        if around >> (3 * dy + dx + 4) & 1 and (not (dx and dy) or (walk >> (dx + 4) & 1 and walk >> (3 * dy + 4) & 1))
+    )
 
 
 def _way_back(came_from: dict[Tile, Tile], start: Tile, tile: Tile) -> list[Tile]:

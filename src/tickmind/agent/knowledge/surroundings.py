@@ -33,7 +33,7 @@ class Person:
         return self.x, self.y
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Thing:
     """An object, as it looked when it was seen last."""
 
@@ -64,6 +64,7 @@ class Surroundings:
         self.occupied: frozenset[Tile] = frozenset()
         """Tiles on which somebody stands now."""
         self._piles: set[str] = set()  # object ids of what lies on the ground, which may be gone when one looks again
+        self._stocked: dict[str, Thing] = {}  # object id -> what there is something to pick up from
         self._doors: dict[Tile, str] = {}  # tile -> object id of what is in the way there and can be worked on
         self._max_people = max_people
         self._max_things = max_things
@@ -81,22 +82,34 @@ class Surroundings:
     def _see_things(self, observation: Observation, tick: int) -> None:
         things = self.things
         for seen in observation.visible_objects:
-            old = things.get(seen.object_id)
-            if old is None or old.seen is not seen:
-                self._note(seen)
-            things[seen.object_id] = Thing(seen, tick)
+            thing = things.get(seen.object_id)
+            if thing is None:
+                thing = things[seen.object_id] = Thing(seen, tick)
+                self._note(thing)
+            elif thing.seen is not seen:
+                thing.seen = seen
+                self._note(thing)
+            thing.tick = tick
         if self._piles:
             visible = {seen.object_id for seen in observation.visible_objects}
             sees = observation.visible_tiles.sees
             for object_id in [one for one in self._piles - visible if sees(*things[one].at)]:
-                self._piles.discard(object_id)
-                del things[object_id]
+                self._forget(object_id)
         if not self._max_things.allows(len(things)):
             for object_id in sorted(things, key=lambda one: things[one].tick)[: len(things) // 10]:
-                self._piles.discard(object_id)
-                self._doors.pop(things.pop(object_id).at, None)
+                self._doors.pop(self._forget(object_id).at, None)
 
-    def _note(self, seen: VisibleObject) -> None:
+    def _forget(self, object_id: str) -> Thing:
+        self._piles.discard(object_id)
+        self._stocked.pop(object_id, None)
+        return self.things.pop(object_id)
+
+    def _note(self, thing: Thing) -> None:
+        seen = thing.seen
+        if seen.items:
+            self._stocked[seen.object_id] = thing
+        else:
+            self._stocked.pop(seen.object_id, None)
         if seen.kind == GROUND:
             self._piles.add(seen.object_id)
         elif seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
@@ -115,11 +128,12 @@ class Surroundings:
                 )
                 self._meet(person)
             else:
+                if not person.seen_tick:
+                    person.type, person.tags = other.type, other.tags
                 person.x, person.y, person.status, person.seen_tick = other.x, other.y, other.status, tick
-                person.type, person.tags = other.type, other.tags
             found.append(person)
         self.in_sight = tuple(found)
-        self.occupied = frozenset([person.at for person in found])
+        self.occupied = frozenset([(person.x, person.y) for person in found])
 
     def _hear(self, heard: Heard, tick: int) -> None:
         person = self.people.get(heard.speaker_id)
@@ -144,7 +158,7 @@ class Surroundings:
 
     def things_with(self, item: str) -> Iterator[Thing]:
         """All known things, and heaps on the ground, from which such an item could be picked up."""
-        return (thing for thing in self.things.values() if thing.seen.items and thing.amount(item))
+        return (thing for thing in self._stocked.values() if thing.amount(item))
 
     def nearest(self, things: Iterable[Thing], at: Tile) -> Thing | None:
         """The nearest of some things, as the crow flies."""

@@ -55,6 +55,10 @@ class TileMemory:
         """Whether the tile is known and was walkable; somebody may stand there now."""
         return x >= 0 and bool(self._walkable.get(y, 0) >> x & 1)
 
+    def walkable_row(self, y: int) -> int:
+        """The tiles of a row for which `can_walk` holds, each as one bit: the lowest is the westernmost."""
+        return self._walkable.get(y, 0)
+
     def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
         """A reachable tile next to one that was never seen, among the nearest; None if all is known.
 
