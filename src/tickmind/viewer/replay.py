@@ -16,7 +16,7 @@ from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.digest import Digest
 from tickmind.viewer.errors import NoSuchWindowError
-from tickmind.viewer.frames import Names, Scene, hello, names_of, notes, whole_thought
+from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
 
@@ -29,6 +29,7 @@ POLL_S = 0.5  # how often a growing run is looked at
 AT_MOST_S = 1.0  # that the scan makes way for others
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
+_STATE = -1  # in place of a window's last tick: only the keyframe after its first one
 _MOVE = ACTION_CODES[ActionType.MOVE]
 _log = get_logger(__name__)
 
@@ -42,6 +43,7 @@ class RunFrames:
         none = np.zeros(0, np.int32)
         nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
         first = (reader.first_tick_id or 1) - 1
+        self._begun: int | None = None  # the time of the first tick, once it was wanted
         self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
         self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
 
@@ -67,6 +69,20 @@ class RunFrames:
         )
         if told:
             yield told
+
+    def state(self, tick_id: int) -> bytes:
+        """The keyframe after a tick. Of all that the run keeps of the tick only this is read."""
+        reader = self.reader
+        if self._begun is None:
+            self._begun = next(reader.records(reader.first_tick_id, reader.first_tick_id)).sim_time_ms
+        since_ms = (tick_id - (reader.first_tick_id or 0)) * reader.info.tick_duration_ms
+        scene = replace(
+            self._objects_at(tick_id),
+            tick_id=tick_id,
+            sim_time_ms=self._begun + since_ms,
+            actors=reader.state_at(tick_id),
+        )
+        return keyframe(scene)
 
     def _scene_before(self, record: TickRecord) -> Scene:
         before = record.tick_id - 1
@@ -170,11 +186,27 @@ class ReplaySource:
             raise NoSuchWindowError(
                 f"these ticks are not there; ask for some of {span.first_tick_id} to {span.last_tick_id}"
             )
-        if first == last and last <= (self._reader.last_tick_id or 0):
-            return self._kept(first, last) or await self._jump(first)
         async with self._reading:
             found = self._kept(first, last)
             return await self._long(first, last) if found is None else found
+
+    async def state(self, tick_id: int) -> bytes:
+        """The keyframe after a tick, before all that others wait for."""
+        span = self._span
+        tick_id = min(max(tick_id, span.first_tick_id), span.last_tick_id)
+        if tick_id < span.first_tick_id or tick_id > (self._reader.last_tick_id or 0):
+            return await self.window(tick_id, tick_id)  # the reader has to look for it first
+        found = self._kept(tick_id, _STATE)
+        if found is not None:
+            return found
+        self._jumps += 1
+        self._calm.clear()
+        try:
+            return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+        finally:
+            self._jumps -= 1
+            if not self._jumps:
+                self._calm.set()
 
     def _kept(self, first: int, last: int) -> bytes | None:
         found = self._windows.get((first, last))
@@ -189,17 +221,6 @@ class ReplaySource:
         while len(self._windows) > 1 and not self._limit.allows(self._size):
             self._size -= len(self._windows.popitem(last=False)[1])
         return data
-
-    async def _jump(self, tick_id: int) -> bytes:
-        """One tick, before all that others wait for."""
-        self._jumps += 1
-        self._calm.clear()
-        try:
-            return self._keep(tick_id, tick_id, await asyncio.to_thread(self._read_tick, tick_id))
-        finally:
-            self._jumps -= 1
-            if not self._jumps:
-                self._calm.set()
 
     async def _long(self, first: int, last: int) -> bytes:
         """Many ticks. Whoever no longer wants them cancels it, and it ends after the tick at hand."""
@@ -224,9 +245,9 @@ class ReplaySource:
         with self._using:
             return self._frames.thoughts(actor, last_tick, count)
 
-    def _read_tick(self, tick_id: int) -> bytes:
+    def _read_state(self, tick_id: int) -> bytes:
         with self._using:
-            return b"".join(self._frames.frames(tick_id, tick_id))
+            return self._frames.state(tick_id)
 
     def _read(self, first: int, last: int, gone: threading.Event) -> bytes:
         with self._using:

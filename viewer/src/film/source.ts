@@ -22,6 +22,8 @@ export interface Source {
   hello(): Promise<Frame>;
   span(): Promise<Span>;
   window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]>;
+  /** The frames that show a tick soonest; what led to it comes with its window. */
+  state(tick: number): Promise<Frame[]>;
   digest(): Promise<Digest>;
   thoughts(actor: number, last: number, count: number): Promise<Thought[]>;
   /** Calls back with each new frame until the returned function is called. */
@@ -66,6 +68,10 @@ export class HttpSource implements Source {
 
   async window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]> {
     return unpack(await (await this.get(`window?first=${first}&last=${last}`, signal)).arrayBuffer());
+  }
+
+  async state(tick: number): Promise<Frame[]> {
+    return unpack(await (await this.get(`state?tick=${tick}`)).arrayBuffer());
   }
 
   async digest(): Promise<Digest> {
@@ -141,6 +147,10 @@ export class ClipSource implements Source {
   }
 
   async window(): Promise<Frame[]> {
+    return this.frames.slice(1);
+  }
+
+  async state(): Promise<Frame[]> {
     return this.frames.slice(1);
   }
 
