@@ -8,6 +8,7 @@ import type { Source, Span } from "./source";
 
 const MOST_BYTES = 160 * 1024 * 1024;
 const FEW = 500; // characters; the windows of fewer come at once
+const STAY_MS = 120; // after a jump until the rest of its window is asked for
 
 /** What a status was before a tick changed it. */
 export interface StatusChange {
@@ -176,10 +177,13 @@ export class Film {
     return under;
   }
 
+  /** Get a window some time after one of its ticks: whoever drags the timeline along has no use for it. */
   private async fetchRest(first: number, last: number): Promise<void> {
     this.rest?.abort();
-    this.rest = new AbortController();
-    await this.fetch(first, last, this.rest.signal);
+    const { signal } = (this.rest = new AbortController());
+    await new Promise((go) => setTimeout(go, STAY_MS));
+    signal.throwIfAborted();
+    await this.fetch(first, last, signal);
   }
 
   private async fetch(first: number, last: number, signal?: AbortSignal): Promise<void> {
