@@ -5,6 +5,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
 POLL_S = 0.5  # how often a growing run is looked at
 AT_MOST_S = 1.0  # that the scan makes way for others
+SOON_S = 0.3  # after frames were sent, in which more may be wanted
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _STATE = -1  # in place of a window's last tick: only the keyframe after its first one
@@ -147,7 +149,8 @@ class ReplaySource:
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
         self._stopped = threading.Event()
-        self._quiet = threading.Event()  # cleared while somebody waits for frames, for whom the scan makes way
+        self._waiting = 0  # for frames, now or a moment ago
+        self._quiet = threading.Event()  # cleared while somebody does, for whom the scan makes way
         self._quiet.set()
         self._scanning: asyncio.Task[None] | None = None
 
@@ -202,7 +205,8 @@ class ReplaySource:
         self._jumps += 1
         self._calm.clear()
         try:
-            return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+            with self._busy():
+                return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
         finally:
             self._jumps -= 1
             if not self._jumps:
@@ -225,11 +229,25 @@ class ReplaySource:
     async def _long(self, first: int, last: int) -> bytes:
         """Many ticks. Whoever no longer wants them cancels it, and it ends after the tick at hand."""
         gone = threading.Event()
-        self._quiet.clear()
         try:
-            return self._keep(first, last, await asyncio.to_thread(self._read, first, last, gone))
+            with self._busy():
+                return self._keep(first, last, await asyncio.to_thread(self._read, first, last, gone))
         finally:
             gone.set()
+
+    @contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Somebody waits for frames, and may want more of them soon: the scan makes way."""
+        self._waiting += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            asyncio.get_running_loop().call_later(SOON_S, self._less_busy)
+
+    def _less_busy(self) -> None:
+        self._waiting -= 1
+        if not self._waiting:
             self._quiet.set()
 
     def digest(self) -> dict[str, Any]:
@@ -271,7 +289,6 @@ class ReplaySource:
                 self._span = _span(reader)
                 finished, begun = reader.meta.finished, place
                 for record in reader.records(place, None):
-                    self._calm.wait(AT_MOST_S)
                     self._quiet.wait(AT_MOST_S)
                     if self._stopped.is_set():
                         return

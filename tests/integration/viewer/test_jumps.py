@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
-from tickmind.record import RunStore
+from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.server.testing import meadow
 from tickmind.viewer.frames import FrameKind, unpack
 from tickmind.viewer.replay import ReplaySource
@@ -29,7 +29,7 @@ def run(tmp_path_factory):
     rows = np.arange(ACTORS, dtype=np.int32)
     unused = np.full(ACTORS, UNUSED, dtype=np.int32)
     moves = np.full(ACTORS, ACTION_CODES[ActionType.MOVE], dtype=np.uint8)
-    log = store.create(world.info, "walk")
+    log = store.create(world.info, "walk", options=LogOptions(sync=SyncPolicy.NEVER))
     for _ in range(TICKS):
         ways = dice.integers(0, 8, ACTORS).astype(np.int8)
         log.publish(world.step(IntentColumns(rows, moves, ways, unused, unused, unused, {})))
