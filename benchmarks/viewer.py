@@ -121,7 +121,7 @@ async def _browsing(open_run: Callable[[], RunReader]) -> AsyncIterator[Any]:
 async def _script_s(session: Any) -> float:
     """CPU time that the page's main thread spent in scripts."""
     found = await session.send("Performance.getMetrics")
-    return next(one["value"] for one in found["metrics"] if one["name"] == "ScriptDuration")
+    return float(next(one["value"] for one in found["metrics"] if one["name"] == "ScriptDuration"))
 
 
 async def _script_time(open_run: Callable[[], RunReader], actors: int) -> list[Result]:

@@ -92,7 +92,8 @@ class Endless:
 
 async def test_whoever_goes_away_takes_the_question_along(page_built):
     source = Endless()
-    async with ViewerServer(source, ViewerConfig(port=0)) as server, aiohttp.ClientSession() as session:
+    showing = ViewerServer(source, ViewerConfig(port=0))  # type: ignore[arg-type]  # more of it is not asked for
+    async with showing as server, aiohttp.ClientSession() as session:
         asking = asyncio.create_task(session.get(f"{server.url}api/window?first=1&last=9"))
         await asyncio.wait_for(source.asked.wait(), 30)
         asking.cancel()
