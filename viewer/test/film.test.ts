@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
 import { Frame, Kind } from "../src/frames/layout";
@@ -16,6 +16,8 @@ function crowd() {
         asked.push({ first, last, signal, come: () => done([frame(Kind.KEYFRAME, first - 1), ...ticks]) });
         signal?.addEventListener("abort", () => failed(new Error("stopped")));
       }),
+    state: (tick: number) =>
+      new Promise<Frame[]>((done) => asked.push({ first: tick, last: 0, come: () => done([frame(Kind.KEYFRAME, tick)]) })),
   } as unknown as Source;
   const info = { window_ticks: 64, tick_ms: 1000 };
   const world = { info, actors: 1000, things: 0 } as unknown as World;
@@ -24,17 +26,21 @@ function crowd() {
   return { film, asked };
 }
 
-const turn = () => new Promise((go) => setTimeout(go));
+const turn = () => vi.advanceTimersByTimeAsync(1);
+const stay = () => vi.advanceTimersByTimeAsync(200);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 describe("a film of a crowd", () => {
   it("shows the tick that one jumps to before the rest of its window is there", async () => {
     const { film, asked } = crowd();
     const there = film.need(700);
-    expect(asked.map(({ first, last }) => [first, last])).toEqual([[700, 700]]);
+    expect(asked.map(({ first, last }) => [first, last])).toEqual([[700, 0]]);
     asked[0].come();
     await there;
     expect(film.reaches(700)).toBe(true);
-    await turn();
+    await stay();
     expect([asked[1].first, asked[1].last]).toEqual([641, 704]);
   });
 
@@ -42,22 +48,33 @@ describe("a film of a crowd", () => {
     const { film, asked } = crowd();
     void film.need(700);
     asked[0].come();
-    await turn();
+    await stay();
     void film.need(9000);
     expect(asked[1].signal?.aborted).toBe(true);
     await turn();
     asked[2].come();
-    await turn();
+    await stay();
     expect([asked[3].first, asked[3].signal?.aborted]).toEqual([8961, false]);
     void film.need(701); // it was let go, so it is asked for again, and follows the tick that is there
     expect([asked[4].first, asked[4].last]).toEqual([641, 704]);
+  });
+
+  it("asks for no windows while one drags the timeline along", async () => {
+    const { film, asked } = crowd();
+    for (const tick of [700, 1700, 2700, 3700]) {
+      void film.need(tick);
+      asked.at(-1)?.come();
+      await turn();
+    }
+    await stay();
+    expect(asked.map(({ first }) => first)).toEqual([700, 1700, 2700, 3700, 3649]);
   });
 
   it("gets what comes next as a whole, and stops nothing for it", async () => {
     const { film, asked } = crowd();
     void film.need(700);
     asked[0].come();
-    await turn();
+    await stay();
     void film.need(720, false);
     expect([asked[2].first, asked[2].last]).toEqual([705, 768]);
     expect(asked[1].signal?.aborted).toBe(false);

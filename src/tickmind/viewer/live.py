@@ -102,6 +102,10 @@ class LiveSource:
         """Frames of the past, as far as they are kept."""
         return self._history.window(first, last)
 
+    async def state(self, tick_id: int) -> bytes:
+        """Frames up to a tick, as far back as the last keyframe before it."""
+        return self._history.window(tick_id, tick_id)
+
     def digest(self) -> dict[str, Any]:
         """The numbers since this viewer began to watch."""
         return self._digest.shown()

@@ -5,6 +5,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumn
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.digest import Digest
 from tickmind.viewer.errors import NoSuchWindowError
-from tickmind.viewer.frames import Names, Scene, hello, names_of, notes, whole_thought
+from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
 from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, NeedsNow, needs_of, shown_mind
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
 MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
 POLL_S = 0.5  # how often a growing run is looked at
 AT_MOST_S = 1.0  # that the scan makes way for others
+SOON_S = 0.3  # after frames were sent, in which more may be wanted
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
+_STATE = -1  # in place of a window's last tick: only the keyframe after its first one
 _MOVE = ACTION_CODES[ActionType.MOVE]
 _log = get_logger(__name__)
 
@@ -44,6 +47,7 @@ class RunFrames:
         none = np.zeros(0, np.int32)
         nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
         first = (reader.first_tick_id or 1) - 1
+        self._begun: int | None = None  # the time of the first tick, once it was wanted
         self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
         self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> needs told
         self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
@@ -70,6 +74,20 @@ class RunFrames:
         )
         if told:
             yield told
+
+    def state(self, tick_id: int) -> bytes:
+        """The keyframe after a tick. Of all that the run keeps of the tick only this is read."""
+        reader = self.reader
+        if self._begun is None:
+            self._begun = next(reader.records(reader.first_tick_id, reader.first_tick_id)).sim_time_ms
+        since_ms = (tick_id - (reader.first_tick_id or 0)) * reader.info.tick_duration_ms
+        scene = replace(
+            self._objects_at(tick_id),
+            tick_id=tick_id,
+            sim_time_ms=self._begun + since_ms,
+            actors=reader.state_at(tick_id),
+        )
+        return keyframe(scene)
 
     def _scene_before(self, record: TickRecord) -> Scene:
         before = record.tick_id - 1
@@ -157,7 +175,8 @@ class ReplaySource:
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
         self._stopped = threading.Event()
-        self._quiet = threading.Event()  # cleared while somebody waits for frames, for whom the scan makes way
+        self._waiting = 0  # for frames, now or a moment ago
+        self._quiet = threading.Event()  # cleared while somebody does, for whom the scan makes way
         self._quiet.set()
         self._scanning: asyncio.Task[None] | None = None
 
@@ -196,11 +215,28 @@ class ReplaySource:
             raise NoSuchWindowError(
                 f"these ticks are not there; ask for some of {span.first_tick_id} to {span.last_tick_id}"
             )
-        if first == last and last <= (self._reader.last_tick_id or 0):
-            return self._kept(first, last) or await self._jump(first)
         async with self._reading:
             found = self._kept(first, last)
             return await self._long(first, last) if found is None else found
+
+    async def state(self, tick_id: int) -> bytes:
+        """The keyframe after a tick, before all that others wait for."""
+        span = self._span
+        tick_id = min(max(tick_id, span.first_tick_id), span.last_tick_id)
+        if tick_id < span.first_tick_id or tick_id > (self._reader.last_tick_id or 0):
+            return await self.window(tick_id, tick_id)  # the reader has to look for it first
+        found = self._kept(tick_id, _STATE)
+        if found is not None:
+            return found
+        self._jumps += 1
+        self._calm.clear()
+        try:
+            with self._busy():
+                return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+        finally:
+            self._jumps -= 1
+            if not self._jumps:
+                self._calm.set()
 
     def _kept(self, first: int, last: int) -> bytes | None:
         found = self._windows.get((first, last))
@@ -216,25 +252,28 @@ class ReplaySource:
             self._size -= len(self._windows.popitem(last=False)[1])
         return data
 
-    async def _jump(self, tick_id: int) -> bytes:
-        """One tick, before all that others wait for."""
-        self._jumps += 1
-        self._calm.clear()
-        try:
-            return self._keep(tick_id, tick_id, await asyncio.to_thread(self._read_tick, tick_id))
-        finally:
-            self._jumps -= 1
-            if not self._jumps:
-                self._calm.set()
-
     async def _long(self, first: int, last: int) -> bytes:
         """Many ticks. Whoever no longer wants them cancels it, and it ends after the tick at hand."""
         gone = threading.Event()
-        self._quiet.clear()
         try:
-            return self._keep(first, last, await asyncio.to_thread(self._read, first, last, gone))
+            with self._busy():
+                return self._keep(first, last, await asyncio.to_thread(self._read, first, last, gone))
         finally:
             gone.set()
+
+    @contextmanager
+    def _busy(self) -> Iterator[None]:
+        """Somebody waits for frames, and may want more of them soon: the scan makes way."""
+        self._waiting += 1
+        self._quiet.clear()
+        try:
+            yield
+        finally:
+            asyncio.get_running_loop().call_later(SOON_S, self._less_busy)
+
+    def _less_busy(self) -> None:
+        self._waiting -= 1
+        if not self._waiting:
             self._quiet.set()
 
     def digest(self) -> dict[str, Any]:
@@ -250,9 +289,9 @@ class ReplaySource:
         with self._using:
             return self._frames.thoughts(actor, last_tick, count)
 
-    def _read_tick(self, tick_id: int) -> bytes:
+    def _read_state(self, tick_id: int) -> bytes:
         with self._using:
-            return b"".join(self._frames.frames(tick_id, tick_id))
+            return self._frames.state(tick_id)
 
     def _read(self, first: int, last: int, gone: threading.Event) -> bytes:
         with self._using:
@@ -286,7 +325,6 @@ class ReplaySource:
                 self._span = _span(reader)
                 finished, begun = reader.meta.finished, place
                 for record in reader.records(place, None):
-                    self._calm.wait(AT_MOST_S)
                     self._quiet.wait(AT_MOST_S)
                     if self._stopped.is_set():
                         return

@@ -67,6 +67,7 @@ class ViewerServer:
         app.router.add_get("/api/hello", self._api(self._hello))
         app.router.add_get("/api/span", self._api(self._span))
         app.router.add_get("/api/window", self._api(self._window))
+        app.router.add_get("/api/state", self._api(self._state))
         app.router.add_get("/api/digest", self._api(self._digest))
         app.router.add_get("/api/thoughts", self._api(self._thoughts))
         app.router.add_get("/api/mind", self._api(self._mind))
@@ -143,6 +144,9 @@ class ViewerServer:
         first, last = _number(request, "first"), _number(request, "last")
         MAX_WINDOW_TICKS.check(last - first + 1)
         return _frames(await self._source.window(first, last))
+
+    async def _state(self, request: web.Request) -> web.StreamResponse:
+        return _frames(await self._source.state(_number(request, "tick")))
 
     async def _digest(self, request: web.Request) -> web.StreamResponse:  # noqa: ARG002 - the same for everybody
         return _json(self._source.digest())

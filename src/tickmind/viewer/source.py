@@ -53,6 +53,10 @@ class FrameSource(Protocol):
         """The keyframe before tick `first`, and all frames up to `last`, or as many as there are."""
         ...
 
+    async def state(self, tick_id: int) -> bytes:
+        """The frames that show a tick soonest; what led to it comes with its window."""
+        ...
+
     def digest(self) -> dict[str, Any]:
         """The numbers for timeline and charts."""
         ...

@@ -8,6 +8,7 @@ import type { Source, Span } from "./source";
 
 const MOST_BYTES = 160 * 1024 * 1024;
 const FEW = 500; // characters; the windows of fewer come at once
+const STAY_MS = 120; // after a jump until the rest of its window is asked for
 
 /** What a status was before a tick changed it. */
 export interface StatusChange {
@@ -153,7 +154,7 @@ export class Film {
     while (scene.tick < tick) scene.apply(this.ticks.get(scene.tick + 1) as Frame);
   }
 
-  /** Get the window with a tick, unless it is there; the tick before the rest of it if that is where one `jumps`. */
+  /** Get the window with a tick, unless it is there; first of all the tick itself if that is where one `jumps`. */
   need(tick: number, jumps = true): Promise<void> {
     const { span } = this;
     const wanted = Math.min(Math.max(tick, span.first), Math.max(span.last, span.first));
@@ -164,10 +165,10 @@ export class Film {
     if (before) return before;
     const first = window * this.windowTicks + 1;
     const last = Math.max(first, Math.min((window + 1) * this.windowTicks, span.last));
-    // In a crowd a window takes a while, so the tick that is wanted comes first and the rest after it.
-    const early = jumps && wanted > first && this.world.actors > FEW && !this.connectsTo(wanted);
+    // In a crowd a window takes a while, so what is to be seen comes first and how it came to it afterwards.
+    const early = jumps && this.world.actors > FEW && !this.has(wanted) && !this.has(wanted - 1);
     if (early) this.rest?.abort(); // nobody has a use for what is left of where one was before
-    const under = early ? this.fetch(wanted, wanted) : this.fetch(first, last);
+    const under = early ? this.source.state(wanted).then((frames) => this.take(frames)) : this.fetch(first, last);
     this.asked.set(window, under);
     under
       .then(early ? () => this.fetchRest(first, last) : () => {})
@@ -176,19 +177,20 @@ export class Film {
     return under;
   }
 
+  /** Get a window some time after one of its ticks: whoever drags the timeline along has no use for it. */
   private async fetchRest(first: number, last: number): Promise<void> {
     this.rest?.abort();
-    this.rest = new AbortController();
-    await this.fetch(first, last, this.rest.signal);
-  }
-
-  /** Whether the tick before is at hand, so that one follows the other. */
-  private connectsTo(tick: number): boolean {
-    return this.ticks.has(tick - 1) || this.keyframes.has(tick - 1);
+    const { signal } = (this.rest = new AbortController());
+    await new Promise((go) => setTimeout(go, STAY_MS));
+    signal.throwIfAborted();
+    await this.fetch(first, last, signal);
   }
 
   private async fetch(first: number, last: number, signal?: AbortSignal): Promise<void> {
-    const frames = await this.source.window(first, last, signal);
+    this.take(await this.source.window(first, last, signal));
+  }
+
+  private take(frames: Frame[]): void {
     const kept = this.track;
     for (const frame of frames) this.add(frame);
     if (kept && (!this.track || this.track.tick < kept.tick)) this.track = kept; // the live end goes on by itself

@@ -93,8 +93,8 @@ export class Player {
     if (soon <= this.film.span.last && !this.film.has(soon)) void this.film.need(soon, false).catch(() => {});
   }
 
-  /** Get what is to be shown. */
+  /** Get what is to be shown, and how it came to it. */
   load(): void {
-    if (!this.film.reaches(this.tick)) void this.film.need(this.tick).catch(() => {});
+    void this.film.need(this.tick).catch(() => {});
   }
 }

@@ -23,6 +23,8 @@ export interface Source {
   hello(): Promise<Frame>;
   span(): Promise<Span>;
   window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]>;
+  /** The frames that show a tick soonest; what led to it comes with its window. */
+  state(tick: number): Promise<Frame[]>;
   digest(): Promise<Digest>;
   thoughts(actor: number, last: number, count: number): Promise<Thought[]>;
   /** What is known of a character's mind and needs at a tick. */
@@ -69,6 +71,10 @@ export class HttpSource implements Source {
 
   async window(first: number, last: number, signal?: AbortSignal): Promise<Frame[]> {
     return unpack(await (await this.get(`window?first=${first}&last=${last}`, signal)).arrayBuffer());
+  }
+
+  async state(tick: number): Promise<Frame[]> {
+    return unpack(await (await this.get(`state?tick=${tick}`)).arrayBuffer());
   }
 
   async digest(): Promise<Digest> {
@@ -149,6 +155,10 @@ export class ClipSource implements Source {
   }
 
   async window(): Promise<Frame[]> {
+    return this.frames.slice(1);
+  }
+
+  async state(): Promise<Frame[]> {
     return this.frames.slice(1);
   }
 
