@@ -27,7 +27,12 @@ def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):
     assert "it ticks again after" in " ".join(said.split())
     (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())
     page = (tmp_path / "runs" / run_id / "report.html").read_text()
-    for trouble in ("the provider is away", "the provider limits everybody", "is killed", "the world is killed"):
+    for trouble in (
+        "the provider is away",
+        "the provider limits everybody",
+        "an agent is killed",
+        "the world is killed",
+    ):
         assert trouble in page
     with RunStore(tmp_path / "runs").open(run_id) as run:
         ticks = [record.tick_id for record in run.records()]

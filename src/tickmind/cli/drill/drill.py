@@ -104,17 +104,16 @@ class Drill:
         unit = stage.runner.unit_of(entity_id)
         assert unit is not None, "it has a row"
         everybody, first = unit.group.entity_ids, self.witness.tick_id
-        name = f"the agent of {entity_id} and {len(everybody) - 1} more is killed"
-        self._say(f"Drill: in tick {first + 1:,} {name}.")
+        who = f"the agent of {entity_id} and {len(everybody) - 1} more"
+        self._say(f"Drill: in tick {first + 1:,} {who} is killed.")
         began_s = self._clock.monotonic()
         self._kill(unit.pid)
         await self.witness.after(1, PATIENCE_S)
         after = self.witness.tick_id
         over = await self._until(lambda: self._all_act(stage, after, everybody))
         took_s = self._clock.monotonic() - began_s
-        self.log.troubles.append(
-            Trouble(name, first + 1, self.witness.tick_id, f"all of them act again after {took_s:.1f} s", over)
-        )
+        detail = f"{who}; they act again after {took_s:.1f} s"
+        self.log.troubles.append(Trouble("an agent is killed", first + 1, self.witness.tick_id, detail, over))
 
     async def _kill_world(self, stage: Stage) -> None:
         """End the world by kill -9, until it goes on and everybody acts again."""
