@@ -55,8 +55,7 @@ class Company:
         self._define()
         self._outline = self._ai.outline(self._tree)
         self._mirror = Mirror()
-        self._chosen: frozenset[str] = frozenset()  # whose minds are looked into in this tick
-        self._acted: set[str] = set()  # who of them has acted
+        self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
 
     def character(self, entity_id: str) -> Character:
         """One of them; made when it is first asked for or seen."""
@@ -74,8 +73,7 @@ class Company:
             self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
         for observation in observations:
             self.character(observation.me.entity_id).take_in(observation)
-        self._chosen = self._mirror.choose(observation.me.entity_id for observation in observations)
-        self._acted = set()
+        self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
@@ -85,15 +83,16 @@ class Company:
         tree.traced, tree.trace = entity_id in self._chosen, {}
         character.decide(lambda: self._run_tree(self._eids[entity_id]))
         if tree.traced:
-            self._acted.add(entity_id)
+            self._chosen[entity_id] = True
         return character.intent
 
     def reflect(self, tick_id: int) -> None:
         """Let the strategic layer have its tick."""
         if self._engine is None:
             return
-        for name in self._acted:
-            self._mirror.look(tick_id, name, self._mind(name))
+        for name, acted in self._chosen.items():
+            if acted:
+                self._mirror.look(tick_id, name, self._mind(name))
         if self._deliberations is not None:
             self._deliberations.note_tick(tick_id)
         self._engine.step()
