@@ -61,8 +61,7 @@ class Company:
         self._define()
         self._outline = self._ai.outline(self._tree)
         self._mirror = Mirror()
-        self._chosen: frozenset[str] = frozenset()  # whose minds are looked into in this tick
-        self._acted: set[str] = set()  # who of them has acted
+        self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
 
     def character(self, entity_id: str) -> Character:
         """One of them; made when it is first asked for or seen."""
@@ -84,8 +83,7 @@ class Company:
                 restore(character.memory, self._memories.recall(character.entity_id, tick_id))
                 self._kept[character.entity_id] = character.memory.changes
             character.take_in(observation)
-        self._chosen = self._mirror.choose(observation.me.entity_id for observation in observations)
-        self._acted = set()
+        self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
@@ -95,7 +93,7 @@ class Company:
         tree.traced, tree.trace = entity_id in self._chosen, {}
         character.decide(lambda: self._run_tree(self._eids[entity_id]))
         if tree.traced:
-            self._acted.add(entity_id)
+            self._chosen[entity_id] = True
         return character.intent
 
     def reflect(self, tick_id: int) -> None:
@@ -103,8 +101,9 @@ class Company:
         if self._engine is None:
             return
         self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
-        for name in self._acted:
-            self._mirror.look(tick_id, name, self._mind(name))
+        for name, acted in self._chosen.items():
+            if acted:
+                self._mirror.look(tick_id, name, self._mind(name))
         if self._deliberations is not None:
             self._deliberations.note_tick(tick_id)
         self._engine.step()

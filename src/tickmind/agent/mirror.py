@@ -53,15 +53,16 @@ class Mirror:
         self._portraits: dict[str, _Portrait] = {}  # entity id -> what was told; the one looked at least lately first
         self._found: list[Insight] = []
 
-    def choose(self, entity_ids: Iterable[str]) -> frozenset[str]:
-        """Into whom to look in this tick; into nobody as long as what was found is not taken."""
-        if self._found:
-            return frozenset()
-        present = set(entity_ids)
-        for name in present - self._portraits.keys():
-            self._portraits[name] = _Portrait(name)
+    def choose(self, entity_ids: Iterable[str]) -> list[str]:
+        """Into whom to look in this tick; into nobody as long as too much of what was found is not taken."""
+        if not self._max_looks.allows(len(self._found)):
+            return []
+        present = dict.fromkeys(entity_ids)
+        for name in present:
+            if name not in self._portraits:
+                self._portraits[name] = _Portrait(name)
         waiting = [name for name in self._portraits if name in present]
-        return frozenset(waiting[: int(self._max_looks.maximum)])
+        return waiting[: int(self._max_looks.maximum)]
 
     def look(self, tick_id: int, entity_id: str, mind: MindState) -> None:
         """Look into one mind."""

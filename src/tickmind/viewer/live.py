@@ -122,7 +122,7 @@ class LiveSource:
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         """What is known of an actor's mind and needs at a tick, as far as it is kept."""
-        return self._minds.of(actor, last_tick)
+        return self._minds.of(actor, min(last_tick, self._history.last_tick_id))
 
     def _newest_keyframe(self) -> bytes:
         if self._stage is None:

@@ -5,9 +5,12 @@ import contextlib
 import fcntl
 import os
 import random
+import re
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +82,25 @@ class Browsing:
     open: Callable[..., Awaitable[Any]]
     complaints: list[str]
 
+    async def show(self, url, **given):
+        """Open a page and wait until the map is drawn."""
+        return await self.ready(await self.open(url, **given))
+
+    async def ready(self, page):
+        """Wait until the map is drawn, in a way that the page's policy on scripts allows."""
+        async with asyncio.timeout(60):
+            while not await page.evaluate("Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)"):
+                await page.wait_for_timeout(50)
+        return page
+
+    async def unharmed(self, page, width=900):
+        """Nothing ran that should not, and nothing sticks out."""
+        assert await page.evaluate("window.hacked") is None
+        assert await page.evaluate("window.violations") == []
+        assert await page.locator("img, iframe, #app script").count() == 0
+        assert await page.evaluate("document.documentElement.scrollWidth") <= width
+        assert self.complaints == []
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def program(chromium):
@@ -117,6 +139,29 @@ def browsing(program, page_built):
             yield Browsing(open_page, complaints)
 
     return browse
+
+
+HOSTILE = [
+    "<script>window.hacked=1</script>",
+    "<img src=x onerror=window.hacked=1>",
+    "<svg/onload=window.hacked=1>",
+    '"><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
+    "javascript:window.hacked=1",
+    "</textarea></style></title><script>window.hacked=1</script>",
+    "{{constructor.constructor('window.hacked=1')()}} ${window.hacked=1}",
+    "\u202eright to left override \u2066isolated\u2069 \u202d forced",
+    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd " * 8,
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f3f3\ufe0f\u200d\U0001f308 " * 10,
+    "Z\u0351\u0343\u0352\u035b\u0367\u0346\u0345\u034da\u0353\u0339\u0349l\u0326\u0325\u033bg\u034e\u0333o " * 8,
+    "unbroken" * 60,
+    "\n\r\n" * 60 + "many lines",
+]
+
+
+@pytest.fixture(scope="session")
+def hostile():
+    """Texts that try to run, to break out or to break the layout."""
+    return list(HOSTILE)
 
 
 THOUGHT = Thought(
@@ -214,6 +259,52 @@ def village(tmp_path):
             yield Village(server, client, sessions, random.Random(seed), log)
 
     return live
+
+
+@pytest.fixture
+def processes():
+    """Start parts of tickmind as processes of their own; they end with the test."""
+    running: list[subprocess.Popen[str]] = []
+
+    def start(*arguments, **env):
+        process = subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **env},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        running.append(process)
+        return process
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.fixture
+def world_process(processes):
+    """A world as a process: gives it and its address."""
+
+    async def start(*arguments):
+        process = processes("-m", "tickmind.cli", "world", *arguments)
+        address = await asyncio.to_thread(_address, process)
+        threading.Thread(target=process.stderr.read, daemon=True).start()  # so that it never waits for a reader
+        return process, address
+
+    return start
+
+
+def _address(process):
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if found := re.search(r"is at (\S+); Ctrl-C", line):
+            return found[1]
+    raise AssertionError("".join(said))
 
 
 @pytest.fixture

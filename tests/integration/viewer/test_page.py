@@ -18,21 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
 PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
 AXE = Path(__file__).parents[3] / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
-HOSTILE = [
-    "<script>window.hacked=1</script>",
-    "<img src=x onerror=window.hacked=1>",
-    "<svg/onload=window.hacked=1>",
-    '"><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>',
-    "javascript:window.hacked=1",
-    "</textarea></style></title><script>window.hacked=1</script>",
-    "{{constructor.constructor('window.hacked=1')()}} ${window.hacked=1}",
-    "\u202eright to left override \u2066isolated\u2069 \u202d forced",
-    "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd " * 8,
-    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f3f3\ufe0f\u200d\U0001f308 " * 10,
-    "Z\u0351\u0343\u0352\u035b\u0367\u0346\u0345\u034da\u0353\u0339\u0349l\u0326\u0325\u033bg\u034e\u0333o " * 8,
-    "unbroken" * 60,
-    "\n\r\n" * 60 + "many lines",
-]
 
 
 async def becomes_true(page, expression):
@@ -42,21 +27,8 @@ async def becomes_true(page, expression):
             await page.wait_for_timeout(50)
 
 
-async def ready(page):
-    await becomes_true(page, "Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)")
-    return page
-
-
 async def at_tick(page, tick):
     await expect(page.locator(".clock strong")).to_have_text(str(tick))
-
-
-async def unharmed(page, browser, width=900):
-    assert await page.evaluate("window.hacked") is None
-    assert await page.evaluate("window.violations") == []
-    assert await page.locator("img, iframe, #app script").count() == 0
-    assert await page.evaluate("document.documentElement.scrollWidth") <= width
-    assert browser.complaints == []
 
 
 async def picture(page, name):
@@ -81,7 +53,7 @@ async def still(page, tick):
 async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, viewing, browsing):
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         life.says = {20: "Has anybody seen my berries?"}
-        page = await ready(await browser.open(server.url))
+        page = await browser.show(server.url)
         await expect(page.get_by_role("status")).to_have_text("live")
         await life.run(20)
         await at_tick(page, 20)
@@ -98,13 +70,13 @@ async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, v
         await at_tick(page, 6)
         await now.click()
         await at_tick(page, 25)
-        await unharmed(page, browser)
+        await browser.unharmed(page)
 
 
 async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, viewing, browsing, tmp_path):
     async with browsing() as browser:
         async with village(record=True) as life, viewing(life.client) as (server, _):
-            page = await ready(await browser.open(server.url))
+            page = await browser.show(server.url)
             await life.run(24)
             await at_tick(page, 24)
             live = [await still(page, tick) for tick in (7, 19)]
@@ -113,14 +85,14 @@ async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, v
             ReplaySource(lambda: RunStore(tmp_path / "runs").open("village")) as source,
             ViewerServer(source, ViewerConfig(port=0)) as server,
         ):
-            page = await ready(await browser.open(server.url))
+            page = await browser.show(server.url)
             assert [await still(page, tick) for tick in (7, 19)] == live
 
 
 async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village, viewing, browsing):
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         await life.run(12)
-        page = await ready(await browser.open(f"{server.url}#tick=10"))
+        page = await browser.show(f"{server.url}#tick=10")
         await at_tick(page, 10)
         find = page.get_by_role("combobox", name="Find a character")
         await find.fill("entity:1")
@@ -141,14 +113,14 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village,
         await expect(panel.locator(".chip.thinking")).to_be_visible()
         await page.locator("canvas").first.click(position={"x": 3, "y": 3})
         await expect(panel).to_contain_text("Nobody is chosen")
-        await unharmed(page, browser)
+        await browser.unharmed(page)
 
 
 async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, browsing):
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         life.says = {9: "one of a kind"}
         await life.run(15)
-        page = await ready(await browser.open(f"{server.url}#tick=15"))
+        page = await browser.show(f"{server.url}#tick=15")
         log = page.locator("#log li")
         await expect(log.filter(has_text="one of a kind")).to_be_visible()
         await page.get_by_role("button", name="Speech", exact=True).click()
@@ -156,7 +128,7 @@ async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, 
         await page.get_by_role("searchbox", name="Only characters").fill("entity:1")
         await becomes_true(page, "location.hash.includes('types=speech') && location.hash.includes('who=entity:1')")
         await page.reload()
-        await ready(page)
+        await browser.ready(page)
         await expect(log.filter(has_text="one of a kind")).to_be_visible()
         assert await page.locator("#log li:not(.speech)").count() == 0
         await page.get_by_role("button", name="Only what is on screen").click()
@@ -170,7 +142,7 @@ async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsi
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         life.says = {11: "a word to find"}
         await life.run(15)
-        page = await ready(await browser.open(f"{server.url}#tick=3"))
+        page = await browser.show(f"{server.url}#tick=3")
         await at_tick(page, 3)
         press = page.keyboard.press
         await press(".")
@@ -208,7 +180,7 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
         pytest.skip("axe-core comes with viewer/node_modules, which is not there")
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         await life.run(12)
-        page = await ready(await browser.open(f"{server.url}#tick=12&actor=entity:1", width=width))
+        page = await browser.show(f"{server.url}#tick=12&actor=entity:1", width=width)
         await expect(page.locator(".thought")).to_be_visible()
         await page.evaluate(AXE.read_text(encoding="utf-8"))
         for tab in ("inspector", "log", "talk", "charts"):
@@ -224,17 +196,17 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
         await picture(page, f"width-{width}")
 
 
-async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing):
+async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing, hostile):
     async with village(controlled=1) as life, viewing(life.client) as (server, _), browsing() as browser:
-        life.says = {tick: text[:480] for tick, text in enumerate(HOSTILE, start=1)}
-        nasty = " ".join(HOSTILE)
+        life.says = {tick: text[:480] for tick, text in enumerate(hostile, start=1)}
+        nasty = " ".join(hostile)
         board = {nasty[:200]: nasty, "__proto__": {"x": nasty}}
         life.thought = Thought(
-            1, 1, 2, nasty, nasty, nasty, nasty, board, client=HOSTILE[0], model=HOSTILE[1], provider=HOSTILE[2]
+            1, 1, 2, nasty, nasty, nasty, nasty, board, client=hostile[0], model=hostile[1], provider=hostile[2]
         )
-        page = await ready(await browser.open(server.url))
-        await life.run(len(HOSTILE))
-        await at_tick(page, len(HOSTILE))
+        page = await browser.show(server.url)
+        await life.run(len(hostile))
+        await at_tick(page, len(hostile))
         for tick, text in life.says.items():
             await page.get_by_role("slider", name="Tick").fill(str(tick))
             await at_tick(page, tick)
@@ -253,7 +225,7 @@ async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing
             await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
             await page.wait_for_timeout(150)
         assert await page.locator(".side").evaluate("side => side.scrollWidth <= side.clientWidth")
-        await unharmed(page, browser)
+        await browser.unharmed(page)
 
 
 async def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(village, viewing, browsing):
@@ -267,7 +239,7 @@ async def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(village
         await expect(page.get_by_text("This viewer wants a token")).to_be_visible()
         await field.fill(token)
         await page.keyboard.press("Enter")
-        await ready(page)
+        await browser.ready(page)
         await at_tick(page, 3)
         await life.run(2)
         await at_tick(page, 5)
@@ -289,7 +261,7 @@ async def test_a_clip_opens_without_a_server(village, browsing, page_built, tmp_
     clip = tmp_path / "clip.html"
     clip.write_bytes(page_bytes)
     async with browsing() as browser:
-        page = await ready(await browser.open(clip.as_uri()))
+        page = await browser.show(clip.as_uri())
         await at_tick(page, 5)
         await expect(page.locator(".clock")).to_contain_text(re.compile(r"/ 15"))
         await page.get_by_role("slider", name="Tick").fill("9")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.agent import Character, Company, Start, show_mind
@@ -68,9 +68,13 @@ def test_minds_are_looked_into_by_turns_and_only_when_there_is_time():
         assert len(chosen) == 2
         for name in chosen:
             mirror.look(tick, name, MindState(board={"tick": tick}))
-        assert mirror.choose(names) == frozenset()  # nobody has taken what was found
         seen += [one.entity_id for one in mirror.take()]
     assert sorted(seen) == sorted(names * 2)
+    for name in (*names, "a", "b", "c"):
+        mirror.look(9, name, MindState(board={"tick": 9}))
+    assert mirror.choose(names) == []  # until somebody takes what was found
+    mirror.take()
+    assert mirror.choose(names) == ["d", "e"]
 
 
 class Odd:
@@ -83,19 +87,34 @@ class Odd:
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.builds(Odd),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner),
-    max_leaves=20,
+    max_leaves=5,
 )
 
 
+@settings(max_examples=40)
 @given(
-    board=st.dictionaries(st.text(st.characters()) | st.integers() | st.just("k" * 300), VALUES, max_size=120),
-    texts=st.lists(st.text(st.characters()) | st.just("m" * 600), max_size=40),
-    nodes=st.lists(st.text(st.characters()) | st.just("n" * 300), max_size=20),
+    board=st.dictionaries(st.text(st.characters()) | st.integers() | st.just("k" * 300), VALUES, max_size=5),
+    texts=st.lists(st.text(st.characters()) | st.just("m" * 600), max_size=5),
+    nodes=st.lists(st.text(st.characters()) | st.just("n" * 300), max_size=5),
 )
 def test_whatever_a_mind_holds_the_world_can_read_it(board, texts, nodes):
     mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [MemoryNote(1, text) for text in texts])
     (found,) = look(Mirror(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found
+
+
+def test_of_too_much_only_so_much_is_shown():
+    many = range(1000)
+    mind = MindState(
+        [(1, "n" * 500) for _ in many],
+        dict.fromkeys(many, Status.RUNNING),
+        {f"{number}": ["v" * 5000] for number in many},
+        [MemoryNote(number, f"{number}" + "m" * 600) for number in many],
+    )
+    (found,) = look(Mirror(), 1, mind)
+    assert codec.decode_insight(codec.encode_insight(found)) == found
+    assert [len(part) for part in (found.tree, found.node_statuses, found.board)] == [400, 400, 100]
+    assert [note.tick_id for note in found.memories] == list(range(970, 1000))
 
 
 class Eater(Character):
@@ -106,9 +125,11 @@ def test_a_character_shows_its_tree_blackboard_and_memories_by_itself():
     world = SmallWorld("@ B", hunger=500, carrying={"berries": 1})
     company = Company(Eater, Start)
     company.character("me").blackboard.set("mood", "fine")
-    world.hear("B", "me: hello")
+    company.perceive(0, [])
+    world.hear("B", "hello me")
     world.live(company, 1)
     (first,) = company.take_insights()
+    assert [note.text for note in first.memories] == ["I met B.", "B said to me: hello me"]
     texts = [line.text for line in first.tree]
     assert texts == ["Selector (no memory)", "Sequence", "hungry?", "eat(item=berries)", "wait"]
     assert [line.depth for line in first.tree] == [0, 1, 2, 2, 1]
@@ -134,8 +155,9 @@ def test_a_plain_agent_shows_its_mind_with_one_call():
     world = SmallWorld("@")
     cast = PlainCast(lambda _start: Counter(), Start)
     world.live(cast, 2)
-    (first,) = cast.take_insights()
+    first, second = cast.take_insights()
     assert first.board == (BoardEntry("seen", "1"),)
+    assert (second.board, second.memories, second.node_statuses) == ((BoardEntry("seen", "2"),), (), None)
     assert [note.text for note in first.memories] == ["It was dark."]
     assert first.node_statuses == bytes((GOOD,))
 

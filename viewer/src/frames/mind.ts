@@ -34,6 +34,7 @@ export interface Memory {
 /** A mind as it was at a tick, as far as it was told. */
 export interface Mind {
   tick: number; // of the newest insight
+  whole: boolean; // whether everything was told by then
   tree: TreeNode[];
   board: { key: string; json: string; tick: number }[];
   memories: Memory[]; // the newest first
@@ -46,10 +47,12 @@ export function mindAt(report: MindReport, tick: number): Mind | null {
   let board = new Map<string, { json: string; tick: number }>();
   let memories = new Map<string, Memory>(); // by text, the oldest first
   let newest = -1;
+  let whole = false;
   for (const insight of report.insights) {
     if (insight.tick > tick) break;
     newest = insight.tick;
     if (insight.whole) {
+      whole = true;
       tree = insight.tree;
       ran = [];
       memories = new Map();
@@ -72,6 +75,7 @@ export function mindAt(report: MindReport, tick: number): Mind | null {
   if (newest < 0) return null;
   return {
     tick: newest,
+    whole,
     tree: tree.map(([depth, text], node) => ({ depth, text, ran: ran[node] ?? Ran.IDLE })),
     board: [...board].map(([key, entry]) => ({ key, ...entry })),
     memories: [...memories.values()].slice(-MOST_MEMORIES).reverse(),

@@ -260,6 +260,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         )}
       </section>
       <Needs report={report} tick={tick} />
+      {mind && !mind.whole && <p class="quiet">Not all of its mind was told yet; that comes within some ticks.</p>}
       {mind && <Tree app={app} mind={mind} />}
       <Thoughts key={row} app={app} thoughts={thoughts} />
       {mind && <Board app={app} entries={mind.board} />}

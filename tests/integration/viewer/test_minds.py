@@ -1,0 +1,169 @@
+"""The inside of characters in a real browser: of a world that is a process, live and from its record."""
+
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tickmind.agent import Assignment, Launch
+from tickmind.record import RunStore
+from tickmind.viewer.frames import FrameKind, unpack
+from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.wire import WorldClient
+
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(400)]
+PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
+
+MIND = """
+import json, sys
+from pathlib import Path
+from tickmind.agent import Character, action, condition
+from tickmind.ai import Action, Condition, Selector, Sequence
+
+TEXTS = json.loads(Path(__file__).with_name("texts.json").read_text())
+
+
+class Odd(Character):
+    tree = Selector(
+        *(Sequence(Condition("never"), label=text) for text in TEXTS),
+        Sequence(Condition("hungry", {"above": 0}), Action("note")),
+        Action("wait"),
+        memory=False,
+    )
+
+    @condition
+    def never(self) -> bool:
+        return False
+
+    @action
+    def note(self):
+        for text in TEXTS:
+            self.memory.note(1, f"It is said: {text}")
+            self.blackboard.set(text, {"text": text})
+        self.blackboard.set("__proto__", {"polluted": True})
+        self.blackboard.set("tick", self.tick)
+        return self.wait()
+
+
+Odd.run()
+"""
+SCENARIO = """
+world: odd
+rules:
+  tick_duration_ms: 200
+  intent_deadline_ms: 100
+  needs: {{hunger_per_tick: 5, energy_per_tick: 3}}
+floors: {{grass: {{}}}}
+items: {{berries: {{}}}}
+map: |
+  ................
+  ................
+  ................
+legend: {{".": grass}}
+ground: [{{item: berries, amount: 4, at: [3, 2]}}]
+actors: {actors}
+"""
+
+
+@pytest.fixture
+def odd_world(tmp_path, hostile, world_process, processes):
+    """A world whose names, and an agent whose thoughts, want to be script: `process, address, names = await odd()`."""
+    names = [text[:100] for text in hostile if text[:100].isprintable()]
+
+    async def begin():
+        actors = [{"id": name, "at": [2 * (place % 8), place // 8]} for place, name in enumerate(names)]
+        scenario = tmp_path / "odd.yaml"
+        scenario.write_text(SCENARIO.format(actors=json.dumps(actors, ensure_ascii=False)), encoding="utf-8")
+        (tmp_path / "texts.json").write_text(json.dumps(hostile))
+        (tmp_path / "mind.py").write_text(MIND)
+        world = (scenario, "--port", 0, "--runs", tmp_path / "runs", "--run-id", "odd")
+        process, address = await world_process(*world)
+        launch = Launch(
+            tuple(Assignment(name, "host") for name in names[:2]),
+            world_addr=address,
+            state_dir=tmp_path / "state",
+            config_path=tmp_path / "launch.json",
+        )
+        launch.write_file()
+        agent = processes(tmp_path / "mind.py", **launch.to_environment())
+        return process, agent, address, names
+
+    return begin
+
+
+async def inspected(page, source, name, tick):
+    """Choose a character, open all of its tree, and read what the inspector says of its inside."""
+    panel = page.get_by_role("tabpanel")
+    await page.evaluate("name => tickmindViewer.app.select(tickmindViewer.app.world.rowOf.get(name))", name)
+    await expect(panel.get_by_role("heading", level=2)).to_have_text(name)
+    whole = panel.get_by_role("button", name="Whole tree")
+    if await whole.get_attribute("aria-pressed") == "false":
+        await whole.click()
+    row = await page.evaluate("name => tickmindViewer.app.world.rowOf.get(name)", name)
+    boards = [dict(insight["board"]) for insight in (await source.mind(row, tick))["insights"]]
+    newest = [board["tick"] for board in boards if "tick" in board][-1]
+    await expect(panel.locator(".board tr", has_text="tick").last).to_contain_text(newest)
+    gauges = panel.get_by_role("meter")
+    return {
+        "tree": await panel.locator(".tree").text_content(),
+        "outcomes": [await one.get_attribute("aria-label") for one in await panel.locator(".tree .outcome").all()],
+        "board": await panel.locator(".board").text_content(),
+        "memories": await panel.locator(".memories").text_content(),
+        "needs": [await one.get_attribute("aria-valuenow") for one in await gauges.all()],
+    }
+
+
+async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_text(
+    odd_world, viewing, browsing, until, hostile, tmp_path
+):
+    process, agent, address, names = await odd_world()
+    async with browsing() as browser:
+        async with WorldClient(address) as client, viewing(client) as (server, source):
+            page = await browser.show(server.url, height=900)
+            await until(lambda: source.span().last_tick_id >= 12, 120)
+            for name in names[:2]:
+                row = await page.evaluate("name => tickmindViewer.app.world.rowOf.get(name)", name)
+                async with asyncio.timeout(120):
+                    while not any(one["whole"] for one in (await source.mind(row, 10**9))["insights"]):
+                        assert agent.poll() is None, agent.stderr.read()
+                        await asyncio.sleep(0.1)
+            tick = source.span().last_tick_id
+            await until(lambda: source.span().last_tick_id >= tick + 3, 60)
+            await page.get_by_role("slider", name="Tick").fill(str(tick))
+            await expect(page.locator(".clock strong")).to_have_text(str(tick))
+            live = {name: await inspected(page, source, name, tick) for name in names[:2]}
+            PICTURES.mkdir(parents=True, exist_ok=True)
+            await page.screenshot(path=PICTURES / "mind-live.png")
+            for found in live.values():
+                for text in hostile:
+                    assert text in found["tree"].replace("…", text[199:]) or text[:150] in found["tree"]
+                    assert text in found["board"] or json.dumps(text, ensure_ascii=False)[1:-1] in found["board"]
+                    assert " ".join(text.split()) in found["memories"]
+                assert {"failed", "succeeded", "did not run"} == set(found["outcomes"])
+                assert found["needs"] != ["1000", "0"]
+            await page.evaluate("tickmindViewer.app.tab.value = 'charts'")
+            await expect(page.get_by_text("Needs of 1000")).to_be_visible()
+            await page.evaluate("tickmindViewer.app.tab.value = 'log'")
+            await browser.unharmed(page)
+            assert await page.evaluate("({}).polluted") is None
+            await page.close()
+            process.send_signal(signal.SIGINT)
+            assert await asyncio.to_thread(process.wait, 120) == 0
+        async with (
+            ReplaySource(lambda: RunStore(tmp_path / "runs").open("odd")) as source,
+            ViewerServer(source, ViewerConfig(port=0)) as server,
+        ):
+            first = next(unpack(await source.window(1, 4)))
+            assert first.kind is FrameKind.KEYFRAME
+            page = await browser.show(f"{server.url}#tick={tick}", height=900)
+            await expect(page.locator(".clock strong")).to_have_text(str(tick))
+            assert {name: await inspected(page, source, name, tick) for name in names[:2]} == live
+            await page.screenshot(path=PICTURES / "mind-replay.png")
+            await page.get_by_role("slider", name="Tick").fill("1")
+            await expect(page.locator(".clock strong")).to_have_text("1")
+            assert await page.evaluate("[...tickmindViewer.app.film.scene.ground]") == [["3,2,0", 4]]
+            await browser.unharmed(page)
