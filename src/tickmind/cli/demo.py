@@ -71,7 +71,7 @@ def demo(
     """Watch a village of twelve: they have needs, memories and conversations, and plans that a model makes.
 
     The model is the one of LLM_BASE_URL, LLM_API_KEY and LLM_MODEL if they are set, else one on this machine
-    (`tickmind model install`), else a script. Ctrl-C stops everything, and the run stays to be replayed.
+    (which is offered if there is none), else a script. Ctrl-C stops everything, and the run stays to be replayed.
     """
     needs_world()
     import asyncio
@@ -81,6 +81,11 @@ def demo(
 
     if drill and (ticks is not None or gateway_config is not None):
         raise ConfigError("a drill has a script for a model and ends by itself; leave out --ticks and --gateway-config")
+    if sys.stdin.isatty() and sys.stdout.isatty() and not (scripted or drill or gateway_config):
+        from tickmind.cli.model import offer_model
+        from tickmind.llm.local.weights import WeightStore
+
+        offer_model(WeightStore(), typer.confirm)
     run_id = f"{'drill' if drill else 'demo'}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, browser, ports)
     status = RunnerStatus()

@@ -1,5 +1,6 @@
 """`tickmind model`: the weights on this machine, listed, installed and removed."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,15 +59,38 @@ def install(context: typer.Context, name: Name) -> None:
     """Fetch a model's weights, check them and keep them; a broken install is continued by running it again."""
     from rich.console import Console
 
-    from tickmind.llm.local import runtime
-
     store = _store(context)
-    errors = Console(stderr=True)
     try:
         store.find(name)
     except ConfigError as error:
-        errors.print(str(error), soft_wrap=True, markup=False)
+        Console(stderr=True).print(str(error), soft_wrap=True, markup=False)
         raise typer.Exit(EXIT_USAGE) from None
+    _fetch(store, name)
+
+
+def offer_model(store: "WeightStore", ask: Callable[[str], bool]) -> None:
+    """Offer to fetch a model if a script would have to stand in for one; `ask` puts the question to the user."""
+    from tickmind.llm.local.ladder import choose_model, gather_facts
+
+    best = next((weights for weights in store.known if weights.capable), None)
+    if best is None or choose_model(gather_facts(store=store), known=store.known).is_real:
+        return
+    question = f"There is no model yet. Fetch {best.title} ({best.size_bytes / 1e6:,.0f} MB), for this machine, now?"
+    if ask(question):
+        try:
+            _fetch(store, best.name)
+        except typer.Exit as ended:
+            if ended.exit_code != EXIT_FAILED:
+                raise
+            typer.echo("It goes on with a script in its place.", err=True)  # why it could not be fetched was said
+
+
+def _fetch(store: "WeightStore", name: str) -> None:
+    from rich.console import Console
+
+    from tickmind.llm.local import runtime
+
+    errors = Console(stderr=True)
     try:
         with _progress() as bar:
             task = bar.add_task("starting", total=None)

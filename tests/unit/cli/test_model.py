@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tickmind.cli.model import model_app
+from tickmind.cli.model import model_app, offer_model
 from tickmind.llm.errors import LLMConnectionError
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightStore
 
@@ -98,3 +98,29 @@ def test_a_missing_runtime_is_installed_along(tmp_path: Path, monkeypatch: pytes
 def test_without_a_command_the_help_is_shown(tmp_path: Path) -> None:
     _, out, err = run(WeightStore(tmp_path, known=(TOY,)))
     assert "install" in out + err
+
+
+def test_a_model_is_offered_once_and_only_where_there_is_none(tmp_path: Path) -> None:
+    store = WeightStore(tmp_path, known=(TOY,), fetch=fetch)
+    asked: list[str] = []
+
+    def no(question: str) -> bool:
+        asked.append(question)
+        return False
+
+    offer_model(store, no)
+    assert store.installed() == ()
+    offer_model(store, lambda question: True)
+    assert store.installed() == ("toy",)
+    offer_model(store, no)
+    assert len(asked) == 1
+    assert "Toy-1B" in asked[0]
+
+
+def test_an_offered_model_that_cannot_be_fetched_stops_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offer_model(WeightStore(tmp_path, known=(TOY,), fetch=unreachable), lambda question: True)
+    said = capsys.readouterr().err
+    assert "no connection" in said
+    assert "goes on with a script" in said
