@@ -60,19 +60,29 @@ async def run_tool(house: Any, folder: Path, *arguments: str) -> tuple[int | Non
 
 @pytest.mark.slow
 @pytest.mark.asyncio
-@pytest.mark.parametrize("keys", [False, True], ids=["open", "with keys"])
-async def test_no_request_gets_an_answer_that_the_document_does_not_promise(
-    housing: Any, tmp_path: Path, keys: bool
-) -> None:
-    settings: dict[str, Any] = {"queue": QueueConfig(max_wait_s=1.0)}
-    arguments: tuple[str, ...] = ()
-    if keys:
-        settings["callers"] = (Caller("tool", hash_key(KEY)),)
-        arguments = ("--header", f"Authorization: Bearer {KEY}")
+async def test_no_request_gets_an_answer_that_the_document_does_not_promise(housing: Any, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"queue": QueueConfig(max_wait_s=1.0), "callers": (Caller("tool", hash_key(KEY)),)}
     async with housing(one=(), settings=settings) as house:
-        code, said = await run_tool(house, tmp_path, *arguments)
+        code, said = await run_tool(house, tmp_path, "--header", f"Authorization: Bearer {KEY}")
         assert code == 0, said[-8000:]
         operations = sum(map(len, (await house.get("/openapi.json")).json["paths"].values()))
         assert f"Tested: {operations}\n" in said
         assert house.providers["one"].seen
         await house.settle()
+
+
+@pytest.mark.asyncio
+async def test_without_keys_the_document_and_the_answers_are_the_same_but_for_the_key(housing: Any) -> None:
+    """So what the tool finds out about the one holds for the other."""
+    callers = {"callers": (Caller("tool", hash_key(KEY)),)}
+    async with housing(one=()) as free, housing(one=(), settings=callers) as locked:
+        document, with_keys = [(await house.get("/openapi.json")).json for house in (free, locked)]
+        del with_keys["security"], with_keys["components"]["securitySchemes"]
+        assert document == with_keys
+        for path, operations in document["paths"].items():
+            for method in operations:
+                ours, theirs = [
+                    await house.ask(path, {}, method=method.upper(), authorization=f"Bearer {KEY}")
+                    for house in (free, locked)
+                ]
+                assert ours.status == theirs.status, path

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.http.head_memo import MAX_HEAD_BYTES, MAX_HEADS, HeadMemo
+from tickmind.gateway.http.head_memo import MAX_HEAD_BYTES, MAX_HEADS, HeadMemo, Recall
 
 HEAD = b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\nX-A: b\r\n\r\n"
 
@@ -77,3 +77,34 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(3 * MAX_HEADS):
         memo.keep(b"GET /%d HTTP/1.1\r\n\r\n" % number, number)
         assert len(memo) <= MAX_HEADS
+
+
+OTHER = b"POST / HTTP/1.1\r\nHost: there\r\nContent-Length: %d\r\n\r\n"
+PIECES = st.sampled_from(
+    [
+        HEAD % 5,
+        HEAD % 77,
+        OTHER % 5,
+        OTHER % 0,
+        HEAD % 10**12,
+        (HEAD % 5)[:-3],
+        HEAD[:40],
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"12345",
+    ]
+)
+CHANGES = st.tuples(st.integers(0, 200), st.integers(0, 255)) | st.none()
+
+
+@given(st.lists(st.tuples(PIECES, PIECES, CHANGES), max_size=12))
+def test_a_connection_recalls_just_what_the_memo_knows(came: list[tuple[bytes, bytes, tuple[int, int] | None]]) -> None:
+    memo: HeadMemo[str] = HeadMemo()
+    memo.keep(HEAD % 5, "it")
+    memo.keep(OTHER % 5, "other")
+    memo.keep(b"GET / HTTP/1.1\r\n\r\n", "bare")
+    recall = Recall(memo)
+    for first, second, change in came:
+        data = bytearray(first + second)
+        if change is not None and change[0] < len(data):
+            data[change[0]] = change[1]
+        assert recall.find(bytes(data)) == memo.find(bytes(data))

@@ -163,6 +163,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert queue.live <= 8 + 6  # those who came back after a 429 are let in
         for lane in self.dispatcher.lanes():
             assert lane.waiting == sum(queue.live for queue in lane.queues)
+            assert lane.key.waiting == sum(other.waiting for other in lane.key.lanes)
 
     @invariant()
     def nobody_waits_while_there_is_room(self):
