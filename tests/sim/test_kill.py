@@ -6,26 +6,25 @@ import pytest
 import pytest_asyncio
 from tests.sim.kills import FAILED, KILLED, KillSite, Launcher
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 OPERATIONS_OF_BEGINNING = 26
 OPERATIONS = 30  # of mending, of the first checkpoint, of some ticks and of another checkpoint
 MOMENTS = 20
 
 
-@pytest_asyncio.fixture
-async def make_site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("k")
-    async with Launcher(folder / "log") as launcher:
-        sites = 0
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def launcher(tmp_path_factory):
+    """One for all tests, as it takes seconds to load everything."""
+    async with Launcher(tmp_path_factory.mktemp("k") / "log") as launcher:
+        yield launcher
 
-        def make(seed=0):
-            nonlocal sites
-            sites += 1
-            place = folder / str(sites)
-            place.mkdir()
-            return KillSite(place, launcher, random.Random(seed))
 
-        yield make
+@pytest.fixture
+def make_site(launcher, tmp_path_factory):
+    def make(seed=0):
+        return KillSite(tmp_path_factory.mktemp("k"), launcher, random.Random(seed))
+
+    return make
 
 
 async def test_a_world_that_is_killed_while_it_begins_begins_again(make_site):
@@ -68,8 +67,9 @@ async def test_a_full_disk_stops_the_world_before_anybody_sees_what_could_not_be
     site = make_site(seed=9)
     assert await site.live(ticks=2) == 0
     for number in range(12, 30, 3):
+        before = len(site.launcher.log.read_text())
         assert await site.live(kill_at=number, how="full") == FAILED
-        said = site.launcher.log.read_text()
+        said = site.launcher.log.read_text()[before:]
         assert "the disk is full; make room, then resume the run" in said
         assert f"tickmind world --resume {site.run_id}" in said
     assert await site.live(ticks=2) == 0

@@ -14,7 +14,7 @@ from tickmind.record import DamagedRunError
 from tickmind.server import CheckpointError, ReplayError
 
 CHUNKS = 8
-SEEDS = 600 if os.environ.get("LONG") else 30  # of each
+SEEDS = 2500 if os.environ.get("LONG") else 250  # of each
 TELLING = (BrokenPromiseError, CheckpointError, DamagedRunError, ReplayError)  # how a fault shows itself
 ENOUGH = 80  # histories in which the simulator finds each of the planted faults
 
