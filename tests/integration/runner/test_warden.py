@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 
 import pytest
@@ -289,47 +290,54 @@ async def test_no_key_of_the_runner_is_in_a_warm_agent(isolation, tools, mark, t
     assert "sk-do-not-pass-on" not in found
 
 
-# A runner that is killed. It is forked from one process that has imported everything, because that is quick.
+# Runners that are killed. They are forked from one process that has imported everything, because that is quick, and
+# some get ready while another one is killed.
 
+AHEAD = 3
 RUNNERS = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from tickmind.runner import Command, Isolation, Warden
 
-isolation, mark, count = Isolation(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+isolation = Isolation(sys.argv[1])
 agent = "setsid sh -c 'sleep 600 & sleep 600' & (trap '' TERM HUP; sleep 600 & wait) & echo ready; wait"
+waiting = []
 
-async def run(ready):
+async def run(mark, ready):
     read, write = os.pipe()
+    env = {"PATH": os.environ["PATH"], "MARK": mark}
     async with Warden(isolation) as warden:
         for _ in range(2):
-            warden.launch(Command(("sh", "-c", agent), {"PATH": os.environ["PATH"], "MARK": mark}, Path("/")), [write],
-                          lambda _: None)
+            warden.launch(Command(("sh", "-c", agent), env, Path("/")), [write], lambda _: None)
+        for _ in range(2):
             await asyncio.to_thread(os.read, read, 6)
         os.write(ready, b"x")
         await asyncio.sleep(600)
 
 for line in sys.stdin:
-    came, ready = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        asyncio.run(run(ready))
-        os._exit(0)
-    os.close(ready)
-    assert os.read(came, 1) == b"x"
-    os.close(came)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    print(pid, flush=True)
+    word, mark = line.split()
+    if word == "start":
+        came, ready = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            asyncio.run(run(mark, ready))
+            os._exit(0)
+        os.close(ready)
+        waiting.append((pid, came))
+    else:
+        pid, came = waiting.pop(0)
+        assert os.read(came, 1) == b"x"
+        os.close(came)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        print(pid, flush=True)
 """
 
 
 def kill_runners(isolation, mark, count, tools):
-    """Kill a runner with agents that fork twice, again and again; the seconds until each one's were gone."""
-    import subprocess
-
+    """Kill runners with agents that fork twice, one after another; the seconds until each one's were gone."""
     process = subprocess.Popen(
-        [sys.executable, "-c", RUNNERS, str(isolation), mark, str(count)],
+        [sys.executable, "-c", RUNNERS, str(isolation)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -339,11 +347,14 @@ def kill_runners(isolation, mark, count, tools):
     with process:
         assert process.stdin is not None
         assert process.stdout is not None
-        for _ in range(count):
-            process.stdin.write("next\n")
-            process.stdin.flush()
-            assert process.stdout.readline()
-            gone_s.append(tools.seconds_until_gone(mark))
+        for number in range(count + AHEAD):
+            if number < count:
+                process.stdin.write(f"start {mark}-{number}-\n")
+            if number >= AHEAD:
+                process.stdin.write(f"kill {mark}-{number - AHEAD}-\n")
+                process.stdin.flush()
+                assert process.stdout.readline()
+                gone_s.append(tools.seconds_until_gone(f"{mark}-{number - AHEAD}-"))
         process.stdin.close()
     return gone_s
 

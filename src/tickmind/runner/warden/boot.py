@@ -1,7 +1,7 @@
-"""Starts the warden's own process: `python boot.py SOCKET ISOLATION`.
+"""Starts the warden's own process: `python -S boot.py SOCKET ISOLATION`.
 
-The warden must be there at once, so it is imported without the packages around it, which bring gRPC along; that is
-imported when the first agent wants it.
+The warden must be there at once, so it is imported without the packages around it, which bring gRPC along; they are
+looked for and imported when the first agent wants them.
 """
 
 import sys

@@ -152,7 +152,7 @@ class Warden:
             arguments = [str(_BOOT), str(theirs.fileno()), str(self._wanted or "")]
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - our own program
-                    [sys.executable, *arguments],
+                    [sys.executable, "-S", *arguments],
                     env=self._environment,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ import importlib
 import os
 import runpy
 import signal
+import site
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -43,6 +44,7 @@ class Kit:
 
 def _imported(modules: Sequence[str]) -> bool:
     """Import them as a fresh interpreter would: without the bare packages that stand in for ours in the warden."""
+    site.main()  # the warden itself has started without
     for name in [each for each in sys.modules if each.partition(".")[0] == _OURS]:
         del sys.modules[name]
     kept = {name: os.environ.get(name) for name in _ONE_THREAD}
