@@ -111,11 +111,15 @@ async def _browsing(open_run: Callable[[], RunReader]) -> AsyncIterator[Any]:
         try:
             page = await browser.new_page(viewport=SMALL)
             await page.goto(server.url)
-            while not await page.evaluate(READY):  # noqa: ASYNC110  # the page can't set an event here
-                await asyncio.sleep(0.1)
+            await _until(page, READY)
             yield page
         finally:
             await browser.close()
+
+
+async def _until(page: Any, expression: str) -> None:
+    while not await page.evaluate(expression):  # noqa: ASYNC110  # the page can't set an event here
+        await asyncio.sleep(0.1)
 
 
 async def _script_s(session: Any) -> float:
@@ -129,8 +133,9 @@ async def _script_time(open_run: Callable[[], RunReader], actors: int) -> list[R
     async with _browsing(open_run) as page:
         session = await page.context.new_cdp_session(page)
         await session.send("Performance.enable", {"timeDomain": "threadTicks"})
-        await page.evaluate(f"{DRAWING} = 0; {PLAY}")
-        await asyncio.sleep(1)
+        await page.evaluate(f"{DRAWING} = 0")
+        await _until(page, f"tickmindViewer.app.film.has({FRAMES // 60 + 2})")
+        await page.evaluate(PLAY)
         began_s = await _script_s(session)
         times, ticks = map(sorted, await page.evaluate(SIXTY_A_SECOND, FRAMES))
         all_ms = (await _script_s(session) - began_s) / FRAMES * 1e3

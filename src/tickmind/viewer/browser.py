@@ -66,8 +66,8 @@ class Tab:
 
     async def open(self, url: str, width: int, height: int) -> None:
         """Open a page in a window of this size, in which nothing moves by itself."""
-        target = await self.call("Target.createTarget", url="about:blank")
-        attached = await self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+        target_id = await self._first_page()
+        attached = await self.call("Target.attachToTarget", targetId=target_id, flatten=True)
         self._session_id = attached["sessionId"]
         calm = [{"name": "prefers-reduced-motion", "value": "reduce"}]
         await self.call("Emulation.setEmulatedMedia", features=calm)
@@ -75,6 +75,15 @@ class Tab:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
         )
         await self.call("Page.navigate", url=url)
+
+    async def _first_page(self) -> str:
+        """The page that the browser began with: it is in front, so it is drawn."""
+        while True:
+            found = await self.call("Target.getTargets")
+            for target in found["targetInfos"]:
+                if target["type"] == "page":
+                    return str(target["targetId"])
+            await asyncio.sleep(POLL_S)
 
     async def evaluate(self, expression: str) -> Any:
         """What a JavaScript expression comes to, as plain data; a promise is waited for."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import orjson
 from PIL import Image
 
 from tickmind.base import Limit
@@ -22,21 +21,22 @@ MAX_GIF_PIXELS = Limit("width or height of an animation", 2000, "pixels")
 _COLOURS = 160
 _SAMPLES = 6  # pictures that the colours are taken of
 _READY = "Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)"
-_BEGIN = """((follow, scale) => {
+_BEGIN = """((follow) => {
   const { app, map } = tickmindViewer;
   document.getElementById("app").classList.add("picture");
-  app.panel.value = app.sight.value = false;
-  if (follow >= 0) {
-    app.visit(follow);
-    app.panel.value = false;
-    app.follow(true);
-  }
-  if (scale > 0) map.camera.go(map.camera.x, map.camera.y, scale, true);
+  app.sight.value = false;
+  if (follow >= 0) app.select(follow);
+  app.panel.value = false;
+  return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(map.camera.fit()))));
 })"""
-# A place between two ticks is shown when the frame after the next one begins.
-_SHOW = """((position) => {
+# A place between two ticks is there to be seen when the frame after the next one begins.
+_SHOW = """((position, follow, scale) => {
   const { app, map } = tickmindViewer;
   app.player.position = position;
+  app.film.show(app.player.tick);
+  const { camera } = map;
+  const [x, y] = follow >= 0 ? map.placeOf(follow) : [camera.x - 0.5, camera.y - 0.5];
+  camera.go(x + 0.5, y + 0.5, scale || (follow >= 0 ? 34 : camera.scale), true);
   map.touch();
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))));
 })"""
@@ -75,8 +75,9 @@ async def gif_of(
         clip.write_bytes(page)
         async with browsing(program, clip.as_uri(), width=look.width, height=look.height) as tab:
             await tab.wait_for(_READY)
-            await tab.evaluate(f"{_BEGIN}({rows.get(look.follow, -1)}, {orjson.dumps(look.scale).decode()})")
-            return _animation([await _picture(tab, look, place) for place in _places(first, last, look.steps)], look)
+            row = rows.get(look.follow, -1)
+            await tab.evaluate(f"{_BEGIN}({row})")
+            return _animation([await _picture(tab, look, row, at) for at in _places(first, last, look.steps)], look)
 
 
 def _places(first: int, last: int, steps: int) -> list[float]:
@@ -84,8 +85,8 @@ def _places(first: int, last: int, steps: int) -> list[float]:
     return [first, *(tick - 1 + step / steps for tick in range(first + 1, last + 1) for step in range(1, steps + 1))]
 
 
-async def _picture(tab: Tab, look: GifLook, place: float) -> Image.Image:
-    await tab.evaluate(f"{_SHOW}({place})")
+async def _picture(tab: Tab, look: GifLook, row: int, place: float) -> Image.Image:
+    await tab.evaluate(f"{_SHOW}({place}, {row}, {float(look.scale)})")
     png = await tab.picture(0, 0, look.width, look.height)
     return Image.open(io.BytesIO(png), formats=["PNG"]).convert("RGB")
 

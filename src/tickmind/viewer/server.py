@@ -188,17 +188,18 @@ class ViewerServer:
             joined = watchers.join()
             with joined as watcher:
                 reading = asyncio.create_task(_drain(socket))
+                upcoming = asyncio.create_task(watcher.next())
                 try:
-                    while not reading.done():
-                        upcoming = asyncio.ensure_future(watcher.next())
+                    while True:
                         await asyncio.wait({upcoming, reading}, return_when=asyncio.FIRST_COMPLETED)
-                        if not upcoming.done():
-                            upcoming.cancel()
+                        if reading.done():
                             break
                         await asyncio.wait_for(socket.send_bytes(upcoming.result()), MAX_STALL_S.maximum)
+                        upcoming = asyncio.create_task(watcher.next())
                 finally:
-                    reading.cancel()
-                    await asyncio.gather(reading, return_exceptions=True)
+                    for task in (reading, upcoming):
+                        task.cancel()
+                    await asyncio.gather(reading, upcoming, return_exceptions=True)
         except LimitExceededError as error:
             await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=str(error).encode()[:120])
 

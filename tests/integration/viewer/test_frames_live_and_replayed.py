@@ -78,6 +78,8 @@ async def test_many_watchers_are_one_subscription_of_the_world(village, viewing,
                 message = await asyncio.wait_for(socket.receive(), 30)
                 seen.update(by_tick(message.data))
         assert life.server.statistics().streams["viewer"] == 1
+        await session.close()
+        await until(lambda: not len(source.watchers) and not any("Watcher" in repr(one) for one in asyncio.all_tasks()))
 
 
 @pytest.mark.slow
