@@ -18,7 +18,7 @@ DEMO = (sys.executable, "-m", "tickmind.cli", "demo", "--scripted", "--no-browse
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):
-    command = [*DEMO[:4], "--drill", "--no-browser", "--any-ports", "--tps", "6"]
+    command = [*DEMO[:4], "--drill", "--no-browser", "--any-ports", "--tps", "4"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
     said = done.stdout[done.stdout.find("The drill:") :]
     assert done.returncode == 0, said + done.stderr[-3000:]

@@ -1,9 +1,12 @@
 """The scenarios by the real rules, without a network and without a model."""
 
+import json
 import random
 import re
+import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +14,11 @@ from tickmind.agent import Company, Settings, Start
 from tickmind.characters.arena_player import ArenaPlayer
 from tickmind.characters.escapee import Escapee
 from tickmind.characters.forager_bt import Forager
+from tickmind.characters.tool_user import ToolUser
+from tickmind.llm import ModelReply, ToolAgent, ToolCall
+from tickmind.llm.testing import ScriptedTransport
 from tickmind.runner import load_mapping
+from tickmind.strategy import ToolAgentAnswers
 from tickmind.world import TileWorld, load_scenario, parse_scenario
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -56,6 +63,72 @@ def test_two_who_do_not_hear_each_other_stay_where_they_are():
     assert all(y < 6 for _, y in where)
     results = [result for record in records for result in record.action_results()]
     assert not any(result.action_type == "Interact" for result in results)  # nobody guesses
+
+
+def clever(name):
+    """What a clever model would answer that knows nothing but what its character perceives."""
+
+    def use(tool, **given):
+        return ModelReply("", "tool_calls", tool_calls=(ToolCall("call_1", tool, json.dumps(given)),))
+
+    def answer(request):
+        view = request.messages[-1].text.replace("\\n", "\n").replace('\\"', '"')
+        at = re.search(r"You are at \((\d+), (\d+)\).* carrying (.*)\.", view)
+        if at is None:
+            return use("look")
+        x, y, bag = int(at[1]), int(at[2]), at[3]
+        signs = [
+            symbol
+            for _, symbol in sorted((int(at_x), sign) for sign, at_x in re.findall(r"sign_(\w+) at \((\d+)", view))
+        ]
+        mine = f"The signs here say {', '.join(signs)}."
+        if y < 6 and mine not in view:
+            return use("say", text=mine)
+        if half := re.search(r"ground at \((\d+), (\d+)\).* with 1 (\w+_half)", view):
+            there = int(half[1]), int(half[2])
+            return use("pick_up", item=half[3]) if there == (x, y) else use("go_to", x=there[0], y=there[1])
+        heard = [code for code in re.findall(r"signs here say (\w+, \w+, \w+)", view) if code not in mine]
+        door = re.search(r"_door at \((\d+), 6\) (\w+)", view)
+        if y < 6 and door and door[2] == "open":
+            return use("go_to", x=int(door[1]), y=6)
+        if y < 6:
+            work = re.search(r"(locked|first|second) \(work on (\w+_door:1)", view)
+            if not heard or not work:
+                return "I wait for an answer."
+            return use(
+                "work_on", object_id=work[2], verb=heard[0].split(", ")[("locked", "first", "second").index(work[1])]
+            )
+        if "gate at (10, 10) open" in view and y < 10:
+            return use("go_to", x=10, y=11)
+        if "gate at (10, 10) open" in view:
+            bench = 7 if name == "mira" else 13
+            return "I am free." if (x, y) == (bench, 12) else use("go_to", x=bench, y=12)
+        if "left_half" in bag and "right_half" in bag:
+            return use("work_on", object_id="gate:1", verb="unlock")
+        if name == "mira" and "half" in bag and "- tomas at" in view:
+            return use("give", item="left_half", to="tomas")
+        return use("go_to", x=10, y=8) if y == 6 else "I wait."
+
+    return answer
+
+
+@pytest.mark.slow
+def test_two_models_get_out_through_tools():
+    world = TileWorld.from_scenario(load_scenario(SCENARIOS / "escape.yaml"))
+    characters: dict[int, Any] = {}  # all of them are tool users
+
+    def make_agent(eid):
+        who = characters[eid]
+        transport = ScriptedTransport(clever(who.entity_id))
+        return ToolAgent(transport, who.tools(), model="scripted", agent_id=who.entity_id)
+
+    company = Company(ToolUser, started(), client=ToolAgentAnswers(make_agent), characters=characters)
+    until_s = time.monotonic() + 90
+    while {(seen.me.x, seen.me.y) for seen in world.observe(range(2))} != OUTSIDE:
+        assert time.monotonic() < until_s, [one.view for one in characters.values()]
+        for record in play(world, {company: range(2)}, 1):
+            company.reflect(record.tick_id)
+    company.close()
 
 
 def test_a_wrong_symbol_jams_the_door():

@@ -70,6 +70,24 @@ def test_a_model_looks_goes_picks_up_and_speaks():
     assert "with 3 berries" in look
 
 
+def test_a_model_works_on_things_and_gives():
+    company, transport = company_with(
+        calls(("look", {})),
+        calls(("work_on", {"object_id": "door:1", "verb": "open"})),
+        calls(("give", {"item": "berries", "to": "entity:1"})),
+        calls(("work_on", {"object_id": "gate:7", "verb": "open"}), ("give", {"item": "berries", "to": "nobody"})),
+        "I opened the door and gave away what I had.",
+    )
+    world = SmallWorld("@...+..\n..1....", carrying={"berries": 1})
+    live_until(world, company, lambda: "text" in company.character("me").plan)
+    looked, opened, gave, *impossible = tool_answers(transport)
+    assert "door at (4, 0) closed (work on door:1: open)" in looked
+    assert "open door:1: done." in opened
+    assert world.drawing.objects["door:1"][0].state == "open"
+    assert "give berries to entity:1: done." in gave
+    assert all("not possible" in answer for answer in impossible)
+
+
 def test_what_is_not_possible_is_told_to_the_model():
     company, transport = company_with(
         calls(("go_to", {"x": 9, "y": 9})),
