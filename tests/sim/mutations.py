@@ -13,6 +13,7 @@ from tests.sim import machine
 from tickmind.protocol import Reason, TickRecord
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
+from tickmind.server.reports import Told
 
 Mutation: TypeAlias = Callable[[], AbstractContextManager[Any]]
 
@@ -134,8 +135,8 @@ def thought_shown_before_it_is_kept() -> Iterator[None]:
     publish = Authority.publish
 
     def hasty(authority: Authority, record: TickRecord) -> None:
-        thoughts, statuses = authority.reports.take()
-        authority._reported = authority._reported[0] + thoughts, authority._reported[1] + statuses
+        new, old = authority.reports.take(), authority._reported
+        authority._reported = Told(old.thoughts + new.thoughts, old.statuses + new.statuses)
         publish(authority, record)
 
     with patch.object(Authority, "publish", hasty):

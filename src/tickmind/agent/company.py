@@ -14,7 +14,6 @@ from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire import Insight
 from tickmind.wire.limits import MAX_MEMORIES
-from tickmind.wire.reports import MemoryNote
 
 if TYPE_CHECKING:
     from tickmind.agent.thinking import Deliberations
@@ -119,12 +118,11 @@ class Company:
     def _mind(self, entity_id: str) -> MindState:
         """A character's mind as it was when it decided."""
         character = self._characters[entity_id]
-        notes = character.memory.latest(int(MAX_MEMORIES.maximum))
         return MindState(
             self._outline,
             self.world.get(self._eids[entity_id], BehaviorTree).trace,
             character.blackboard.data,
-            [MemoryNote(note.tick, note.text, note.about, note.importance) for note in notes],
+            character.memory.latest(int(MAX_MEMORIES.maximum)),
         )
 
     def deliberating(self, entity_id: str) -> bool:

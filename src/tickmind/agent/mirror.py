@@ -5,7 +5,7 @@ process looks into at most so many in a tick, those that it has looked into leas
 last time, and everything once in a while.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from tickmind.agent.knowledge import Note
 from tickmind.ai import Status
 from tickmind.base import Limit, redact
 from tickmind.wire.limits import (
@@ -42,7 +43,7 @@ class MindState:
     tree: Sequence[tuple[int, str]] = ()  # depth and words of each node
     statuses: Mapping[int, Status] = field(default_factory=dict)  # node -> what it returned in this tick
     board: Mapping[Any, Any] = field(default_factory=dict)
-    memories: Sequence[MemoryNote] = ()  # the newest last
+    memories: Sequence[Note] = ()  # the newest last
 
 
 class Mirror:
@@ -52,6 +53,7 @@ class Mirror:
         self._max_looks = max_looks
         self._portraits: dict[str, _Portrait] = {}  # entity id -> what was told; the one looked at least lately first
         self._found: list[Insight] = []
+        self._outline: tuple[Sequence[tuple[int, str]], tuple[TreeLine, ...]] = ((), ())  # the last tree, as shown
 
     def choose(self, entity_ids: Iterable[str]) -> list[str]:
         """Into whom to look in this tick; into nobody as long as too much of what was found is not taken."""
@@ -68,9 +70,16 @@ class Mirror:
         """Look into one mind."""
         portrait = self._portraits.pop(entity_id, None) or _Portrait(entity_id)
         self._portraits[entity_id] = portrait
-        insight = portrait.compare(tick_id, mind)
+        insight = portrait.compare(tick_id, mind, self._lines)
         if insight is not None:
             self._found.append(insight)
+
+    def _lines(self, tree: Sequence[tuple[int, str]]) -> tuple[TreeLine, ...]:
+        """A tree as it is shown; characters of one kind share theirs."""
+        if self._outline[0] is not tree:
+            shown = tree[: int(MAX_TREE_LINES.maximum)]
+            self._outline = tree, tuple(TreeLine(depth, _cut(text, MAX_LINE_CHARS)) for depth, text in shown)
+        return self._outline[1]
 
     def take(self) -> list[Insight]:
         """What was found since this was asked last."""
@@ -87,9 +96,11 @@ class _Portrait:
         self._tree: Sequence[tuple[int, str]] = ()
         self._statuses = b""
         self._board: dict[str, bytes] = {}  # key -> value as JSON, before anything was left out
-        self._memories: tuple[MemoryNote, ...] = ()
+        self._memories: tuple[Note, ...] = ()
 
-    def compare(self, tick_id: int, mind: MindState) -> Insight | None:
+    def compare(
+        self, tick_id: int, mind: MindState, lines: Callable[[Sequence[tuple[int, str]]], tuple[TreeLine, ...]]
+    ) -> Insight | None:
         """What is new, if anything is."""
         statuses = _codes(mind)
         board = {str(key): _json(value) for key, value in _first(mind.board.items(), MAX_BOARD_ENTRIES)}
@@ -97,10 +108,9 @@ class _Portrait:
         last = self._whole_tick
         whole = last is None or tick_id - last >= WHOLE_TICKS or mind.tree != self._tree
         known = {} if whole else self._board
-        before: frozenset[MemoryNote] = frozenset(() if whole else self._memories)
         fresh = {key: value for key, value in board.items() if known.get(key) != value}
         gone = [key for key in known if key not in board]
-        notes = tuple(note for note in memories if note not in before)
+        notes = memories if whole else _new_notes(memories, self._memories)
         same_statuses = not whole and statuses == self._statuses
         self._statuses, self._board, self._memories = statuses, board, memories
         if same_statuses and not fresh and not gone and not notes:
@@ -111,7 +121,7 @@ class _Portrait:
             entity_id=self._entity_id,
             tick_id=tick_id,
             whole=whole,
-            tree=tuple(TreeLine(depth, _cut(text, MAX_LINE_CHARS)) for depth, text in _lines(mind)) if whole else (),
+            tree=lines(mind.tree) if whole else (),
             node_statuses=None if same_statuses else statuses,
             board=_entries(fresh),
             gone_keys=tuple(_cut(key, MAX_KEY_CHARS) for key in gone),
@@ -119,12 +129,15 @@ class _Portrait:
         )
 
 
-def _lines(mind: MindState) -> Sequence[tuple[int, str]]:
-    return mind.tree[: int(MAX_TREE_LINES.maximum)]
+def _new_notes(now: tuple[Note, ...], before: tuple[Note, ...]) -> tuple[Note, ...]:
+    if now == before:  # which is quick, because they are the same objects
+        return ()
+    known = set(before)
+    return tuple(note for note in now if note not in known)
 
 
 def _codes(mind: MindState) -> bytes:
-    codes = bytearray(len(_lines(mind)))
+    codes = bytearray(min(len(mind.tree), int(MAX_TREE_LINES.maximum)))
     for node, status in mind.statuses.items():
         if node < len(codes):
             codes[node] = CODES[status]
@@ -162,9 +175,9 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _shown_note(note: MemoryNote) -> MemoryNote:
+def _shown_note(note: Note) -> MemoryNote:
     weight = min(1.0, max(0.0, note.importance))
-    return MemoryNote(note.tick_id, _cut(note.text, MAX_MEMORY_CHARS), _cut(note.about, MAX_KEY_CHARS), weight)
+    return MemoryNote(max(0, note.tick), _cut(note.text, MAX_MEMORY_CHARS), _cut(note.about, MAX_KEY_CHARS), weight)
 
 
 def _cut(text: str, limit: Limit) -> str:
@@ -190,7 +203,7 @@ def showing() -> "Iterator[list[MindState]]":
 def show_mind(
     *,
     board: Mapping[str, Any] | None = None,
-    memories: Sequence[str | MemoryNote] = (),
+    memories: Sequence[str | Note] = (),
     tree: Sequence[tuple[int, str, Status | None]] = (),
 ) -> None:
     """Let people look into the mind of a plain agent: call it in `act` with what it knows, remembers and has tried.
@@ -201,6 +214,6 @@ def show_mind(
     sheet = _sheet.get()
     if sheet is None:
         return
-    notes = [note if isinstance(note, MemoryNote) else MemoryNote(0, str(note)) for note in memories]
+    notes = [note if isinstance(note, Note) else Note(0, str(note), 0.0) for note in memories]
     statuses = {node: status for node, (_, _, status) in enumerate(tree) if status is not None}
     sheet[:] = [MindState([(depth, text) for depth, text, _ in tree], statuses, dict(board or {}), notes)]

@@ -282,6 +282,7 @@ def processes():
         if process.poll() is None:
             process.kill()
         process.wait()
+        assert process.stderr is not None
         process.stderr.close()
 
 

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from tickmind.record import RunStore
-from tickmind.viewer.frames import FrameKind, unpack
+from tickmind.viewer.frames import Frame, FrameKind, unpack
 from tickmind.viewer.live import LiveSource
 from tickmind.viewer.replay import ReplaySource
 from tickmind.wire import Backoff, WorldClient
@@ -119,7 +119,7 @@ async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_pa
             assert max(by_tick(await source.window(1, seen))) == seen  # what was seen can still be looked at
             await world_process("--resume", "away", "--port", port, *runs)
             await until(lambda: source.span().connected and source.span().last_tick_id > seen + 3, 180)
-            frames = []
+            frames: list[Frame] = []
             while not frames or frames[-1].tick_id <= seen + 2:
                 frames += unpack(await asyncio.wait_for(watcher.next(), 60))
             assert any(frame.kind is FrameKind.KEYFRAME and frame.tick_id >= seen for frame in frames)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from tickmind.agent import Character, Company, Start, show_mind
 from tickmind.agent.cast import PlainCast
+from tickmind.agent.knowledge import Note
 from tickmind.agent.mirror import WHOLE_TICKS, MindState, Mirror, showing
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
@@ -26,13 +27,14 @@ def look(mirror, tick, mind):
 
 def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
     mirror = Mirror()
-    note = MemoryNote(1, "I met Bob.", "bob", 0.5)
+    note = Note(1, "I met Bob.", 0.5, "bob")
+    shown = MemoryNote(1, "I met Bob.", "bob", 0.5)
     (first,) = look(mirror, 1, MindState(TREE, {0: Status.SUCCESS, 1: Status.SUCCESS}, {"goal": "eat"}, [note]))
     assert first.whole
     assert [(line.depth, line.text) for line in first.tree] == TREE
     assert first.node_statuses == bytes((GOOD, GOOD, IDLE))
     assert first.board == (BoardEntry("goal", '"eat"'),)
-    assert first.memories == (note,)
+    assert first.memories == (shown,)
     later = MindState(TREE, {0: Status.SUCCESS, 1: Status.FAILURE, 2: Status.SUCCESS}, {"n": 1}, [note])
     (second,) = look(mirror, 2, later)
     assert (second.whole, second.tree, second.memories) == (False, (), ())
@@ -41,7 +43,7 @@ def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
     assert look(mirror, 3, later) == []
     (again,) = look(mirror, 1 + WHOLE_TICKS, later)
     assert again.whole
-    assert again.memories == (note,)
+    assert again.memories == (shown,)
 
 
 def test_a_value_that_was_changed_in_place_is_noticed():
@@ -54,7 +56,7 @@ def test_a_value_that_was_changed_in_place_is_noticed():
 
 def test_secrets_are_masked_wherever_they_stand():
     key = Secret("a-very-secret-password-1234").reveal()
-    mind = MindState([(0, f"login {key}")], {}, {key: {"with": key}}, [MemoryNote(1, f"It is {key}.", key)])
+    mind = MindState([(0, f"login {key}")], {}, {key: {"with": key}}, [Note(1, f"It is {key}.", 0.5, key)])
     (found,) = look(Mirror(), 1, mind)
     assert key not in repr(found)
 
@@ -98,7 +100,7 @@ VALUES = st.recursive(
     nodes=st.lists(st.text(st.characters()) | st.just("n" * 300), max_size=5),
 )
 def test_whatever_a_mind_holds_the_world_can_read_it(board, texts, nodes):
-    mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [MemoryNote(1, text) for text in texts])
+    mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [Note(1, text, 0.5) for text in texts])
     (found,) = look(Mirror(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found
 
@@ -109,7 +111,7 @@ def test_of_too_much_only_so_much_is_shown():
         [(1, "n" * 500) for _ in many],
         dict.fromkeys(many, Status.RUNNING),
         {f"{number}": ["v" * 5000] for number in many},
-        [MemoryNote(number, f"{number}" + "m" * 600) for number in many],
+        [Note(number, f"{number}" + "m" * 600, 0.5) for number in many],
     )
     (found,) = look(Mirror(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found

@@ -123,7 +123,8 @@ class TestReading:
         of_one = [one for one in insights if one.entity_id == "entity:3"]
         assert list(reader.insights(actors={"entity:3"})) == of_one
         told = {tick: one.energy.tolist() for tick, one in reader.needs(11, 30)}
-        assert told == {tick: needs[tick - 1].energy.tolist() for tick in range(11, 31) if needs[tick - 1] is not None}
+        expected = {tick: one.energy.tolist() for tick, one in enumerate(needs, start=1) if one is not None}
+        assert told == {tick: energy for tick, energy in expected.items() if 11 <= tick <= 30}
         assert [one.tick_id for one in reader.thoughts(5, 7)] == [5, 6, 7]
         calls = list(reader.llm_calls())
         assert [one.prompt_tokens for one in calls] == [one.thought.prompt_tokens for one in thoughts]

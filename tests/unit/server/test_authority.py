@@ -20,11 +20,12 @@ from tickmind.server.limits import MAX, ServerLimits
 from tickmind.server.outbox import Outbox
 from tickmind.server.pace import Pace
 from tickmind.server.streams import StreamKind
-from tickmind.wire import AgentState, AgentStatus, ThoughtReport, ViewerEventType, ViewFilter, codec, columns
+from tickmind.wire import AgentState, AgentStatus, Insight, ThoughtReport, ViewerEventType, ViewFilter, codec, columns
 from tickmind.wire.frames import Closed
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
+    InsightsRequest,
     ObservationsRequest,
     StatusRequest,
     SubmitRequest,
@@ -355,9 +356,24 @@ def test_a_thought_that_comes_while_a_tick_is_being_kept_is_shown_with_the_next_
     assert [len(event.thoughts) for event in decoded(game, watching)] == [0, 1]
 
 
+def test_an_insight_is_taken_once_for_a_tick_and_shown_with_it(make_game):
+    game = make_game()
+    lease, watching = lease_of(game), viewer(game)
+    one, other = Insight("entity:1", 1, gone_keys=("a",)), Insight("entity:1", 2)
+    assert game.authority.report_insights(InsightsRequest(lease.lease_id, (one, other))) == Ack(True)
+    again = game.authority.report_insights(InsightsRequest(lease.lease_id, (one,)))
+    assert again == Ack(False, Reason.OVERLOADED)
+    game.tick()
+    [event] = decoded(game, watching)
+    assert event.insights == (one, other)
+
+
 def test_nobody_reports_for_others(game):
     lease = lease_of(game)
     other = lease_of(game, "entity:2", "other")
+    mixed = InsightsRequest(other.lease_id, (Insight("entity:1", 1), Insight("entity:2", 1)))
+    assert game.authority.report_insights(mixed) == Ack(False, Reason.INVALID_LEASE)
+    assert [one.entity_id for one in game.authority.reports.take().insights] == ["entity:2"]
     forged = ThoughtRequest(other.lease_id, report(lease).report)
     assert game.authority.report_thought(forged) == Ack(False, Reason.INVALID_LEASE)
 

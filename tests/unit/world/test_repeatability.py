@@ -67,3 +67,27 @@ def test_the_hash_tells_every_column_and_the_tick():
     before = world.state_hash()
     world.step({})
     assert world.state_hash() != before
+
+
+def test_needs_are_told_of_all_now_and_then_and_else_of_those_that_moved_on():
+    world = TileWorld.from_scenario(load_scenario(CLEARING))
+    told, dice = {}, Dice(2)
+    for tick in range(1, 130):
+        needs = world.step({row: anything(dice) for row in range(3)}).needs
+        now = world.view().needs
+        assert now is not None
+        if tick in (1, 65, 129):
+            assert needs is not None
+            assert needs.actor.tolist() == [0, 1, 2]
+        for row, energy, hunger in zip(*(needs.actor, needs.energy, needs.hunger), strict=True) if needs else ():
+            told[int(row)] = (int(energy), int(hunger))
+            assert told[int(row)] == (now.energy[row], now.hunger[row])
+        for row, (energy, hunger) in told.items():
+            assert abs(energy - int(now.energy[row])) < 20
+            assert abs(hunger - int(now.hunger[row])) < 20
+
+
+def test_a_world_without_needs_tells_of_none():
+    world = TileWorld.from_scenario(parse_scenario(BARE + "actors: [{at: [0, 0]}]\n"))
+    assert world.step({}).needs is None
+    assert world.view().needs is None

@@ -107,8 +107,8 @@ export function Tree({ app, mind }: { app: App; mind: Mind }) {
       <h3>
         Behaviour tree at tick <When app={app} tick={mind.tick} />
         <span class="pager">
-          <button type="button" aria-pressed={all} onClick={() => setAll(!all)}>
-            Whole tree
+          <button type="button" aria-pressed={all} aria-label="Whole tree" onClick={() => setAll(!all)}>
+            Whole
           </button>
         </span>
       </h3>

@@ -1,0 +1,78 @@
+"""What the viewer keeps of minds and needs, and gives out for one character at a tick."""
+
+import numpy as np
+
+from tickmind.protocol import NeedColumns
+from tickmind.record import RunStore
+from tickmind.record.testing import RandomRun
+from tickmind.viewer import minds
+from tickmind.viewer.minds import Minds, NeedsNow
+from tickmind.viewer.replay import RunFrames
+from tickmind.wire.reports import BoardEntry, Insight
+
+
+def needs(*told):
+    rows, energy, hunger = zip(*told, strict=True)
+    return NeedColumns(np.array(rows, np.int32), np.array(energy, np.int16), np.array(hunger, np.int16))
+
+
+def insight(tick, *, whole=False, name="a", value="1"):
+    return Insight(name, tick, whole, board=(BoardEntry("k", value),))
+
+
+def test_a_mind_is_told_from_the_last_whole_insight_on_however_late_they_came():
+    kept = Minds({"a": 0, "b": 1})
+    kept.add([insight(1, whole=True), insight(4), insight(9), insight(7, whole=True), insight(8, name="b")])
+    assert [one["tick"] for one in kept.of(0, 9)["insights"]] == [7, 9]
+    assert [one["tick"] for one in kept.of(0, 6)["insights"]] == [1, 4]
+    assert kept.of(1, 7)["insights"] == []
+    assert kept.of(5, 9) == {"insights": [], "needs": []}
+
+
+def test_needs_of_one_are_those_that_were_told_of_it():
+    kept = Minds({"a": 0, "b": 1})
+    kept.add_needs(1, needs((0, 900, 10), (1, 800, 20)))
+    kept.add_needs(5, needs((1, 780, 40)))
+    kept.add_needs(6, None)
+    assert kept.of(1, 9)["needs"] == [(1, 800, 20), (5, 780, 40)]
+    assert kept.of(1, 4)["needs"] == [(1, 800, 20)]
+
+
+def test_what_is_kept_of_minds_is_bounded(monkeypatch):
+    monkeypatch.setattr(minds, "MAX_MIND_CHARS", minds.MAX_MIND_CHARS.at(100))
+    monkeypatch.setattr(minds, "MAX_NEED_ENTRIES", minds.MAX_NEED_ENTRIES.at(4))
+    kept = Minds({"a": 0})
+    for tick in range(1, 50):
+        kept.add([insight(tick, whole=True, value=f'"{"x" * 30}"')])
+        kept.add_needs(tick, needs((0, tick, tick), (1, 5, 5)))
+    assert kept.of(0, 10)["insights"] == []
+    assert [one["tick"] for one in kept.of(0, 49)["insights"]] == [49]
+    assert kept.of(0, 49)["needs"] == [(48, 48, 48), (49, 49, 49)]
+
+
+def test_the_mean_of_needs_is_of_those_that_are_known():
+    now = NeedsNow(3)
+    assert now.take(None) is None
+    assert now.take(needs((0, 900, 100), (2, 500, 300))) == (700.0, 200.0)
+    assert now.take(needs((1, 100, 200))) == (500.0, 200.0)
+
+
+def test_a_recorded_mind_is_that_of_its_insights(tmp_path):
+    run, told = RandomRun(3, 4), []
+    with RunStore(tmp_path).create(run.info, "a-run") as log:
+        for _ in range(30):
+            told.append(run.insight())
+            log.insight(told[-1])
+            log.publish(run.tick())
+    live = Minds({name: row for row, name in enumerate(run.actor_ids)})
+    live.add(told)
+    with RunStore(tmp_path).open("a-run") as reader:
+        frames = RunFrames(reader)
+        for row in range(4):
+            for tick in (1, 12, 30):
+                assert frames.mind(row, tick)["insights"] == live.of(row, tick)["insights"]
+        assert frames.mind(9, 30) == {"insights": [], "needs": ()}
+        assert {(place[0], place[1]): amount for place, amount in frames._scenes[0].ground.items()} == {
+            (7, 9): 4,
+            (2, 11): 1,
+        }
