@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.runner import AgentSpec, Match, Rule, RunnerMapping
+from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
 from tickmind.server import Pace
 from tickmind.wire import ViewerEventType, ViewFilter, WorldClient
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
-WALKER = AgentSpec("walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"))
+WALKER = AgentSpec(
+    "walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"), restart=RestartPolicy(1000, (250,))
+)
 KILLS = 24 if os.environ.get("LONG") else 4
 SLOW = Pace(2.0, 1.8)  # so that only who is dead misses a tick, and not who gets no processor for a while
 
