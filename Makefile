@@ -113,9 +113,9 @@ pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
 	@build/pins/bin/python $(PIP_INSTALL) pip-tools
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+		--extra gateway --extra gif --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
+		--extra gateway --extra gif --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
 	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
 		--output-file requirements/bench-gateway.txt requirements/bench-gateway.in
 
