@@ -274,7 +274,7 @@ async def _measure(
     stop: asyncio.Event,
     seconds: float,
     tick_s: float,
-    enough: Callable[[Figures], bool],
+    enough: Callable[[Figures], bool] | None,
     closing_s: float,
 ) -> Run:
     tasks = [asyncio.ensure_future(agent) for agent in agents]
@@ -286,9 +286,10 @@ async def _measure(
     loop = asyncio.get_running_loop()
     until_s = loop.time() + seconds
     while True:
-        await asyncio.sleep(min(1.0, max(0.0, until_s - loop.time())))
+        left_s = max(0.0, until_s - loop.time())
+        await asyncio.sleep(left_s if enough is None else min(1.0, left_s))  # to be asked costs the world time
         figures = await _ask(pipe, "figures")
-        if enough(figures) or loop.time() >= until_s:
+        if loop.time() >= until_s or (enough is not None and enough(figures)):
             break
     cpu_s = time.process_time() - began_s
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled() and task.exception()]
@@ -317,7 +318,7 @@ def run(
     make: Agents,
     seconds: float,
     tick_ms: int = 1000,
-    enough: Callable[[Figures], bool] = lambda _figures: False,
+    enough: Callable[[Figures], bool] | None = None,
     closing_s: float = 0.0,
 ) -> Run:
     """Load a world for some time, or until it is enough, and then close all streams at once."""
