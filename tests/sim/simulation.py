@@ -38,7 +38,7 @@ legend:
   "2": {floor: grass, actor: {id: "entity:2", type: villager}}
   "3": {floor: grass, actor: {id: "entity:3", type: villager}}
 """
-TROUBLE_S = (0.3, 1.0)  # how long things go wrong
+TROUBLE_S = (0.2, 0.8)  # how long things go wrong
 CALM_S = 8.0  # how long it may take until all is well again
 
 
@@ -136,7 +136,7 @@ class Simulation:
             self._slow_the_disk,
         ]
         while True:
-            await asyncio.sleep(rng.uniform(0.0, 0.4))
+            await asyncio.sleep(rng.uniform(0.0, 0.3))
             if loop.time() > until_s:
                 return
             self.faults.append(f"{loop.time():.3f} {rng.choice(ways)()}")

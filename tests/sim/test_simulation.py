@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_history():
 
 
 def test_seeds_give_histories_in_which_much_goes_wrong():
-    reports = [play(seed) for seed in range(12)]
+    reports = [play(seed) for seed in range(24)]
     ends = Counter(how for report in reports for how in report.ends)
     assert ends["killed"] > 2
     assert ends["disk fault"] > 1
