@@ -47,7 +47,7 @@ demo: $(READY) ## A village that lives, talks and thinks, in the browser; ARGS="
 
 test: $(READY) ## Everything: style, types, layers and all tests
 	@$(MAKE) --no-print-directory system page lint
-	@$(BIN)/pytest -n auto --dist worksteal
+	@$(BIN)/pytest -n auto --dist worksteal --durations=40
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint
