@@ -9,6 +9,7 @@ BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
+WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))  # many tests wait for processes, so one more than cores
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
@@ -47,7 +48,7 @@ demo: $(READY) ## A village that lives, talks and thinks, in the browser; ARGS="
 
 test: $(READY) ## Everything: style, types, layers and all tests
 	@$(MAKE) --no-print-directory system page lint
-	@$(BIN)/pytest -n auto --dist worksteal --durations=40
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint

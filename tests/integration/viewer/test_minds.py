@@ -15,7 +15,7 @@ from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 from tickmind.wire import WorldClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
 
 MIND = """
