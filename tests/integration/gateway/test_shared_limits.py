@@ -38,6 +38,7 @@ class World:
         self.way_s = way_s
         self.service_s = service_s
         self.alone = 0
+        self.rejoining = 0
         self.sent: list[tuple[float, int]] = []  # (time, tokens)
         self.by_gateway: dict[int, int] = {}
         self.asked = 0

@@ -169,6 +169,7 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
         assert await rate(2.0) <= 1.1 * PER_SECOND
         any_server.start()
         await until(lambda: not first.shared()["problem"], "it is back")
+        await until(lambda: not second.shared()["problem"], "it is back for the other, too")
         await until(lambda: first.shared()["gateways"] == 2, "each knows of the other again")
         await second.kill()
         await until(lambda: first.shared()["gateways"] == 1, "the dead one is not counted any more")

@@ -33,13 +33,20 @@ async def until(condition, what):
         await asyncio.sleep(0.01)
 
 
+class Slow(Random):
+    """Makes every wait as long as it may be."""
+
+    def random(self):
+        return 1.0
+
+
 class Gateway:
     """All parts that share state, with a provider that answers at once."""
 
-    def __init__(self, url, number, *, limits, mode="fair"):
+    def __init__(self, url, number, *, limits, mode="fair", random=None):
         loop = asyncio.get_running_loop()
         self.config = GatewayConfig(queue=QueueConfig(capacity=10_000), sharing=SharingConfig(mode=mode))
-        self.shared = SharedState(Secret(url), clock=CLOCK, gateway_id=f"g{number}", random=Random(number))
+        self.shared = SharedState(Secret(url), clock=CLOCK, gateway_id=f"g{number}", random=random or Random(number))
         self.lanes = Lanes(self.config, Random(number), make_pace=self.shared.pace)
         self.dispatcher = Dispatcher(
             self.config,
@@ -98,9 +105,17 @@ class House:
         self.url = url
         self.gateways: list[Gateway] = []
 
-    async def open(self, count, *, limits=Limits(requests_per_minute=1200), mode="fair", connected=True):  # noqa: B008
+    async def open(
+        self,
+        count,
+        *,
+        limits=Limits(requests_per_minute=1200),  # noqa: B008 - it is frozen
+        mode="fair",
+        connected=True,
+        random=None,
+    ):
         for _ in range(count):
-            gateway = Gateway(self.url, len(self.gateways), limits=limits, mode=mode)
+            gateway = Gateway(self.url, len(self.gateways), limits=limits, mode=mode, random=random)
             self.gateways.append(gateway)
             assert await gateway.shared.start(wait_s=WAIT_S) == connected
         if connected:
@@ -141,7 +156,7 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
         gateway.workers(20)
     await until(lambda: len(one.sent) > 5 and len(two.sent) > 5, "requests")
     redis_server.kill()
-    await until(lambda: one.shared.alone == 2 and two.shared.alone == 2, "both alone")
+    await until(lambda: all(gateway.shared.statistics().degraded for gateway in (one, two)), "both alone")
     begin_s, before = CLOCK.monotonic(), (len(one.sent), len(two.sent))
     await asyncio.sleep(4)
     took_s = CLOCK.monotonic() - begin_s
@@ -153,7 +168,7 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     lost = [record for record in caplog.records if "lost" in record.getMessage()]
     assert len(lost) == 2  # one for each gateway, however often it was tried
     redis_server.start()
-    await until(lambda: one.shared.alone == two.shared.alone == 0, "both back")
+    await until(lambda: not any(gateway.shared.statistics().degraded for gateway in (one, two)), "both back")
     await until(lambda: one.shared.statistics().gateways == 2, "both counted")
     leases = one.shared.statistics().leases
     begin_s, count = CLOCK.monotonic(), len(one.sent) + len(two.sent)
@@ -164,6 +179,25 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     assert one.shared.statistics().leases > leases
     assert not one.shared.statistics().degraded
     await house.close()
+
+
+async def test_who_is_back_first_leaves_the_others_their_part(house, redis_server):
+    await house.open(1)
+    one, two = await house.open(1, random=Slow())
+    for gateway in (one, two):
+        gateway.workers(20)
+    await until(lambda: len(one.sent) > 5 and len(two.sent) > 5, "requests")
+    redis_server.kill()
+    await asyncio.sleep(3)  # the slow one tried after 0.375, 1.125 and 2.625 s, and will again after 5.625 s
+    redis_server.start()
+    await until(lambda: one.shared.statistics().connected, "one is back")
+    begin_s, before = CLOCK.monotonic(), len(one.sent)
+    assert two.shared.statistics().degraded
+    await until(lambda: two.shared.statistics().connected, "both are back")
+    took_s = CLOCK.monotonic() - begin_s
+    await house.close()
+    assert took_s > 0.5
+    assert 0.6 * 10 * took_s - 1 <= len(one.sent) - before <= 10 * took_s + 2
 
 
 async def test_a_gateway_starts_without_the_server_and_finds_it_later(house, redis_server):

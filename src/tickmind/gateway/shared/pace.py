@@ -19,11 +19,17 @@ class Company(Protocol):
         """0 while the shared state is there; else by how many gateways the limits are divided."""
         ...
 
+    @property
+    def rejoining(self) -> int:
+        """By how many the limits are divided though the state is there, as others may not have found it yet; else 0."""
+        ...
+
 
 class SharedPace(Pace):
     """Holds a limit together with other gateways: every request needs a leased permit.
 
-    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst.
+    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst. Once it is
+    back, the gateway needs permits and keeps to its part besides until the others are back, too.
     """
 
     __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
@@ -35,7 +41,7 @@ class SharedPace(Pace):
         requests, tokens = request_spec(limits), token_spec(limits)
         self._request_pool = None if requests is None else Pool(f"{name}:requests:{requests.digest}", requests, poke)
         self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
-        self._part: Pace | None = None  # while alone
+        self._part: Pace | None = None  # while alone or rejoining
         self._parts = 0
         self._since_s = -math.inf  # when it became alone, or joined the others
 
@@ -49,8 +55,13 @@ class SharedPace(Pace):
 
         The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
         """
-        if self._company.alone:
-            return max(super().earliest_s(now, tokens), self._own_part(now).earliest_s(now, tokens))
+        company = self._company
+        if parts := company.alone or company.rejoining:
+            at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
+            if company.alone or at > now:
+                return at  # a permit that is leased before its time would be lost
+        else:
+            self._part = None
         at = now if self._request_pool is None else self._request_pool.earliest_s(now, 1)
         if tokens and self._token_pool is not None:
             at = max(at, self._token_pool.earliest_s(now, tokens))
@@ -59,8 +70,10 @@ class SharedPace(Pace):
     def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
         """It goes out now."""
         super().take(now, tokens)
-        if self._company.alone:
-            self._own_part(now).take(now, tokens)
+        company = self._company
+        if parts := company.alone or company.rejoining:
+            self._own_part(now, parts).take(now, tokens)
+        if company.alone:
             return
         if self._request_pool is not None:
             self._request_pool.take(now, 1)
@@ -73,20 +86,19 @@ class SharedPace(Pace):
         if self._token_pool is not None and estimated != actual and taken_s >= self._since_s:
             if self._part is not None:
                 self._part.settle(taken_s, estimated, actual)
-            else:
+            if not self._company.alone:
                 self._token_pool.correct(taken_s, actual - estimated)
 
     def rejoined(self, now: float) -> None:
         """The shared state is back."""
-        self._part = None
         self._since_s = now
         for pool in self.pools:
             pool.clear()
 
-    def _own_part(self, now: float) -> Pace:
-        if self._part is None or self._parts != self._company.alone:
-            self._parts = self._company.alone
-            self._part = Pace(part_of(self._limits, self._parts))
+    def _own_part(self, now: float, parts: int) -> Pace:
+        if self._part is None or self._parts != parts:
+            self._parts = parts
+            self._part = Pace(part_of(self._limits, parts))
             self._part.spend_burst(now)
             self._since_s = now
             for pool in self.pools:

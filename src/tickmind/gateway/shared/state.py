@@ -9,6 +9,7 @@ from weakref import WeakSet
 
 from tickmind.base import Clock, ConfigError, Secret, get_logger, secret_token
 from tickmind.gateway.settings.config import Limits, SharingConfig
+from tickmind.gateway.shared.census import Census
 from tickmind.gateway.shared.merge import Merger
 from tickmind.gateway.shared.news import News, decode, encode
 from tickmind.gateway.shared.pace import SharedPace
@@ -31,6 +32,8 @@ TELL_S = 0.05  # how often there may be news
 TELL_ALL_EVERY = 10  # of these times everybody who is active is looked at
 RETRY_S = 0.25  # at first; doubled with each failure
 MAX_RETRY_S = 2.0
+MAX_JITTER = 1.5  # times a wait is what it becomes at most, so that not all try at once
+REJOIN_S = ANSWER_S + MAX_RETRY_S * MAX_JITTER  # a gateway that is there finds the state within this
 NEWS_KEPT = 10_000  # messages, about
 READ_BLOCK_MS = 500
 READ_COUNT = 200
@@ -56,7 +59,7 @@ class SharedState:
     """What several gateways know together. Make paces with `pace`, then `start`; `stop` before the loop ends.
 
     All of it runs beside the requests: they find permits in stock, or wait for the next batch as for any limit. Losing
-    Redis is no error of a request: limits are divided by the last known number of gateways until it is back.
+    Redis is no error of a request: limits are divided by the last known number of gateways until all are back.
     """
 
     def __init__(
@@ -86,24 +89,18 @@ class SharedState:
         self._spending: Spending | None = None
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
-        self._connected = False
-        self._gateways = 1
+        self._census = Census(clock, REJOIN_S)
         self._reason = "not connected yet"
         self._told_loss = False
         self._changed = asyncio.Event()
         self._untold: list[News] = []  # collected, and not known to have arrived; hearing it twice does no harm
-        self._losses = self._leases = self._news_sent = self._news_heard = 0
+        self._leases = self._news_sent = self._news_heard = 0
 
-    # What paces ask
-
-    @property
-    def alone(self) -> int:
-        """0 while connected, else by how many the limits are divided."""
-        return 0 if self._connected else self._gateways
+    # What is shared
 
     def pace(self, name: str, limits: Limits) -> SharedPace:
         """The pace of that name, shared with all gateways of the namespace."""
-        pace = SharedPace(f"{self._namespace}:pace:{name}", limits, self, self._poke)
+        pace = SharedPace(f"{self._namespace}:pace:{name}", limits, self._census, self._poke)
         self._paces.add(pace)
         return pace
 
@@ -136,7 +133,7 @@ class SharedState:
         self._task = asyncio.get_running_loop().create_task(self._run())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), wait_s)
-        return self._connected
+        return self._census.connected
 
     async def stop(self) -> None:
         """Take leave; what was leased and not used is lost to all for half a second."""
@@ -150,11 +147,11 @@ class SharedState:
     def statistics(self) -> SharedStatistics:
         """For the health page and statistics."""
         return SharedStatistics(
-            self._connected,
-            not self._connected,
-            self._gateways,
+            self._census.connected,
+            not self._census.connected,
+            self._census.gateways,
             self._reason,
-            self._losses,
+            self._census.losses,
             self._leases,
             sum(pool.lost for pace in self._paces for pool in pace.pools),
             self._news_sent,
@@ -174,7 +171,7 @@ class SharedState:
 
         wait_s = RETRY_S
         while not self._stopping:
-            failures = self._losses
+            failures = self._census.losses
             client = redis.asyncio.Redis.from_url(
                 self._url.reveal(),
                 socket_timeout=ANSWER_S,
@@ -188,8 +185,8 @@ class SharedState:
             finally:
                 with contextlib.suppress(redis.RedisError, OSError):
                     await client.aclose()
-            wait_s = RETRY_S if self._losses > failures else min(MAX_RETRY_S, wait_s * 2)
-            await asyncio.sleep(wait_s * (0.5 + self._random.random()))
+            wait_s = RETRY_S if self._census.losses > failures else min(MAX_RETRY_S, wait_s * 2)
+            await asyncio.sleep(wait_s * self._random.uniform(0.5, MAX_JITTER))
 
     async def _serve(self, client: "Redis") -> None:
         reserve, beat = await client.script_load(RESERVE), await client.script_load(BEAT)
@@ -211,10 +208,11 @@ class SharedState:
     async def _beat(self, client: "Redis", script: str) -> int:
         """Say that this gateway is there, count the others, and set the clock by the server's."""
         answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
-        now_us, self._gateways = int(answer[0]), max(1, int(answer[1]))
+        now_us = int(answer[0])
+        self._census.count(int(answer[1]))
         if self._merger is not None:
             self._merger.set_clock(now_us / 1e6)
-            self._merger.lanes.resize(self._gateways)
+            self._merger.lanes.resize(self._census.gateways)
         return now_us
 
     async def _lease(self, client: "Redis", script: str) -> None:
@@ -278,11 +276,11 @@ class SharedState:
                 await asyncio.sleep(0)
 
     def _found(self) -> None:
-        if not self._connected:
+        if not self._census.connected:
             for pace in self._paces:
                 pace.rejoined(self._clock.monotonic())
-            self._connected = True
-            _log.info("the shared state is there", gateways=self._gateways)
+            self._census.found()
+            _log.info("the shared state is there", gateways=self._census.gateways)
         self._reason = ""
         self._told_loss = False
         self._changed.set()
@@ -293,16 +291,14 @@ class SharedState:
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
         self._reason = type(first).__name__  # its text may name the address
-        if self._connected:
-            self._losses += 1
-        self._connected = False
+        self._census.lost()
         self._changed.set()
         if not self._told_loss:
             self._told_loss = True
             _log.warning(
                 "the shared state is lost; this gateway keeps to its part of the limits until it is back",
                 reason=self._reason,
-                gateways=self._gateways,
+                gateways=self._census.gateways,
             )
 
 

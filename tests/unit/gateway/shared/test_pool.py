@@ -16,6 +16,7 @@ class Server:
     def __init__(self):
         self.poked: list[Pool] = []
         self.alone = 0
+        self.rejoining = 0
 
     def poke(self, pool):
         self.poked.append(pool)
@@ -192,6 +193,41 @@ def test_alone_a_pace_keeps_to_its_part():
 def test_a_part_has_no_burst():
     part = part_of(Limits(requests_per_minute=30, tokens_per_day=100, burst=9, concurrency=4), 2)
     assert part == Limits(requests_per_minute=15, tokens_per_day=50, burst=1, concurrency=4)
+
+
+def test_a_pace_that_rejoins_asks_for_a_permit_when_its_part_allows_one():
+    server = Server()
+    pace = SharedPace("p", Limits(requests_per_minute=60), server, server.poke)
+    (pool,) = pace.pools
+    server.alone = 2
+    pace.take(0.0, 0)
+    server.alone, server.rejoining = 0, 2
+    pace.rejoined(0.5)
+    due_s = pace.earliest_s(0.5, 0)
+    assert due_s == pytest.approx(2.0, rel=0.02)
+    assert server.poked == []
+    assert pace.earliest_s(due_s, 0) == due_s + LOOK_AGAIN_S
+    assert server.poked == [pool]
+    pool.question(due_s)
+    pool.granted(due_s, [due_s], 0.0)
+    pace.take(due_s, 0)
+    assert pool.owed == 0
+    assert pace.earliest_s(due_s, 0) == pytest.approx(2 * due_s, rel=0.02)
+    server.rejoining = 0
+    assert pace.earliest_s(due_s, 0) == due_s + LOOK_AGAIN_S, "only the permits bind again"
+
+
+def test_what_is_settled_while_rejoining_concerns_the_part_and_all():
+    server = Server()
+    pace = SharedPace("p", Limits(tokens_per_minute=6000), server, server.poke)
+    (pool,) = pace.pools
+    server.rejoining = 2
+    pace.rejoined(0.0)
+    pace.take(1.0, 3000)
+    full_s = pace.earliest_s(1.0, 3000)
+    pace.settle(1.0, 3000, 0)
+    assert pace.earliest_s(1.0, 3000) < full_s
+    assert len(pool.question(3.0)) == FIXED + 5
 
 
 def test_what_was_taken_alone_is_not_given_back_to_all():
