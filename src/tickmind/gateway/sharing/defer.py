@@ -42,30 +42,37 @@ class Decision(NamedTuple):
     Stamps are times of the server that gateways share; the larger is the later decision, and 0 is none.
     """
 
-    until_s: float
+    until_s: float  # of the last defer, though it was ended since
     made_ms: int  # stamp of the last defer
     ended_ms: int  # stamp of the last cancel; it ends what was made up to then
 
 
 class _Wait:
-    __slots__ = ("ended_ms", "known_until_s", "made_ms", "until_s")
+    """The newest decisions of one agent, wherever they were made."""
+
+    __slots__ = ("ended_ms", "known_until_s", "made_ms", "made_until_s")
 
     def __init__(self) -> None:
-        self.until_s = -math.inf
-        self.known_until_s = -math.inf  # the latest that it ever was: so long an old notice of it could revive it
+        self.made_until_s = -math.inf  # of the last defer
+        self.known_until_s = -math.inf  # the latest of all defers: so long an old notice could revive the wait
         self.made_ms = 0
         self.ended_ms = 0
 
-    def extend(self, until_s: float) -> None:
-        self.until_s = max(self.until_s, until_s)
+    @property
+    def until_s(self) -> float:
+        return self.made_until_s if self.made_ms > self.ended_ms else -math.inf
+
+    def take(self, until_s: float, made_ms: int) -> None:
+        """The later defer counts, and of two at the same time the longer."""
         self.known_until_s = max(self.known_until_s, until_s)
+        self.made_ms, self.made_until_s = max((self.made_ms, self.made_until_s), (made_ms, until_s))
 
 
 class Defers:
     """Which agents have deferred until when. Asking of an agent that has not is one look into a table.
 
-    Several gateways agree on it, in whichever order and however often each hears what the others decided: a cancel ends
-    the waits that were chosen before it, and no others.
+    Several gateways agree on it, in whichever order and however often each hears what the others decided: the latest
+    defer counts unless a later cancel ended it. A defer extends what its own gateway knows of.
     """
 
     def __init__(
@@ -112,8 +119,7 @@ class Defers:
         if wait is None:
             self._check_room(session, now_s)
             wait = self._add(key, until_s)
-        wait.made_ms = max(self._stamp_ms(now_s), wait.ended_ms + 1)
-        wait.extend(until_s)
+        wait.take(max(until_s, wait.until_s), max(self._stamp_ms(now_s), wait.made_ms, wait.ended_ms + 1))
         self._made += 1
         self._tell(key, wait)
         return Deferred(session.label, agent, wait.until_s - now_s)
@@ -126,7 +132,6 @@ class Defers:
         wait = self._waits.get(key)
         if wait is None or wait.until_s <= now_s:
             return False
-        wait.until_s = now_s
         wait.ended_ms = max(self._stamp_ms(now_s), wait.made_ms)
         self._cancelled += 1
         self._tell(key, wait)
@@ -144,11 +149,7 @@ class Defers:
                 return
             wait = self._add(key, until_s)
         wait.ended_ms = max(wait.ended_ms, decision.ended_ms)
-        if wait.made_ms <= wait.ended_ms:
-            wait.until_s = min(wait.until_s, now_s)
-        if decision.made_ms > wait.ended_ms:
-            wait.made_ms = max(wait.made_ms, decision.made_ms)
-            wait.extend(until_s)
+        wait.take(until_s, decision.made_ms)
 
     def held_until(self, session: Session, agent: str) -> float | None:
         """The monotonic time until which an agent's request must be held, or None; counted as held."""
@@ -193,7 +194,7 @@ class Defers:
 
     def _tell(self, key: tuple[str, str], wait: _Wait) -> None:
         if self.fresh is not None:
-            self.fresh[key] = Decision(wait.until_s, wait.made_ms, wait.ended_ms)
+            self.fresh[key] = Decision(wait.made_until_s, wait.made_ms, wait.ended_ms)
 
     def _stamp_ms(self, now_s: float) -> int:
         return int(1000 * (now_s + self.offset_s))

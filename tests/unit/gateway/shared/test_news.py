@@ -206,6 +206,37 @@ def test_old_news_of_a_defer_that_was_cancelled_do_not_revive_it():
     assert two.defers.held_until(session, "ash") == clock.monotonic() + 30
 
 
+def test_a_cancel_that_is_heard_between_two_defers_ends_the_first_only():
+    clock = ManualClock()
+    one, two = Gateway(clock, offset_s=1000.0), Gateway(clock, offset_s=1000.0)
+    session = one.sessions.get("village")
+    one.defers.defer(session, "ash", 600_000)
+    two.defers.defer(session, "ash", 1_000)
+    clock.advance(0.01)
+    two.defers.cancel(session, "ash")
+    cancelled = two.merger.collect(all_uses=False)
+    clock.advance(0.01)
+    two.defers.defer(session, "ash", 20_000)
+    told = [*cancelled, *one.merger.collect(all_uses=False), *two.merger.collect(all_uses=False)]
+    for gateway in (one, two):
+        for news in (*told, *reversed(told)):
+            gateway.merger.merge(news)
+    assert one.defers.held_until(session, "ash") == pytest.approx(clock.monotonic() + 20, abs=0.01)
+    assert two.defers.held_until(session, "ash") == clock.monotonic() + 20
+
+
+def test_a_cancel_that_is_heard_before_its_defer_ends_it_too():
+    clock = ManualClock()
+    one, two = Gateway(clock, offset_s=1000.0), Gateway(clock, offset_s=1000.0)
+    session = one.sessions.get("village")
+    one.defers.defer(session, "ash", 600_000)
+    made = one.merger.collect(all_uses=False)
+    one.defers.cancel(session, "ash")
+    for news in (*one.merger.collect(all_uses=False), *made):
+        two.merger.merge(news)
+    assert two.defers.held_until(session, "ash") is None
+
+
 MOVES = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 1_000, 20_000, 600_000])), max_size=8)
 
 
