@@ -46,9 +46,13 @@ demo: $(READY) ## A village that lives, talks and thinks, in the browser; ARGS="
 	@$(MAKE) --no-print-directory page
 	@$(BIN)/tickmind demo $(ARGS)
 
+# Style and types are looked at beside the first tests, as many of those only wait.
 test: $(READY) ## Everything: style, types, layers and all tests
-	@$(MAKE) --no-print-directory system page lint
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40
+	@$(MAKE) --no-print-directory system page
+	@mkdir -p build
+	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40; tested=$$?; \
+	wait $$lint; linted=$$?; cat build/lint.log; [ $$tested = 0 ] && [ $$linted = 0 ]
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint
