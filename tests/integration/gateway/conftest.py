@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import fcntl
 import json
-import os
 import shutil
 import struct
 import subprocess
@@ -360,28 +358,6 @@ def make_certificates(folder):
     openssl("x509", "-req", "-in", "server.csr", *by, "-out", "server.pem")
 
 
-def installed(names, package):
-    """A program by the first of its names, installed if it is not there and can be; None otherwise."""
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return found
-    with (Path(tempfile.gettempdir()) / f"tickmind-install-{package}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # test workers come all at once
-        if not shutil.which(names[0]):
-            command = ["apt-get", "install", "-y", "--no-install-recommends", package]
-            subprocess.run(command, capture_output=True, check=False, timeout=600)
-    return shutil.which(names[0])
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Where the browser is, or a skip where there is none and none can be installed."""
-    program = installed(("chromium", "chromium-browser", "google-chrome"), "chromium")
-    if program is None:
-        pytest.skip("no chromium, and it can't be installed here; on Debian: apt-get install chromium")
-    return program
-
-
 @contextlib.contextmanager
 def running(program, *, tls=False):
     """A server of a program, while it is needed."""
@@ -395,7 +371,7 @@ def running(program, *, tls=False):
 
 
 @pytest.fixture
-def redis_server():
+def redis_server(installed):
     """A running server, or a skip where there is none and none can be installed."""
     program = installed(("redis-server", "valkey-server"), "redis-server")
     if program is None:
@@ -405,7 +381,7 @@ def redis_server():
 
 
 @pytest.fixture(params=["redis", "redis with TLS", "valkey"])
-def any_server(request):
+def any_server(request, installed):
     """A running server of each kind, or a skip where there is none."""
     name = "valkey-server" if request.param == "valkey" else "redis-server"
     program = installed((name,), name)

@@ -39,28 +39,6 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 
 
-def programs(names, package):
-    """A program by the first of its names, installed if it is not there and can be; None otherwise."""
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    if found or os.geteuid() != 0 or not shutil.which("apt-get"):
-        return found
-    with (Path(tempfile.gettempdir()) / f"tickmind-install-{package}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # test workers come all at once
-        if not shutil.which(names[0]):
-            command = ["apt-get", "install", "-y", "--no-install-recommends", package]
-            subprocess.run(command, capture_output=True, check=False, timeout=600)
-    return shutil.which(names[0])
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Where the browser is, or a skip where there is none and none can be installed."""
-    program = programs(("chromium", "chromium-browser", "google-chrome"), "chromium")
-    if program is None:
-        pytest.skip("no chromium, and it can't be installed here; on Debian: apt-get install chromium")
-    return program
-
-
 @pytest.fixture(scope="session")
 def page_built():
     """The built page, or a skip where there is no Node to build it."""
