@@ -42,13 +42,13 @@ $(PEERS_READY): requirements/bench-gateway.txt
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
 
-demo: $(READY) ## A village that lives, talks and thinks, in the browser; ARGS="--scripted" asks no model
-	@$(MAKE) --no-print-directory page
+demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripted" asks no model
+	@$(MAKE) --no-print-directory --jobs=2 setup page
 	@$(BIN)/tickmind demo $(ARGS)
 
-# Style and types are looked at beside the first tests, as many of those only wait.
-test: $(READY) ## Everything: style, types, layers and all tests
-	@$(MAKE) --no-print-directory system page
+# What can be done side by side is: the set-up of Python and of the page, and style and types beside the first tests.
+test: ## Everything: style, types, layers and all tests
+	@$(MAKE) --no-print-directory --jobs=3 setup system page
 	@mkdir -p build
 	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; \
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40; tested=$$?; \

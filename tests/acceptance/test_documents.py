@@ -147,22 +147,14 @@ CLI_COMMANDS = [(block, words[1:]) for block, words in COMMANDS if words[:1] == 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(SNIPPET_TIMEOUT_S)
 @pytest.mark.parametrize(("block", "code"), SNIPPETS, ids=[str(block) for block, _ in SNIPPETS])
-def test_a_python_snippet_runs(block, code, tmp_path):
+def test_a_python_snippet_runs(block, code, tmp_path, warm_python):
     script = tmp_path / "snippet.py"
     script.write_text(code, encoding="utf-8")
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=empty,
-        env=fresh_environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SNIPPET_TIMEOUT_S,
-    )
+    done = warm_python(script, empty)
     assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
 
 

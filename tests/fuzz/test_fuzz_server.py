@@ -13,7 +13,7 @@ def test_no_message_changes_a_world_but_by_its_rules():
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(1))
-def test_20_000_messages_change_a_world_only_by_its_rules(seed):
-    report = ServerFuzzer(seed=100 + seed).run(20_000)
-    assert report.accepted > 200
+def test_8_000_messages_change_a_world_only_by_its_rules(seed):
+    report = ServerFuzzer(seed=100 + seed).run(8_000)
+    assert report.accepted > 80
     assert all(report.refused[kind] and report.answered[kind] for kind in ("submit", "frame", "control", "acquire"))

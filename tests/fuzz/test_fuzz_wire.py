@@ -13,8 +13,8 @@ def test_spoilt_messages_are_refused_or_read_as_legal_values():
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(1))
-def test_50_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
-    report = Fuzzer(seed=100 + seed).run(50_000)
+def test_20_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
+    report = Fuzzer(seed=100 + seed).run(20_000)
     for kind in CODECS:
-        assert report.refused[kind] > 100, kind
-        assert report.legal[kind] > 10, kind
+        assert report.refused[kind] > 40, kind
+        assert report.legal[kind] > 4, kind
