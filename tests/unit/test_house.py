@@ -27,13 +27,17 @@ PACKAGES = sorted(
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
 # What joins a light part to a heavy one, and is imported by those who want both.
 BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background"}
+LIBRARIES = ("aiohttp", "asyncio", "grpc.aio", "numba", "numpy", "pyarrow.parquet", "pydantic", "rich", "typer", "yaml")
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
 # Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:
-# Python imports those first anyway, so what they have loaded by then is what the module would find on its own.
+# Python imports those first anyway, so what they have loaded by then is what the module would find on its own. The
+# libraries of others are there already where nobody asks who brought them: they are most of the time.
 IMPORT_EACH = """
 import json, os, sys, traceback
-modules = sys.argv[1:]
+libraries, *modules = sys.argv[1:]
+for library in filter(None, libraries.split(",")):
+    __import__(library)
 def in_a_process_of_its_own(name, then):
     if os.fork() == 0:
         try:
@@ -58,11 +62,10 @@ in_a_process_of_its_own("tickmind", children)
 """
 
 
-@pytest.fixture(scope="module")
-def imported():
+def import_each(modules, libraries=()):
     """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT_EACH, *MODULES],
+        [sys.executable, "-c", IMPORT_EACH, ",".join(libraries), *modules],
         env={"PYTHONPATH": str(SRC)},
         capture_output=True,
         text=True,
@@ -72,22 +75,28 @@ def imported():
     return {name: (error, loaded) for name, error, loaded in map(json.loads, done.stdout.splitlines())}
 
 
+def is_light(name):
+    """Whether a module is of a part that brings nothing heavy along."""
+    part = name.split(".")[1] if "." in name else ""
+    return part in BELOW and name not in BRIDGES
+
+
 @pytest.mark.slow
-def test_every_module_imports_on_its_own(imported):
+def test_every_module_imports_on_its_own():
+    imported = import_each(MODULES, LIBRARIES)
     assert sorted(imported) == MODULES
     assert "\n".join(error for error, _ in imported.values() if error) == ""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", BELOW)
-def test_a_light_part_brings_nothing_heavy_along(part, imported):
-    names = [name for name in MODULES if name.split(".")[1:2] == [part] and name not in BRIDGES]
-    assert names
+def test_a_light_part_brings_nothing_heavy_along():
+    names = [name for name in MODULES if is_light(name)]
+    imported = import_each(["tickmind", *names])
     for name in names:
         _, loaded = imported[name]
         assert [heavy for heavy in HEAVY if heavy in loaded] == [], name
         parts = {module.split(".")[1] for module in loaded if module.startswith("tickmind.")}
-        assert parts <= BELOW[part], name
+        assert parts <= BELOW[name.split(".")[1]], name
 
 
 # Public names
