@@ -5,7 +5,8 @@ needs to be stepped again; `thoughts`, `llm_calls`, `agent_statuses` and `insigh
 energy and hunger of actors whenever they have moved on. Runs of earlier versions lack the last two.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -33,6 +34,10 @@ class TableSpec:
     def dictionary(self) -> tuple[str, ...]:
         """The columns that have a dictionary."""
         return tuple(name for name in self.schema.names if name not in self.delta and name not in self.plain)
+
+    def part(self, names: Iterable[str]) -> "TableSpec":
+        """Some of its columns, in this order."""
+        return replace(self, schema=pa.schema([self.schema.field(name) for name in names]))
 
     @property
     def written_schema(self) -> pa.Schema:
