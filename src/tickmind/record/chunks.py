@@ -6,8 +6,8 @@ Arrow. Readers see no difference.
 """
 
 import zlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +132,15 @@ def each_in_turn(dictionary: Words, times: int) -> Chunk:
     head = np.frombuffer(thrift.varint(times << 1), dtype=np.uint8)
     runs = np.hstack([np.broadcast_to(head, (dictionary.count, len(head))), codes])
     return _coded(dictionary, dictionary.count * times, runs.tobytes(), optional=False)
+
+
+def ticks_in_turn(ticks: Sequence[int], times: Sequence[int]) -> Chunk:
+    """Ticks that ascend, each as often as it is told, at least once."""
+    raw = np.array(ticks, dtype="<i8").tobytes()
+    dictionary = _words(raw, len(ticks))
+    runs = [_run(count, code, dictionary.width) for code, count in enumerate(times)]
+    found = _coded(dictionary, sum(times), b"".join(runs), optional=False)
+    return replace(found, ends=(ticks[0], ticks[-1]))
 
 
 def coded(dictionary: Words, codes: Column, *, optional: bool = False) -> Chunk:

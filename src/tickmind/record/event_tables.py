@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
-from tickmind.record.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, true, words
+from tickmind.record.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, ticks_in_turn, true, words
 from tickmind.record.columns import Column, texts
 from tickmind.record.tables import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
 from tickmind.record.tick_codec import LoggedTick
@@ -90,10 +90,10 @@ class ResultsTable:
             targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
             effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
             start += count
-        (tick_id,) = by_arrow(ACTION_RESULTS, ("tick_id",), [pa.array(_of_ticks(records, counts))])
+        told = [(record.tick_id, count) for record, count in zip(records, counts, strict=True) if count]
         return [
             same(self._run_id, rows),
-            tick_id,
+            ticks_in_turn([tick_id for tick_id, _ in told], [count for _, count in told]),
             coded(self._actor_ids, _joined([record.results.actor for record in records], np.int32)),
             self._action(_joined([record.results.action for record in records], np.uint8)),
             _texts("target_id", targets, rows),
