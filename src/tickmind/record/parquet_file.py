@@ -1,7 +1,8 @@
 """Finished tables: how they are written, and how one from anywhere is read without trusting it."""
 
+import io
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,6 +36,14 @@ def open_writer(
         store_schema=False,
         metadata_collector=metadata_collector,
     )
+
+
+def native_file(file: BinaryIO) -> pa.NativeFile:
+    """A file that was opened for reading as Arrow takes it: one of the system is read by Arrow's own threads."""
+    if not isinstance(file, io.FileIO):
+        return pa.PythonFile(file, mode="r")
+    with file:
+        return pa.OSFile(str(file.name), mode="r")
 
 
 class TableFile:
