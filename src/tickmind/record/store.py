@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-
 from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
