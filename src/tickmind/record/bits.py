@@ -6,7 +6,7 @@ import numpy as np
 
 from tickmind.record.columns import Column
 
-_AT_ONCE = 1 << 16  # codes: as many as fit where memory is quick
+_AT_ONCE = 1 << 17  # codes: as many as fit where memory is quick
 _WORD = 64
 
 

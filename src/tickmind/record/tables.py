@@ -18,7 +18,10 @@ _U8, _F64, _TEXT = pa.uint8(), pa.float64(), pa.string()
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A table: its columns as readers see them, and which of them are written how."""
+    """A table: its columns as readers see them, and which of them are written how.
+
+    Of the two largest tables `chunks` makes most columns, in the same encodings.
+    """
 
     name: str
     schema: pa.Schema
@@ -74,7 +77,6 @@ ACTOR_STATE = TableSpec(
         facing=_I8,
     ),
     delta=("tick_id", "x", "y"),
-    plain=("status_bits",),
 )
 ACTION_RESULTS = TableSpec(
     "action_results",
@@ -89,7 +91,6 @@ ACTION_RESULTS = TableSpec(
         reason=_TEXT,
         effects_json=_TEXT,
     ),
-    delta=("tick_id",),
     plain=("ok",),
 )
 UTTERANCES = TableSpec(
