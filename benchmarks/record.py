@@ -35,6 +35,7 @@ SIZE_LIMIT = 1.0  # bytes per actor and tick
 STATE_LIMIT_MS = 50.0
 SMALL_TICK_LIMIT_MS = 2.0
 RESTART_LIMIT_S = 2.0
+SEAL_ROUNDS = 3
 SEALED_TICKS = 512  # two blocks, so that actors and events are written at the same time
 _DX = np.array([0, 1, 1, 1, 0, -1, -1, -1], dtype=np.int32)
 _DY = np.array([-1, -1, 0, 1, 1, 1, 0, -1], dtype=np.int32)
@@ -188,24 +189,31 @@ def keeping() -> list[Result]:
 
 
 def finishing() -> list[Result]:
-    """Finishing a run of 100,000 actors, and what it then takes on disk, beside pandas' to_parquet."""
+    """Finishing a run of 100,000 actors, some times over, and what it then takes on disk, beside pandas' to_parquet."""
     crowd = Crowd(ACTORS)
     cells = ACTORS * SEALED_TICKS
     with folder() as root:
-        log = RunStore(root).create(crowd.info, "r", options=LogOptions(sync=SyncPolicy.NEVER))
+        store, options = RunStore(root), LogOptions(sync=SyncPolicy.NEVER, keep_log=True)
+        log = store.create(crowd.info, "r", options=options)
         some: list[TickRecord] = []
         for _ in range(SEALED_TICKS):
             record = crowd.tick()
             log.publish(record)
             if len(some) < 10:
                 some.append(replace(record))
-        ours = cells / _wall_s(log.close) / 1e6
+        ours: list[float] = []
+        theirs: list[float] = []
+        for _ in range(SEAL_ROUNDS):
+            ours.append(cells / _wall_s(log.close) / 1e6)
+            theirs.append(ACTORS * len(some) / _wall_s(with_pandas, some, root / "p.parquet") / 1e6)
+            log = store.resume("r", options=options)
+        log.close(seal=False)
         size = (root / "r" / "actor_state.parquet").stat().st_size / cells
-        theirs = ACTORS * len(some) / _wall_s(with_pandas, some, root / "p.parquet") / 1e6
         their_size = (root / "p.parquet").stat().st_size / (ACTORS * len(some))
+    bars = [SEAL_BAR] * SEAL_ROUNDS
     return [
-        paired("record/seal", [ours], [SEAL_BAR], unit="M/s", peer_name="the bar", bar=1.0, more_is_better=True),
-        paired("record/seal-pandas", [ours], [theirs], unit="M/s", peer_name="pandas", bar=1.0, more_is_better=True),
+        paired("record/seal", ours, bars, unit="M/s", peer_name="the bar", bar=1.0, more_is_better=True),
+        paired("record/seal-pandas", ours, theirs, unit="M/s", peer_name="pandas", bar=1.0, more_is_better=True),
         paired("record/size", [size], [SIZE_LIMIT], unit="B", peer_name="the limit", bar=1.0),
         paired("record/size-pandas", [size], [their_size], unit="B", peer_name="pandas", bar=4.0),
     ]

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
@@ -107,12 +108,11 @@ class ActorBlocks:
 
     def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
         """Whose ticks come first, whose second, and so on."""
-        column = column.unify_dictionaries()
-        names = column.chunk(0).dictionary.to_pylist()
-        codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
-        codes = codes.reshape(actors, ticks)
+        whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        names = whole.dictionary.to_pylist()
+        codes = whole.indices.to_numpy().reshape(actors, ticks)
         if not (codes == codes[:, :1]).all():
             raise DamagedRunError("actor_state.parquet is in another order than it was written")
-        rows: Column = np.array([self._rows.get(name, -1) for name in names], dtype=np.int64)
+        rows: Column = np.fromiter(map(self._rows.get, names, repeat(-1)), dtype=np.int64, count=len(names))
         order: Column = rows[codes[:, 0]]
         return order

@@ -5,15 +5,18 @@ actor begins is there a jump. Jumps forward cost less than jumps back, so the ac
 diagonals of the map, from the north-west to the south-east. The order is that of the dictionary of `actor_id`.
 """
 
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tickmind.protocol import ActorColumns
+from tickmind.record.chunk_file import ChunkFile
+from tickmind.record.chunks import Chunk, by_arrow, each_in_turn, encoded_text, same, small_numbers, words
 from tickmind.record.columns import Column
 from tickmind.record.tables import ACTOR_STATE
 
@@ -25,8 +28,8 @@ _LEAST_TICKS_OF_LARGE = 256
 _MOST_TICKS = 4096
 _GROUP_ROWS = 1 << 20
 _TURNED_AT_ONCE = 64  # actors: as many rows of a matrix as fit where memory is quick
-_SCHEMA = ACTOR_STATE.written_schema
-_KINDS: dict[str, type[np.generic]] = {"x": np.int32, "y": np.int32, "status_bits": np.int32, "facing": np.int8}
+_STATE = ("x", "y", "status_bits", "facing")
+_GROUPS_AT_ONCE = 2
 _STRIDE = 45  # tiles, in x + y, from one actor to the next along a diagonal: further than most stray in a block
 
 
@@ -55,27 +58,28 @@ class ActorTable:
 
     def __init__(
         self,
-        writer: pq.ParquetWriter,
+        file: ChunkFile,
         run_id: str,
         actor_ids: Sequence[str],
         area: int,
         *,
         run: Callable[[Callable[[], None]], None],
     ) -> None:
-        self._writer = writer
-        self._run_id = pa.array([run_id])
-        self._actor_ids = pa.array(actor_ids, pa.string())
+        self._file = file
+        self._run_id = words([encoded_text(run_id)])
+        self._actor_ids = [encoded_text(actor_id) for actor_id in actor_ids]
         self.blocks = Blocks.of(len(actor_ids))
         self._band = max(1, round(4 * area / (_STRIDE * self.blocks.actors)))
-        self._run = run  # writes a block, maybe while the next one is being collected
+        self._run = run  # writes a block, maybe while the next one is being collected, but not longer
         self._first_tick = 0
         self._ticks = 0  # in the block so far
         self._block = self._new_block()
+        self._spare: list[Column] = []  # the block that was written last: its memory is used again
         self.rows = 0
 
     def _new_block(self) -> list[Column]:
         """A matrix of ticks x actors for each column, in few bytes until a value needs more."""
-        return [np.empty((self.blocks.ticks, len(self._actor_ids)), dtype=np.int8) for _ in _KINDS]
+        return [np.empty((self.blocks.ticks, len(self._actor_ids)), dtype=np.int8) for _ in _STATE]
 
     def add(self, tick_id: int, state: ActorColumns) -> None:
         """Take one tick."""
@@ -93,7 +97,7 @@ class ActorTable:
         if len(column) and matrix.dtype != column.dtype:
             kind = np.result_type(matrix.dtype, smallest(column))
             if kind != matrix.dtype:
-                matrix = self._block[place] = matrix.astype(kind)
+                matrix = self._block[place] = _widened(matrix, self._ticks, kind)
         matrix[self._ticks] = column
 
     def flush(self) -> None:
@@ -102,47 +106,69 @@ class ActorTable:
         self.rows += ticks * len(self._actor_ids)
         if ticks and len(self._actor_ids):
             kept = [matrix[:ticks] for matrix in block]
-            self._run(lambda: self._write(first, kept))
-            self._block = [np.empty_like(matrix) for matrix in block]
+            self._run(lambda: self._write(first, kept))  # the block before is written now
+            spare = self._spare or block
+            self._block = [
+                old if old is not new and old.dtype == new.dtype else np.empty_like(new)
+                for old, new in zip(spare, block, strict=True)
+            ]
+            self._spare = block
         self._ticks = 0
 
     def _write(self, first_tick: int, block: "list[Column]") -> None:
-        """Write a row group after the other, and make the next one ready meanwhile."""
-        spans = self.blocks.groups(len(self._actor_ids))
-        with ThreadPoolExecutor(1, thread_name_prefix="sealing") as ahead:
-            ready = ahead.submit(self._group, first_tick, block, *spans[0])
-            for place in range(len(spans)):
-                table = ready.result()
-                if place + 1 < len(spans):
-                    ready = ahead.submit(self._group, first_tick, block, *spans[place + 1])
-                self._writer.write_table(table, row_group_size=table.num_rows)
+        """Write a row group after the other, and make the next ones ready meanwhile."""
+        when = _Ticks(first_tick, len(block[0]))
+        ready: deque[Future[list[Chunk]]] = deque()
+        with ThreadPoolExecutor(_GROUPS_AT_ONCE, thread_name_prefix="sealing") as pool:
+            for start, stop in self.blocks.groups(len(self._actor_ids)):
+                if len(ready) > _GROUPS_AT_ONCE:
+                    self._file.add(ready.popleft().result())
+                ready.append(pool.submit(self._group, when.of(stop - start), block, start, stop))
+            while ready:
+                self._file.add(ready.popleft().result())
 
-    def _group(self, first_tick: int, block: "list[Column]", start: int, stop: int) -> pa.Table:
-        ticks, count = len(block[0]), stop - start
-        order = self._order(block[0][0, start:stop], block[1][0, start:stop])
-        same_run = pa.array(np.zeros(count * ticks, dtype=np.int32))
-        whose = pa.array(np.repeat(np.arange(count, dtype=np.int32), ticks))
-        ids = self._actor_ids[start:stop].take(pa.array(order))
-        when = np.tile(np.arange(first_tick, first_tick + ticks, dtype=np.int64), count)
-        return pa.Table.from_arrays(
-            [
-                pa.DictionaryArray.from_arrays(same_run, self._run_id, safe=False),
-                pa.array(when),
-                pa.DictionaryArray.from_arrays(whose, ids, safe=False),
-                *(
-                    pa.array(_by_actor(matrix[:, start:stop], order, kind))
-                    for matrix, kind in zip(block, _KINDS.values(), strict=True)
-                ),
-            ],
-            schema=_SCHEMA,
-        )
+    def _group(self, when: Chunk, block: "list[Column]", start: int, stop: int) -> "list[Chunk]":
+        some = [matrix[:, start:stop] for matrix in block]
+        order = self._order(some[0][0], some[1][0])
+        ids = words(self._actor_ids[start + place] for place in order.tolist())
+        places = [pa.array(_by_actor(matrix, order, np.int32)) for matrix in some[:2]]
+        status, facing = some[2:]
+        return [
+            same(self._run_id, when.rows),
+            when,
+            each_in_turn(ids, len(status)),
+            *by_arrow(ACTOR_STATE, ("x", "y"), places),
+            small_numbers(_by_actor(status, order, status.dtype)),
+            small_numbers(_by_actor(facing, order, facing.dtype), optional=True),
+        ]
 
     def _order(self, x: Column, y: Column) -> Column:
         wide_x, wide_y = x.astype(np.int64), y.astype(np.int64)
         return np.lexsort((wide_x + wide_y, (wide_x - wide_y) // self._band))
 
 
-def _by_actor(matrix: Column, order: Column, kind: type[np.generic]) -> Column:
+class _Ticks:
+    """The column `tick_id` of a block, which is the same in all row groups of as many actors."""
+
+    def __init__(self, first_tick: int, ticks: int) -> None:
+        self._ticks = np.arange(first_tick, first_tick + ticks, dtype=np.int64)
+        self._known: dict[int, Chunk] = {}
+
+    def of(self, actors: int) -> Chunk:
+        """The ticks once for each of so many actors."""
+        if actors not in self._known:
+            (self._known[actors],) = by_arrow(ACTOR_STATE, ("tick_id",), [pa.array(np.tile(self._ticks, actors))])
+        return self._known[actors]
+
+
+def _widened(matrix: Column, ticks: int, kind: np.dtype[Any]) -> Column:
+    """The same in more bytes, of which the first ticks are in use."""
+    wide: Column = np.empty(matrix.shape, dtype=kind)
+    wide[:ticks] = matrix[:ticks]
+    return wide
+
+
+def _by_actor(matrix: Column, order: Column, kind: Any) -> Column:
     """Of a matrix of ticks x actors all ticks of one actor after all of another, the actors in this order."""
     turned: Column = np.empty((len(order), len(matrix)), dtype=kind)
     for start in range(0, len(order), _TURNED_AT_ONCE):

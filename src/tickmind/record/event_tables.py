@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
+from tickmind.record.chunks import Chunk, absent, by_arrow, coded, encoded_text, same, ticks_in_turn, true, words
 from tickmind.record.columns import Column, texts
 from tickmind.record.tables import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
 from tickmind.record.tick_codec import LoggedTick
@@ -41,13 +42,11 @@ def _sparse(values: Mapping[int, str], count: int) -> pa.DictionaryArray:
     """Texts at some places, null elsewhere."""
     missing = np.ones(count, dtype=np.bool_)
     codes = np.zeros(count, dtype=np.int32)
-    if values:
-        places = np.fromiter(values, dtype=np.int64, count=len(values))
-        found = _words(list(values.values()))
-        missing[places] = False
-        codes[places] = found.indices.to_numpy()
-        return _coded(codes, found.dictionary, missing)
-    return _coded(codes, pa.array([""], pa.string()), missing)
+    places = np.fromiter(values, dtype=np.int64, count=len(values))
+    found = _words(list(values.values()))
+    missing[places] = False
+    codes[places] = found.indices.to_numpy()
+    return _coded(codes, found.dictionary, missing)
 
 
 def _of_ticks(records: Sequence[TickRecord], counts: Sequence[int]) -> Column:
@@ -69,29 +68,59 @@ def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
     )
 
 
-def results_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
-    """The rows of `action_results`."""
-    counts = [len(record.results) for record in records]
-    targets: dict[int, str] = {}
-    effects: dict[int, str] = {}
-    start = 0
-    for record, count in zip(records, counts, strict=True):
-        results = record.results
-        targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
-        effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
-        start += count
-    reason = _joined([record.results.reason for record in records], np.uint8)
-    return _table(
-        ACTION_RESULTS,
-        _repeated(run_id, start),
-        pa.array(_of_ticks(records, counts)),
-        _coded(_joined([record.results.actor for record in records], np.int32), actor_ids),
-        _coded(_joined([record.results.action for record in records], np.uint8), _ACTIONS),
-        _sparse(targets, start),
-        pa.array(reason == 0),
-        _coded(reason, _REASONS, reason == 0),
-        _sparse(effects, start),
-    )
+class ResultsTable:
+    """Makes the rows of `action_results`, encoded: most often all went well, of which there is little to write."""
+
+    def __init__(self, run_id: str, actor_ids: Sequence[str]) -> None:
+        self._run_id = words([encoded_text(run_id)])
+        self._actor_ids = words(map(encoded_text, actor_ids))
+        self._actions = words(map(encoded_text, _ACTIONS.to_pylist()))
+
+    def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
+        """The columns of a row group, none if there are no rows."""
+        counts = [len(record.results) for record in records]
+        rows = sum(counts)
+        if not rows:
+            return []
+        targets: dict[int, str] = {}
+        effects: dict[int, str] = {}
+        start = 0
+        for record, count in zip(records, counts, strict=True):
+            results = record.results
+            targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
+            effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
+            start += count
+        told = [(record.tick_id, count) for record, count in zip(records, counts, strict=True) if count]
+        return [
+            same(self._run_id, rows),
+            ticks_in_turn([tick_id for tick_id, _ in told], [count for _, count in told]),
+            coded(self._actor_ids, _joined([record.results.actor for record in records], np.int32)),
+            self._action(_joined([record.results.action for record in records], np.uint8)),
+            _texts("target_id", targets, rows),
+            *_reasons(_joined([record.results.reason for record in records], np.uint8)),
+            _texts("effects_json", effects, rows),
+        ]
+
+    def _action(self, action: Column) -> Chunk:
+        if action.min() == action.max():
+            return same(self._actions, len(action), int(action[0]))
+        return coded(self._actions, action)
+
+
+def _reasons(reason: Column) -> list[Chunk]:
+    """The columns `ok` and `reason`."""
+    if not reason.any():
+        return [true(len(reason)), absent(len(reason))]
+    well = reason == 0
+    return by_arrow(ACTION_RESULTS, ("ok", "reason"), [pa.array(well), _coded(reason, _REASONS, well)])
+
+
+def _texts(name: str, values: Mapping[int, str], rows: int) -> Chunk:
+    """A column of texts at some places, null elsewhere."""
+    if not values:
+        return absent(rows)
+    (chunk,) = by_arrow(ACTION_RESULTS, (name,), [_sparse(values, rows)])
+    return chunk
 
 
 def utterances_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:

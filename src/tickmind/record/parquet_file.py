@@ -1,7 +1,8 @@
 """Finished tables: how they are written, and how one from anywhere is read without trusting it."""
 
+import io
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,9 +14,12 @@ from tickmind.record.page_guard import check_column
 from tickmind.record.tables import ENCODING, TableSpec
 
 _END_BYTES = 8
+_PAGE_ROWS = 1 << 18  # each page costs a reader, too
 
 
-def open_writer(where: Any, spec: TableSpec) -> pq.ParquetWriter:
+def open_writer(
+    where: Any, spec: TableSpec, *, metadata_collector: "list[pq.FileMetaData] | None" = None
+) -> pq.ParquetWriter:
     """A writer of one table: zstd, and for each column the encoding that we say, not the one that is guessed."""
     return pq.ParquetWriter(
         where,
@@ -23,13 +27,23 @@ def open_writer(where: Any, spec: TableSpec) -> pq.ParquetWriter:
         compression="zstd",
         compression_level=1,  # more takes longer, and makes what is encoded already hardly smaller
         use_dictionary=list(spec.dictionary) or False,
-        column_encoding=dict.fromkeys(spec.delta, ENCODING),
+        column_encoding={name: ENCODING for name in spec.delta if name in spec.schema.names},
         write_statistics=[name for name in ("tick_id",) if name in spec.schema.names] or False,
         write_page_checksum=True,
         data_page_size=1 << 20,
+        max_rows_per_page=_PAGE_ROWS,
         dictionary_pagesize_limit=48_000_000,
         store_schema=False,
+        metadata_collector=metadata_collector,
     )
+
+
+def native_file(file: BinaryIO) -> pa.NativeFile:
+    """A file that was opened for reading as Arrow takes it: one of the system is read by Arrow's own threads."""
+    if not isinstance(file, io.FileIO):
+        return pa.PythonFile(file, mode="r")
+    with file:
+        return pa.OSFile(str(file.name), mode="r")
 
 
 class TableFile:

@@ -10,11 +10,13 @@ import pyarrow as pa
 
 from tickmind.protocol import WorldInfo
 from tickmind.record.actor_table import LARGE, ActorTable, Blocks
+from tickmind.record.chunk_file import ChunkFile
+from tickmind.record.chunks import Chunk
 from tickmind.record.event_tables import (
+    ResultsTable,
     deltas_table,
     needs_table,
     replay_table,
-    results_table,
     ticks_table,
     utterances_table,
 )
@@ -46,6 +48,7 @@ _FLUSH_TICKS = 1 << 14
 _FLUSH_CHARS = 8_000_000
 _FLUSH_INSIGHTS = 1 << 14  # few enough to be looked through for one actor
 _EVERY_TICKS = 64
+_LARGEST = (ACTOR_STATE, ACTION_RESULTS)  # tables that are worth some work of our own
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called now and then with the ticks done and the ticks in all."""
@@ -91,16 +94,32 @@ class _Tables:
 
     def __init__(self, target: Target, stack: ExitStack) -> None:
         self.rows = dict.fromkeys(FINISHED, 0)
-        self.writers = {}
+        self._writers = {}
+        self._files = {}
         for name, spec in FINISHED.items():
             stream: BinaryIO = stack.enter_context(target.open(spec.file_name))
-            self.writers[name] = stack.enter_context(open_writer(python_file(stream), spec))
+            if spec in _LARGEST:
+                self._files[name] = stack.enter_context(ChunkFile(stream, spec))
+            else:
+                self._writers[name] = stack.enter_context(open_writer(python_file(stream), spec))
+
+    def file(self, spec: TableSpec) -> ChunkFile:
+        """The file of one of the largest tables."""
+        return self._files[spec.name]
 
     def write(self, spec: TableSpec, table: pa.Table) -> None:
         """Add a row group."""
         if table.num_rows:
-            self.writers[spec.name].write_table(table, row_group_size=table.num_rows)
+            self._writers[spec.name].write_table(table, row_group_size=table.num_rows)
             self.rows[spec.name] += table.num_rows
+
+    def add(self, spec: TableSpec, chunks: Sequence[Chunk]) -> int:
+        """Add a row group to one of the largest tables; gives how many rows it has."""
+        rows = chunks[0].rows if chunks else 0
+        if rows:
+            self._files[spec.name].add(chunks)
+            self.rows[spec.name] += rows
+        return rows
 
 
 class Sealer:
@@ -114,12 +133,13 @@ class Sealer:
         for lane in (self._actor_lane, self._event_lane):
             stack.callback(lane.close)
         self._actors = ActorTable(
-            self._tables.writers[ACTOR_STATE.name],
+            self._tables.file(ACTOR_STATE),
             run_id,
             [actor.entity_id for actor in info.actors],
             info.width * info.height,
             run=self._actor_lane.run,
         )
+        self._results = ResultsTable(run_id, [actor.entity_id for actor in info.actors])
         self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
         self._logged: list[LoggedTick] = []
         self._pending_rows = self._pending_needs = 0
@@ -181,15 +201,11 @@ class Sealer:
         tables.write(REPLAY, replay_table(logged, run_id, self._begin))
         tables.write(TICKS, ticks_table(records, run_id))
         tables.write(NEEDS, needs_table(records, run_id, self._ids))
-        for place, (spec, table) in enumerate(
-            (
-                (ACTION_RESULTS, results_table(records, run_id, self._ids)),
-                (UTTERANCES, utterances_table(records, run_id)),
-                (OBJECT_DELTAS, deltas_table(records, run_id)),
-            )
-        ):
-            tables.write(spec, table)
-            self._begin[place] += table.num_rows
+        said, deltas = utterances_table(records, run_id), deltas_table(records, run_id)
+        tables.write(UTTERANCES, said)
+        tables.write(OBJECT_DELTAS, deltas)
+        added = (tables.add(ACTION_RESULTS, self._results.chunks(records)), said.num_rows, deltas.num_rows)
+        self._begin = [before + rows for before, rows in zip(self._begin, added, strict=True)]
 
     def _flush_reports(self) -> None:
         thoughts, statuses, insights = self._thoughts, self._statuses, self._insights

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
@@ -19,7 +17,7 @@ from tickmind.record.live_source import LiveSource
 from tickmind.record.log_writer import LogOptions, LogWriter
 from tickmind.record.mending import cut_damage, mend_tail
 from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
-from tickmind.record.parquet_file import TableFile
+from tickmind.record.parquet_file import TableFile, native_file
 from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
 from tickmind.record.sealed_source import SealedSource
@@ -329,6 +327,6 @@ class RunStore:
                 raise DamagedRunError(
                     f"{spec.file_name} of run {folder.name} can't be opened: it is missing"
                 ) from error
-            return TableFile(pa.PythonFile(file, mode="r"), spec)
+            return TableFile(native_file(file), spec)
 
         return open_table

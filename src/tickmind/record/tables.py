@@ -5,7 +5,8 @@ needs to be stepped again; `thoughts`, `llm_calls`, `agent_statuses` and `insigh
 energy and hunger of actors whenever they have moved on. Runs of earlier versions lack the last two.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -17,7 +18,10 @@ _U8, _F64, _TEXT = pa.uint8(), pa.float64(), pa.string()
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A table: its columns as readers see them, and which of them are written how."""
+    """A table: its columns as readers see them, and which of them are written how.
+
+    Of the two largest tables `chunks` makes most columns, in the same encodings.
+    """
 
     name: str
     schema: pa.Schema
@@ -33,6 +37,10 @@ class TableSpec:
     def dictionary(self) -> tuple[str, ...]:
         """The columns that have a dictionary."""
         return tuple(name for name in self.schema.names if name not in self.delta and name not in self.plain)
+
+    def part(self, names: Iterable[str]) -> "TableSpec":
+        """Some of its columns, in this order."""
+        return replace(self, schema=pa.schema([self.schema.field(name) for name in names]))
 
     @property
     def written_schema(self) -> pa.Schema:
@@ -69,7 +77,6 @@ ACTOR_STATE = TableSpec(
         facing=_I8,
     ),
     delta=("tick_id", "x", "y"),
-    plain=("status_bits",),
 )
 ACTION_RESULTS = TableSpec(
     "action_results",
@@ -84,7 +91,6 @@ ACTION_RESULTS = TableSpec(
         reason=_TEXT,
         effects_json=_TEXT,
     ),
-    delta=("tick_id",),
     plain=("ok",),
 )
 UTTERANCES = TableSpec(
