@@ -63,7 +63,6 @@ class Call:
         "_pieces",
         "_room",
         "_secrets",
-        "_slot",
         "_tail",
         "_usage",
         "admitted",
@@ -98,6 +97,7 @@ class Call:
         body: bytes,
         model: str,
         streamed: bool,
+        extra_headers: bytes = b"",
     ) -> None:
         self.gateway = gateway
         self.responder = responder
@@ -107,7 +107,7 @@ class Call:
         self.model = model
         self.streamed = streamed
         self.job: Job | None = None
-        self.extra_headers = b""  # for the caller
+        self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
         self.admitted = False  # and not let out yet
         self.held: Handle | None = None  # until its agent's time
@@ -115,7 +115,6 @@ class Call:
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
         self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
-        self._slot = 0
         self._head: ReplyHead | None = None  # of a reply that did not come at once
 
     # The queue's side
@@ -124,7 +123,7 @@ class Call:
         """Put it on the wire."""
         self._head = None
         body = self.form.request(self, target)
-        self._slot = self.gateway.deadlines.add(self, job.deadline_s)
+        self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.way_to(target)
         self._secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
@@ -179,7 +178,7 @@ class Call:
             self._pieces = []
             self._conclude(self._head, body)
             return
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         prompt, completion = tokens_of_stream(self._usage + self._tail)
         last = self._mask.end()
         self._end(*self._sent(), Outcome(_OK, 200, None, prompt, completion, begun=True))
@@ -222,7 +221,7 @@ class Call:
 
     def shared(self, reply: Kept) -> None:
         """The reply to an identical request is here."""
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         self.gateway.served_by_another(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
@@ -233,7 +232,7 @@ class Call:
 
     def lead(self) -> None:
         """The call that this one waited for came to nothing."""
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         self.gateway.dispatcher.submit(job)
@@ -248,15 +247,18 @@ class Call:
 
     def follow(self, deadline_s: float) -> None:
         """Wait for the reply to an identical request."""
-        self._slot = self.gateway.deadlines.add(self, deadline_s)
+        self.gateway.deadlines.add(self, deadline_s)
 
     # Inside
 
     def _conclude(self, head: ReplyHead, body: bytes) -> None:
         """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
         gateway = self.gateway
-        gateway.deadlines.remove(self, self._slot)
-        job, target = self._sent()
+        gateway.deadlines.remove(self)
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
         body = masked(body, self._secrets)
         if head.status == 200:
             reply, outcome = self.form.reply(self, target, body)
@@ -339,7 +341,7 @@ class Call:
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.cancel()
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
 
     def _sent(self) -> tuple[Job, Target]:
         """What was sent, and where to."""
@@ -353,11 +355,14 @@ class Call:
         """Tell of an attempt's end; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
+        if outcome.result is _OK:
+            gateway.served(self, job, target, outcome)
+            return True
         attempts = job.attempts
         _, _, _, result, _, waited_s, took_s = attempts[-1]
         gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            gateway.settled(self, job, outcome)
+            gateway.failed(self)
         return over
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:

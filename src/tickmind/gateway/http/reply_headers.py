@@ -22,21 +22,20 @@ _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
     """The attempts as a list."""
-    if len(attempts) == 1:
-        return b"[%b]" % _attempt(attempts[0])
-    return b"[%b]" % b",".join(map(_attempt, attempts))
+    return b"[%b]" % (_attempt(attempts[0]) if len(attempts) == 1 else b",".join(map(_attempt, attempts)))
 
 
 def _attempt(one: Attempt) -> bytes:
     provider, _, model, result, status, waited_s, took_s = one
-    words = _words(provider, model, result)
-    return b'{%b,"status":%d,"waitedMs":%d,"tookMs":%d}' % (words, status, waited_s * 1000, took_s * 1000)
+    words = _words(provider, model, result, status)
+    return b'{%b,"waitedMs":%d,"tookMs":%d}' % (words, waited_s * 1000, took_s * 1000)
 
 
 @lru_cache(1024)
-def _words(provider: str, model: str, result: Result) -> bytes:
+def _words(provider: str, model: str, result: Result, status: int) -> bytes:
     """All ASCII, so that any name can stand in a header."""
-    return f'"provider":{json.dumps(provider)},"model":{json.dumps(model)},"result":"{result.value}"'.encode()
+    names = f'"provider":{json.dumps(provider)},"model":{json.dumps(model)}'
+    return f'{names},"result":"{result.value}","status":{status:d}'.encode()
 
 
 def reply_headers(job: Job, attempts: bytes, cooldown: bytes, waited_ms: int) -> bytes:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.fair import MIN_WEIGHT
-from tickmind.gateway.queue.job import Attempt, Job, Outcome, Plan, Result, State, Timers
+from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
@@ -310,11 +310,7 @@ class Dispatcher:
         lane.release()
         self._in_flight -= 1
         job.lane = None
-        target = job.target
-        assert target is not None, "a job that was sent has a target"
-        waited_s = job.sent_s - job.queued_s
-        name, key_id = target.provider.name, target.key.id
-        job.attempts += (Attempt(name, key_id, target.model, result, status, waited_s, now - job.sent_s),)
+        job.note(result, status, now)
 
     def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
         """Put the estimate right when the real number of tokens is known."""

@@ -28,12 +28,12 @@ def load_json(data: bytes) -> Any:
 def parse_object(body: bytes) -> dict[str, Any]:
     """The request's body, which is a JSON object."""
     try:
-        document = load_json(body)
+        document = orjson.loads(body) if len(body) <= _SMALL_BYTES else load_json(body)
     except ValueError as exc:
         raise refuse(f"the body is not valid JSON: {exc}") from None
     if type(document) is not dict:
         raise refuse("the body must be a JSON object")
-    if body.count(b"[") + body.count(b"{") > _SHALLOW:
+    if len(body) > 2 * _SHALLOW and body.count(b"[") + body.count(b"{") > _SHALLOW:  # each is closed again
         try:
             orjson.dumps(document)
         except TypeError:  # it can be read and not be written again

@@ -6,7 +6,7 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
-from tickmind.gateway.queue.job import Outcome, Result, Target
+from tickmind.gateway.queue.job import Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import load_json, model_of, parse_object, refuse
 
@@ -43,7 +43,7 @@ class OpenAIForm:
         except ValueError as exc:
             return b"", Outcome(Result.BROKEN, 200, message=f"the reply is not valid JSON: {exc}")
         prompt, completion = tokens_of(document)
-        return body, Outcome(_OK, 200, None, prompt, completion)
+        return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
     def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:  # noqa: ARG002 - the port's
         """As it is: the headers tell the rest."""
