@@ -181,7 +181,10 @@ class Call:
         self.gateway.deadlines.remove(self)
         prompt, completion = tokens_of_stream(self._usage + self._tail)
         last = self._mask.end()
-        self._end(*self._sent(), Outcome(_OK, 200, None, prompt, completion, begun=True))
+        job, target = self._sent()
+        outcome = Outcome(_OK, 200, None, prompt, completion, begun=True)
+        self.gateway.dispatcher.ended(job, outcome)
+        self.gateway.served(self, job, target, outcome)
         self.responder.end(last)
         self.job = None
 
@@ -265,10 +268,12 @@ class Call:
         else:
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
-        if not self._end(job, target, outcome):
-            return  # it goes on, elsewhere or later
         if outcome.result is _OK:
+            gateway.dispatcher.ended(job, outcome)
+            gateway.served(self, job, target, outcome)
             self._answer(job, 200, reply, outcome)
+        elif not self._end(job, target, outcome):
+            return  # it goes on, elsewhere or later
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
@@ -352,12 +357,9 @@ class Call:
         return job, target
 
     def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
-        """Tell of an attempt's end; True if the call is over with it."""
+        """Tell of an attempt that gave no answer; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
-        if outcome.result is _OK:
-            gateway.served(self, job, target, outcome)
-            return True
         attempts = job.attempts
         _, _, _, result, _, waited_s, took_s = attempts[-1]
         gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
@@ -369,14 +371,11 @@ class Call:
         cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
         attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
-        headers = reply_headers(job, attempts, cooldown, waited_ms)
         if self.cache_key:
             self._share(job, status, body, outcome)
         if status == 200:
             body = self.form.dress(body, cooldown, attempts, waited_ms)
-        if self.extra_headers:
-            headers += self.extra_headers
-        self.responder.reply(status, headers, body)
+        self.responder.reply(status, reply_headers(job, attempts, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:

@@ -114,8 +114,12 @@ class Gateway:
 
     def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
+        caller = wishes.caller
         try:
-            session = self.session(wishes, peer)
+            if caller is None:
+                session = self.sessions.get(wishes.session, "", None, peer)
+            else:
+                session = self.sessions.get(wishes.session, caller.name, caller.weight)
         except RefusedError as exc:
             self.refused(call, exc.refusal)
             return
@@ -133,10 +137,14 @@ class Gateway:
         if wishes.drop_after_s is not None:
             job.drop_after_s = now_s + wishes.drop_after_s
         call.job = job
-        refusal = self._admit(call, job)
+        refusal = self._reserve(call, job) if self._closing or not self.budgets.concern_nobody else None
+        if refusal is None:
+            refusal = self.cooldowns.admit(session, plan)
         if refusal is not None:
+            self.budgets.release(call.hold_of_budget)
             self.refused(call, refusal)
             return
+        call.admitted = True
         call.responder.pending = call
         if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
             return
@@ -146,23 +154,16 @@ class Gateway:
         else:
             self._hold(call, job, held_until_s)
 
-    def _admit(self, call: Call, job: Job) -> Refusal | None:
+    def _reserve(self, call: Call, job: Job) -> Refusal | None:
+        """Hold what the call may take of a budget, or say why it can't be served."""
         if self._closing:
             return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
-        session, plan = job.session, job.plan
-        hold = FREE
-        if not self.budgets.concern_nobody:
-            prompt_tokens = min(job.tokens, len(call.body) // 4)
-            found = self.budgets.reserve(session, plan.targets[0].model, prompt_tokens, job.tokens - prompt_tokens)
-            if isinstance(found, Refusal):
-                return found
-            hold = found
-        refusal = self.cooldowns.admit(session, plan)
-        if refusal is not None:
-            self.budgets.release(hold)
-            return refusal
-        call.hold_of_budget = hold
-        call.admitted = True
+        prompt_tokens = min(job.tokens, len(call.body) // 4)
+        model = job.plan.targets[0].model
+        found = self.budgets.reserve(job.session, model, prompt_tokens, job.tokens - prompt_tokens)
+        if isinstance(found, Refusal):
+            return found
+        call.hold_of_budget = found
         return None
 
     def _must_ask(self, call: Call, job: Job) -> bool:
@@ -200,18 +201,16 @@ class Gateway:
 
     def served(self, call: Call, job: Job, target: Target, outcome: Outcome) -> None:
         """A call was answered by a target; count it."""
-        _, _, _, prompt_tokens, completion_tokens, _, _ = outcome
-        attempts = job.attempts
-        _, _, _, _, _, since_s, took_s = attempts[-1]
-        usd = self.tally.answered(
-            job.session,
-            target,
-            job.sent_s - job.arrived_s,
-            took_s,
-            prompt_tokens,
-            completion_tokens,
-            since_s if len(attempts) > 1 else None,
-        )
+        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+        attempts, session = job.attempts, job.session
+        last = attempts[-1]
+        waited_s = job.sent_s - job.arrived_s
+        again_s = last.waited_s if len(attempts) > 1 else None
+        usd = self.tally.answered(session, target, waited_s, last.took_s, prompt_tokens, completion_tokens, again_s)
+        if call.hold_of_budget is FREE and call.admitted:
+            call.admitted = False
+            self.cooldowns.leave(session, job.plan, target)
+            return
         tokens = job.tokens if prompt_tokens is None else prompt_tokens + (completion_tokens or 0)
         self._let_out(call, target, tokens, usd)
 

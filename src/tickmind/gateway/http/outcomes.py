@@ -9,7 +9,7 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
-_MOST_TOKENS = 1 << 40  # more is no count
+_COUNTS = range(1 << 40)  # more is no count of tokens
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Waiting does not help against these, whatever the status says.
 _ACCOUNT_CODES = frozenset(
@@ -61,9 +61,9 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:
         prompt, completion = usage.get("input_tokens"), usage.get("output_tokens")
-    if type(prompt) is not int or not 0 <= prompt < _MOST_TOKENS:
+    if type(prompt) is not int or prompt not in _COUNTS:
         prompt = None
-    if type(completion) is not int or not 0 <= completion < _MOST_TOKENS:
+    if type(completion) is not int or completion not in _COUNTS:
         completion = None
     return prompt, completion
 

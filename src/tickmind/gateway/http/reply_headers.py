@@ -22,13 +22,13 @@ _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
     """The attempts as a list."""
-    return b"[%b]" % (_attempt(attempts[0]) if len(attempts) == 1 else b",".join(map(_attempt, attempts)))
-
-
-def _attempt(one: Attempt) -> bytes:
-    provider, _, model, result, status, waited_s, took_s = one
+    if len(attempts) > 1:
+        return b"[%b]" % b",".join([attempts_json((one,))[1:-1] for one in attempts])
+    if not attempts:
+        return b"[]"
+    provider, _, model, result, status, waited_s, took_s = attempts[0]
     words = _words(provider, model, result, status)
-    return b'{%b,"waitedMs":%d,"tookMs":%d}' % (words, waited_s * 1000, took_s * 1000)
+    return b'[{%b,"waitedMs":%d,"tookMs":%d}]' % (words, waited_s * 1000, took_s * 1000)
 
 
 @lru_cache(1024)

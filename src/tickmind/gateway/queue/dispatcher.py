@@ -104,9 +104,10 @@ class Dispatcher:
         if job.state is not _SENT or lane is None:  # it was cancelled meanwhile
             return True
         now = self._monotonic()
-        self._let_go(job, lane, outcome.result, outcome.status, now)
+        result = outcome.result
+        self._let_go(job, lane, result, outcome.status, now)
         over = True
-        if outcome.result is _OK:
+        if result is _OK:
             lane.succeeded(now)
             self._settle(job, lane, outcome)
             job.state = _DONE
@@ -257,7 +258,7 @@ class Dispatcher:
                 if best.state is not _QUEUED:
                     return now
         self._waiting.remove(best)
-        self._send(best, best_lane, now, spare=best_spare)
+        self._send(best, best_lane, now, best_spare)
         return now
 
     def _go_on(self, key: KeyState, now: float) -> None:
@@ -277,7 +278,7 @@ class Dispatcher:
 
     # Sending and what comes of it
 
-    def _send(self, job: Job, lane: Lane, now: float, *, spare: bool = False) -> None:
+    def _send(self, job: Job, lane: Lane, now: float, spare: bool = False) -> None:
         queue = job.queue
         assert queue is not None, "a job has a queue before it is sent"
         lane.take(now, job.tokens, spare)
@@ -314,9 +315,10 @@ class Dispatcher:
 
     def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
         """Put the estimate right when the real number of tokens is known."""
-        if outcome.prompt_tokens is None and outcome.completion_tokens is None:
+        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+        if prompt_tokens is None and completion_tokens is None:
             return
-        actual = (outcome.prompt_tokens or 0) + (outcome.completion_tokens or 0)
+        actual = (prompt_tokens or 0) + (completion_tokens or 0)
         if actual == job.tokens:
             return
         lane.settle(job.sent_s, job.tokens, actual)

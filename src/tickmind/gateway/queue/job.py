@@ -1,7 +1,7 @@
 """One request on its way through the queue: what it asks for, where it may go, and what became of each attempt."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -130,14 +130,14 @@ class Job:
     drop_after_s: float | None = None  # monotonic: of no use after this
 
     state: State = State.NEW
-    arrived_s: float = 0.0
-    queued_s: float = 0.0
+    arrived_s: float = field(init=False, repr=False)  # those without a value get one by `submit`
+    queued_s: float = field(init=False, repr=False)
     sent_s: float = 0.0
     lane: "Lane | None" = None
     target: Target | None = None
     rounds: int = 0
     attempts: tuple[Attempt, ...] = ()
-    number: int = 0  # in the order of arrival
+    number: int = field(init=False, repr=False)  # in the order of arrival
     expires_s: float = 0.0  # monotonic: when it stops waiting
     queue: "FairQueue | None" = None
     backlog: "Backlog | None" = None  # while it is queued

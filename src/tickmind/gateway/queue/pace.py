@@ -68,7 +68,7 @@ class Window:
 
     def correct(self, then: float, change: float) -> None:
         """Change what was counted at a time; nothing if that is out of the window by now."""
-        number = math.floor(then / self._width_s)
+        number = int(then / self._width_s)
         if self._newest - number < SLOTS:
             self.slots[number % SLOTS] += change
             self.total += change
@@ -141,23 +141,28 @@ class Meter:
         """It goes out now. Returns when as much again may, infinite if `earliest_s` must say."""
         late = now - self._slack_s
         tat = self.tat_s
-        most = self._most_spare_s
+        used_s = amount * self.unit_s
         if late > tat:
+            most = self._most_spare_s
             if self._spare_s < most:
                 saved = self._spare_s + (late - tat)
                 self._spare_s = saved if saved < most else most
             tat = late
-        if spare and most:
-            self._spare_s -= amount * self.unit_s
+        if spare and self._most_spare_s:
+            self._spare_s -= used_s
         else:
-            tat += amount * self.unit_s
+            tat += used_s
         self.tat_s = tat
         window = self.window
         if window is not None:
-            window.add(now, amount)
+            if now < window.ends_s:  # as `add` does, without a call
+                window.slots[window.place] += amount
+                window.total += amount
+            else:
+                window.add(now, amount)
             if window.total + amount > window.limit:
                 return math.inf
-        return tat - self._tolerance * amount * self.unit_s
+        return tat - self._tolerance * used_s
 
     def correct(self, taken_s: float, change: float) -> None:
         """The amount taken at a time was another."""

@@ -146,8 +146,9 @@ class Cooldowns:
         if use.told_rates is not rates or use.told_shares != activity.shares:
             use.told = _share_json(*self.of(session, plan)[2:])
             use.told_rates, use.told_shares = rates, activity.shares
-        wait_s = self._wait_s(session, rates, use, now_s)
-        return _TOLD % (*self._times_ms(wait_s), use.told)
+        if not self._strict and self._forecast(session, plan, now_s) <= now_s:
+            return _TOLD % (ceil(self._wall() * 1000 - 1e-3), 0, use.told)
+        return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s)), use.told)
 
     def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float) -> float:
         """How long a session has to wait, as things stand."""

@@ -12,6 +12,7 @@ from tickmind.gateway.surface.documents import load_json, model_of, parse_object
 
 _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
+_LENGTHS = range(1, 1 << 30)  # a limit of more tokens says nothing
 _TYPES = {
     Code.UNAUTHORIZED: "authentication_error",
     Code.FORBIDDEN_URL: "permission_error",
@@ -83,7 +84,9 @@ def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     if stream is not None and type(stream) is not bool:
         raise refuse("stream must be true or false")
     most = document.get("max_completion_tokens") or document.get("max_tokens")
-    return document, model, stream is True, _tokens(body, most)
+    if type(most) is not int or most not in _LENGTHS:
+        most = DEFAULT_REPLY_TOKENS
+    return document, model, stream is True, len(body) // 4 + most
 
 
 def read_responses(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
@@ -95,9 +98,7 @@ def read_responses(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
     stream = document.get("stream")
     if stream is not None and type(stream) is not bool:
         raise refuse("stream must be true or false")
-    return document, model, stream is True, _tokens(body, document.get("max_output_tokens"))
-
-
-def _tokens(body: bytes, most: object) -> int:
-    reply = most if type(most) is int and 0 < most < 1 << 30 else DEFAULT_REPLY_TOKENS
-    return len(body) // 4 + reply
+    most = document.get("max_output_tokens")
+    if type(most) is not int or most not in _LENGTHS:
+        most = DEFAULT_REPLY_TOKENS
+    return document, model, stream is True, len(body) // 4 + most
