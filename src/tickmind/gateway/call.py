@@ -4,14 +4,15 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
-from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
+from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
+from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
 from tickmind.gateway.sharing.cache import Kept
@@ -39,7 +40,7 @@ class Form(Protocol):
         """A provider's successful reply as the caller gets it, and what it means for the queue."""
         ...
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:
+    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The caller's reply with what is only known at its end."""
         ...
 
@@ -230,7 +231,7 @@ class Call:
         assert job is not None, "a call that waits for another has a job"
         cooldown = self._cooldown(job)
         headers = shared_headers(reply, cooldown) + self.extra_headers
-        body = self.form.dress(reply.body, cooldown, b"[]", 0) if reply.status == 200 else reply.body
+        body = self.form.dress(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
         self.responder.reply(reply.status, headers, body)
 
     def lead(self) -> None:
@@ -369,13 +370,12 @@ class Call:
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
         cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
-        attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         if self.cache_key:
             self._share(job, status, body, outcome)
         if status == 200:
-            body = self.form.dress(body, cooldown, attempts, waited_ms)
-        self.responder.reply(status, reply_headers(job, attempts, cooldown, waited_ms) + self.extra_headers, body)
+            body = self.form.dress(body, cooldown, job.attempts, waited_ms)
+        self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:

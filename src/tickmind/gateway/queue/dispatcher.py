@@ -323,7 +323,7 @@ class Dispatcher:
             return
         lane.settle(job.sent_s, job.tokens, actual)
         change = lane.cost_s(actual) - job.charged
-        if job.account is not None and change:
+        if change and job.account is not None:
             lane.key.ledger.correct(job.account, change)
 
     def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:

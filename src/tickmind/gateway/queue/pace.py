@@ -164,12 +164,6 @@ class Meter:
                 return math.inf
         return tat - self._tolerance * used_s
 
-    def correct(self, taken_s: float, change: float) -> None:
-        """The amount taken at a time was another."""
-        self.tat_s += change * self.unit_s
-        if self.window is not None:
-            self.window.correct(taken_s, change)
-
     def spend_burst(self, now: float) -> None:
         """What was saved up is gone; the even spacing holds from here."""
         full = now + self._tolerance * self.unit_s
@@ -257,9 +251,12 @@ class Pace:
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
         """A request that went out at `taken_s` used other than the estimated tokens."""
-        if estimated != actual:
+        change = actual - estimated
+        if change:
             for meter in self._tokens:
-                meter.correct(taken_s, actual - estimated)
+                meter.tat_s += change * meter.unit_s
+                if meter.window is not None:
+                    meter.window.correct(taken_s, change)
 
     def spend_burst(self, now: float) -> None:
         """Nothing saved up may go out at once, as after a limit."""

@@ -1,12 +1,13 @@
 """The OpenAI-compatible surface: requests and replies pass through as they are, the rest travels in headers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
-from tickmind.gateway.queue.job import Outcome, Result, Target, new_tuple
+from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import load_json, model_of, parse_object, refuse
 
@@ -46,7 +47,7 @@ class OpenAIForm:
         prompt, completion = tokens_of(document)
         return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:  # noqa: ARG002 - the port's
+    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
         """As it is: the headers tell the rest."""
         return body
 
