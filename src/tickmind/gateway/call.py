@@ -54,7 +54,7 @@ class Form(Protocol):
 
 
 class Call:
-    """See the module. `document` is the parsed request, `body` its bytes."""
+    """See the module. `body` is the request, as its form wants it."""
 
     __slots__ = (
         "_exchange",
@@ -70,7 +70,6 @@ class Call:
         "begun",
         "body",
         "cache_key",
-        "document",
         "extra_headers",
         "form",
         "gateway",
@@ -94,7 +93,6 @@ class Call:
         gateway: "Gateway",
         responder: Responder,
         form: Form,
-        document: dict[str, object],
         body: bytes,
         model: str,
         streamed: bool,
@@ -103,7 +101,6 @@ class Call:
         self.gateway = gateway
         self.responder = responder
         self.form = form
-        self.document = document
         self.body = body
         self.model = model
         self.streamed = streamed

@@ -9,7 +9,7 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
-_COUNTS = range(1 << 40)  # more is no count of tokens
+_MOST_TOKENS = 1 << 40  # more is no count
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Waiting does not help against these, whatever the status says.
 _ACCOUNT_CODES = frozenset(
@@ -61,11 +61,12 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:
         prompt, completion = usage.get("input_tokens"), usage.get("output_tokens")
-    if type(prompt) is not int or prompt not in _COUNTS:
-        prompt = None
-    if type(completion) is not int or completion not in _COUNTS:
-        completion = None
-    return prompt, completion
+    return count_of(prompt), count_of(completion)
+
+
+def count_of(value: object) -> int | None:
+    """A number of tokens, None if it can't be one."""
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:

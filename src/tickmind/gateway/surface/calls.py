@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()
 _log = get_logger(__name__)
-_Read = Callable[[bytes], tuple[dict[str, Any], str, bool, int]]
+_Read = Callable[[bytes], tuple[str, bool, int]]
 
 
 class CallEndpoints:
@@ -51,14 +51,14 @@ class CallEndpoints:
             body, head = request.body, request.head
             try:
                 wishes = head.wishes or gateway.wishes(request)
-                document, model, streamed, tokens = read(body)
+                model, streamed, tokens = read(body)
                 plan = plan_of(model, surface)
             except RefusedError as exc:
                 gateway.tally.refused(exc.refusal.code)
                 reply_refusal(responder, exc.refusal, cors(request))
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
-            call = Call(gateway, responder, _OPENAI, document, body, model, streamed, extra_headers)
+            call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
             gateway.submit(call, plan, wishes, request.peer, tokens)
 
         return serve
@@ -80,7 +80,6 @@ class CallEndpoints:
             gateway,
             responder,
             _GENERATE,
-            asked.body,
             orjson.dumps(asked.body),
             asked.model,
             False,

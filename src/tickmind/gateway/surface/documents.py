@@ -25,15 +25,27 @@ def load_json(data: bytes) -> Any:
     return orjson.loads(data)
 
 
+def is_simple(data: bytes) -> bool:
+    """Whether JSON is so short, plain and shallow that a decoder of some fields can pass over the others unread.
+
+    Such a decoder checks everything but whether texts are valid UTF-8, so ASCII it is.
+    """
+    return (
+        len(data) <= _SMALL_BYTES
+        and data.isascii()
+        and (len(data) <= 2 * _SHALLOW or data.count(b"[") + data.count(b"{") <= _SHALLOW)  # each is closed again
+    )
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
     """The request's body, which is a JSON object."""
     try:
-        document = orjson.loads(body) if len(body) <= _SMALL_BYTES else load_json(body)
+        document = load_json(body)
     except ValueError as exc:
         raise refuse(f"the body is not valid JSON: {exc}") from None
     if type(document) is not dict:
         raise refuse("the body must be a JSON object")
-    if len(body) > 2 * _SHALLOW and body.count(b"[") + body.count(b"{") > _SHALLOW:  # each is closed again
+    if body.count(b"[") + body.count(b"{") > _SHALLOW:
         try:
             orjson.dumps(document)
         except TypeError:  # it can be read and not be written again

@@ -109,7 +109,7 @@ class GenerateForm:
 
     def request(self, call: Call, target: Target) -> bytes:
         """The prompt as a chat."""
-        return orjson.dumps({"model": target.model, **call.document})
+        return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The text, who gave it, what it took, and when the session may ask again."""
