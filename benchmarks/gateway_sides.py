@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 HOST = "127.0.0.1"
 NAMES = ("mock", "second")  # of the providers, in the order of the upstream ports
@@ -76,6 +77,47 @@ def aiohttp(options: argparse.Namespace) -> None:
     uvloop.run(run())
 
 
+def relay(options: argparse.Namespace) -> None:
+    """Bytes passed on just as they come, on uvloop: what a hop to another process costs on this machine at least."""
+    import uvloop
+
+    class End(asyncio.Protocol):
+        """One end of a connection; what comes goes out at the other end."""
+
+        def __init__(self, other: "End | None" = None) -> None:
+            self.other = other
+            self.transport: asyncio.Transport | None = None
+            self.waiting = b""  # what came before the other end was there
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport = cast("asyncio.Transport", transport)
+            if self.other is None:
+                self.opening = asyncio.ensure_future(self.open())
+            else:
+                self.other.other = self
+                self.transport.write(self.other.waiting)
+
+        async def open(self) -> None:
+            await asyncio.get_running_loop().create_connection(lambda: End(self), HOST, options.upstream[0])
+
+        def data_received(self, data: bytes) -> None:
+            if self.other is not None and self.other.transport is not None:
+                self.other.transport.write(data)
+            else:
+                self.waiting += data
+
+        def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
+            if self.other is not None and self.other.transport is not None:
+                self.other.transport.close()
+
+    async def run() -> None:
+        await asyncio.get_running_loop().create_server(End, HOST, options.port)
+        _ready(options.port)
+        await asyncio.Event().wait()
+
+    uvloop.run(run())
+
+
 def tensorzero(options: argparse.Namespace) -> None:
     """TensorZero's gateway, the one that its package starts for clients of other packages; observability is off."""
     from tensorzero import _start_http_gateway
@@ -124,6 +166,7 @@ def litellm(options: argparse.Namespace) -> None:
 SIDES: dict[str, Callable[[argparse.Namespace], None]] = {
     "tickmind": tickmind,
     "aiohttp": aiohttp,
+    "relay": relay,
     "tensorzero": tensorzero,
     "litellm": litellm,
 }

@@ -4,14 +4,15 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
-from tickmind.gateway.http.reply_headers import attempts_json, reply_headers, shared_headers, stream_headers
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Result, Target
+from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
+from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Result, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
 from tickmind.gateway.sharing.cache import Kept
@@ -39,7 +40,7 @@ class Form(Protocol):
         """A provider's successful reply as the caller gets it, and what it means for the queue."""
         ...
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:
+    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The caller's reply with what is only known at its end."""
         ...
 
@@ -53,7 +54,7 @@ class Form(Protocol):
 
 
 class Call:
-    """See the module. `document` is the parsed request, `body` its bytes."""
+    """See the module. `body` is the request, as its form wants it."""
 
     __slots__ = (
         "_exchange",
@@ -63,14 +64,12 @@ class Call:
         "_pieces",
         "_room",
         "_secrets",
-        "_slot",
         "_tail",
         "_usage",
         "admitted",
         "begun",
         "body",
         "cache_key",
-        "document",
         "extra_headers",
         "form",
         "gateway",
@@ -94,20 +93,19 @@ class Call:
         gateway: "Gateway",
         responder: Responder,
         form: Form,
-        document: dict[str, object],
         body: bytes,
         model: str,
         streamed: bool,
+        extra_headers: bytes = b"",
     ) -> None:
         self.gateway = gateway
         self.responder = responder
         self.form = form
-        self.document = document
         self.body = body
         self.model = model
         self.streamed = streamed
         self.job: Job | None = None
-        self.extra_headers = b""  # for the caller
+        self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
         self.admitted = False  # and not let out yet
         self.held: Handle | None = None  # until its agent's time
@@ -115,7 +113,6 @@ class Call:
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
         self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
-        self._slot = 0
         self._head: ReplyHead | None = None  # of a reply that did not come at once
 
     # The queue's side
@@ -124,7 +121,7 @@ class Call:
         """Put it on the wire."""
         self._head = None
         body = self.form.request(self, target)
-        self._slot = self.gateway.deadlines.add(self, job.deadline_s)
+        self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.way_to(target)
         self._secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
@@ -179,10 +176,13 @@ class Call:
             self._pieces = []
             self._conclude(self._head, body)
             return
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         prompt, completion = tokens_of_stream(self._usage + self._tail)
         last = self._mask.end()
-        self._end(*self._sent(), Outcome(_OK, 200, None, prompt, completion, begun=True))
+        job, target = self._sent()
+        outcome = Outcome(_OK, 200, None, prompt, completion, begun=True)
+        self.gateway.dispatcher.ended(job, outcome)
+        self.gateway.served(self, job, target, outcome)
         self.responder.end(last)
         self.job = None
 
@@ -222,18 +222,18 @@ class Call:
 
     def shared(self, reply: Kept) -> None:
         """The reply to an identical request is here."""
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         self.gateway.served_by_another(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         cooldown = self._cooldown(job)
         headers = shared_headers(reply, cooldown) + self.extra_headers
-        body = self.form.dress(reply.body, cooldown, b"[]", 0) if reply.status == 200 else reply.body
+        body = self.form.dress(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
         self.responder.reply(reply.status, headers, body)
 
     def lead(self) -> None:
         """The call that this one waited for came to nothing."""
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         self.gateway.dispatcher.submit(job)
@@ -248,25 +248,30 @@ class Call:
 
     def follow(self, deadline_s: float) -> None:
         """Wait for the reply to an identical request."""
-        self._slot = self.gateway.deadlines.add(self, deadline_s)
+        self.gateway.deadlines.add(self, deadline_s)
 
     # Inside
 
     def _conclude(self, head: ReplyHead, body: bytes) -> None:
         """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
         gateway = self.gateway
-        gateway.deadlines.remove(self, self._slot)
-        job, target = self._sent()
+        gateway.deadlines.remove(self)
+        job = self.job
+        assert job is not None, "a call is sent with its job"
+        target = job.target
+        assert target is not None, "a job that was sent has a target"
         body = masked(body, self._secrets)
         if head.status == 200:
             reply, outcome = self.form.reply(self, target, body)
         else:
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
-        if not self._end(job, target, outcome):
-            return  # it goes on, elsewhere or later
         if outcome.result is _OK:
+            gateway.dispatcher.ended(job, outcome)
+            gateway.served(self, job, target, outcome)
             self._answer(job, 200, reply, outcome)
+        elif not self._end(job, target, outcome):
+            return  # it goes on, elsewhere or later
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
@@ -339,7 +344,7 @@ class Call:
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.cancel()
-        self.gateway.deadlines.remove(self, self._slot)
+        self.gateway.deadlines.remove(self)
 
     def _sent(self) -> tuple[Job, Target]:
         """What was sent, and where to."""
@@ -350,28 +355,24 @@ class Call:
         return job, target
 
     def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
-        """Tell of an attempt's end; True if the call is over with it."""
+        """Tell of an attempt that gave no answer; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
         _, _, _, result, _, waited_s, took_s = attempts[-1]
         gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            gateway.settled(self, job, outcome)
+            gateway.failed(self)
         return over
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
         cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
-        attempts = attempts_json(job.attempts)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
-        headers = reply_headers(job, attempts, cooldown, waited_ms)
         if self.cache_key:
             self._share(job, status, body, outcome)
         if status == 200:
-            body = self.form.dress(body, cooldown, attempts, waited_ms)
-        if self.extra_headers:
-            headers += self.extra_headers
-        self.responder.reply(status, headers, body)
+            body = self.form.dress(body, cooldown, job.attempts, waited_ms)
+        self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
     def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:

@@ -13,7 +13,7 @@ from tickmind.gateway.http.exchange import Handler, Request
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Result, State, Target
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, State, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import local_pace
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -34,8 +34,6 @@ from tickmind.gateway.surface.calls import CallEndpoints
 from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes
 from tickmind.llm.safety import is_loopback
-
-_OK = Result.OK
 
 
 class Gateway:
@@ -64,6 +62,10 @@ class Gateway:
         self.upstreams = Upstreams(config.wire, loop)
         self.deadlines = Deadlines(self.clock.monotonic, self.call_at)
         self._loop = loop
+        self._monotonic = self.clock.monotonic
+        self._default_timeout_s = config.wire.default_timeout_s
+        self._max_timeout_s = config.wire.max_timeout_s
+        self._replace_older = config.queue.replace_older
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
         self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
@@ -112,53 +114,56 @@ class Gateway:
 
     def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
+        caller = wishes.caller
         try:
-            session = self.session(wishes, peer)
+            if caller is None:
+                session = self.sessions.get(wishes.session, "", None, peer)
+            else:
+                session = self.sessions.get(wishes.session, caller.name, caller.weight)
         except RefusedError as exc:
             self.refused(call, exc.refusal)
             return
         self.tally.arrived(session)
-        now_s = self.clock.monotonic()
-        wire = self.config.wire
-        timeout_s = wire.default_timeout_s if wishes.timeout_s is None else min(wishes.timeout_s, wire.max_timeout_s)
-        job = Job(plan, session, call, now_s + timeout_s, wishes.agent, wishes.priority, tokens)
-        if wishes.replace_older is None:
-            job.replace_older = self.config.queue.replace_older
-        else:
-            job.replace_older = wishes.replace_older
+        now_s = self._monotonic()
+        timeout_s, replace_older = wishes.timeout_s, wishes.replace_older
+        if timeout_s is None:
+            timeout_s = self._default_timeout_s
+        elif timeout_s > self._max_timeout_s:
+            timeout_s = self._max_timeout_s
+        if replace_older is None:
+            replace_older = self._replace_older
+        agent = wishes.agent
+        job = Job(plan, session, call, now_s + timeout_s, agent, wishes.priority, tokens, replace_older)
         if wishes.drop_after_s is not None:
             job.drop_after_s = now_s + wishes.drop_after_s
         call.job = job
-        refusal = self._admit(call, job)
+        refusal = self._reserve(call, job) if self._closing or not self.budgets.concern_nobody else None
+        if refusal is None:
+            refusal = self.cooldowns.admit(session, plan)
         if refusal is not None:
+            self.budgets.release(call.hold_of_budget)
             self.refused(call, refusal)
             return
+        call.admitted = True
         call.responder.pending = call
         if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
             return
-        held_until_s = self.defers.held_until(session, wishes.agent) if wishes.agent else None
+        held_until_s = self.defers.held_until(session, agent) if agent else None
         if held_until_s is None:
             self.dispatcher.submit(job)
         else:
             self._hold(call, job, held_until_s)
 
-    def _admit(self, call: Call, job: Job) -> Refusal | None:
+    def _reserve(self, call: Call, job: Job) -> Refusal | None:
+        """Hold what the call may take of a budget, or say why it can't be served."""
         if self._closing:
             return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
-        session, plan = job.session, job.plan
-        hold = FREE
-        if not self.budgets.concern_nobody:
-            prompt_tokens = min(job.tokens, len(call.body) // 4)
-            found = self.budgets.reserve(session, plan.targets[0].model, prompt_tokens, job.tokens - prompt_tokens)
-            if isinstance(found, Refusal):
-                return found
-            hold = found
-        refusal = self.cooldowns.admit(session, plan)
-        if refusal is not None:
-            self.budgets.release(hold)
-            return refusal
-        call.hold_of_budget = hold
-        call.admitted = True
+        prompt_tokens = min(job.tokens, len(call.body) // 4)
+        model = job.plan.targets[0].model
+        found = self.budgets.reserve(job.session, model, prompt_tokens, job.tokens - prompt_tokens)
+        if isinstance(found, Refusal):
+            return found
+        call.hold_of_budget = found
         return None
 
     def _must_ask(self, call: Call, job: Job) -> bool:
@@ -194,19 +199,24 @@ class Gateway:
 
     # Calls out
 
-    def settled(self, call: Call, job: Job, outcome: Outcome) -> None:
-        """A call is over, well or badly; count it."""
-        if outcome.result is not _OK:
-            self._let_out(call, None)
-            return
-        target = job.target
-        assert target is not None, "who answered is known"
+    def served(self, call: Call, job: Job, target: Target, outcome: Outcome) -> None:
+        """A call was answered by a target; count it."""
         prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+        attempts, session = job.attempts, job.session
+        last = attempts[-1]
         waited_s = job.sent_s - job.arrived_s
-        took_s = waited_s + job.attempts[-1].took_s
-        usd = self.tally.answered(job.session, target, waited_s, took_s, prompt_tokens, completion_tokens)
+        again_s = last.waited_s if len(attempts) > 1 else None
+        usd = self.tally.answered(session, target, waited_s, last.took_s, prompt_tokens, completion_tokens, again_s)
+        if call.hold_of_budget is FREE and call.admitted:
+            call.admitted = False
+            self.cooldowns.leave(session, job.plan, target)
+            return
         tokens = job.tokens if prompt_tokens is None else prompt_tokens + (completion_tokens or 0)
         self._let_out(call, target, tokens, usd)
+
+    def failed(self, call: Call) -> None:
+        """A call is over, and the caller gets the provider's error."""
+        self._let_out(call, None)
 
     def served_by_another(self, call: Call) -> None:
         """A call got the reply to an identical one; it counts as a request that cost nothing."""

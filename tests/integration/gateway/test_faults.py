@@ -163,7 +163,7 @@ async def test_a_fault_while_a_reply_is_read_is_told_and_leaves_nothing(
 
     settings = {"circuit": CircuitConfig(failures=100)}
     async with raw_housing(answer, settings=settings) as house:
-        monkeypatch.setattr("tickmind.gateway.surface.openai.tokens_of", fail)
+        monkeypatch.setattr("tickmind.gateway.surface.openai._tokens_of", fail)
         reply = await house.chat()
         assert (reply.status, reply.json["error"]["code"]) == (502, "PROVIDER_ERROR")
         assert "a fault of ours" in caplog.text

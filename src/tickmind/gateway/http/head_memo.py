@@ -68,30 +68,41 @@ class HeadMemo(Generic[_Head]):
 class Recall(Generic[_Head]):
     """A memo as one connection looks at it: what comes next is mostly what came last, and that is found quicker."""
 
-    __slots__ = ("_after", "_before", "_head", "_memo")
+    __slots__ = ("_after", "_before", "_digits", "_head", "_memo")
 
     def __init__(self, memo: HeadMemo[_Head]) -> None:
         self._memo = memo
         self._before = b""  # the last head up to the digits of its length, nothing if there was none
         self._after = b""  # and from there on
+        self._digits = 0  # how many those were
         self._head: _Head | None = None
 
     def find(self, data: bytes) -> tuple[_Head, int, int] | None:
         """As the memo's."""
-        head = self._head
-        if head is not None and data.startswith(self._before):
-            at, after = len(self._before), self._after
-            stop = data.find(b"\r\n", at)
-            if stop > at and data.startswith(after, stop):
-                digits = data[at:stop]
-                if digits.isdigit() and len(digits) <= _MAX_DIGITS:
-                    return head, stop + len(after), int(digits)
+        head, before = self._head, self._before
+        if head is not None and data.startswith(before):
+            at, after = len(before), self._after
+            stop = at + self._digits
+            if not data.startswith(after, stop):
+                stop = self._other_stop(data, at)
+            digits = data[at:stop]
+            if digits.isdigit():
+                return head, stop + len(after), int(digits)
         found = self._memo.find(data)
         if found is not None and found[2] >= 0:
             self._head, end, _ = found
             at = data.find(_LENGTH, 0, end) + 7
-            self._before, self._after = data[:at], data[data.find(b"\r\n", at) : end]
+            stop = data.find(b"\r\n", at)
+            self._before, self._after, self._digits = data[:at], data[stop:end], stop - at
         return found
+
+    def _other_stop(self, data: bytes, at: int) -> int:
+        """Where the digits end, if they are more or fewer than last time; `at` if it is another head."""
+        stop = data.find(b"\r\n", at, at + _MAX_DIGITS + 2)
+        if stop < 0 or not data.startswith(self._after, stop):
+            return at
+        self._digits = stop - at
+        return stop
 
     def keep(self, data: bytes, head: _Head) -> None:
         """As the memo's."""

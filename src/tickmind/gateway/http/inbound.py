@@ -30,8 +30,8 @@ class InboundConnection(asyncio.Protocol):
 
     __slots__ = (
         "_body", "_body_bytes", "_came", "_choked", "_chunked", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_heads", "_in_head", "_monotonic", "_on_close", "_parser", "_patience_s", "_queue", "_reading",
-        "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
+        "_headers", "_heads", "_in_head", "_max_request_bytes", "_monotonic", "_on_close", "_parser", "_patience_s",
+        "_queue", "_reading", "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +44,7 @@ class InboundConnection(asyncio.Protocol):
     ) -> None:
         self._handler = handler
         self._wire = wire
+        self._max_request_bytes = wire.max_request_bytes
         self._monotonic = clock.monotonic
         self._on_close = on_close
         self._heads = Recall(heads)
@@ -81,11 +82,14 @@ class InboundConnection(asyncio.Protocol):
         if self.busy_since_s == _NEVER:
             while not self._deaf and (known := self._heads.find(data)) is not None:
                 head, at, length = known
-                if len(data) < at + length or length > self._wire.max_request_bytes:
+                end = at + length
+                if len(data) < end or length > self._max_request_bytes:
                     break
-                request = Request(head, data[at : at + length], self.peer)
-                data = data[at + length :]
-                if not self._take(request):
+                request = Request(head, data[at:end], self.peer)
+                data = data[end:]
+                if self._responder is None and not self._queue and not self._choked:
+                    self._serve(request)
+                elif not self._keep(request):
                     self._fail(400, _TOO_MANY)
                 if not data:
                     return
@@ -227,7 +231,9 @@ class InboundConnection(asyncio.Protocol):
         head = Head(parser.get_method(), self._url, self._headers, keep_alive=keep_alive, chunked=self._chunked)
         request = Request(head, body, self.peer)
         self._learn(request)
-        if not self._take(request):
+        if self._responder is None and not self._queue and not self._choked:
+            self._serve(request)
+        elif not self._keep(request):
             raise _BadRequestError(400, _TOO_MANY)
 
     # called by responders and the server
@@ -244,15 +250,14 @@ class InboundConnection(asyncio.Protocol):
 
     def finish(self, data: bytes, keep_alive: bool) -> None:
         """Send the last bytes of a reply; then go on with the next request, or close."""
-        transport = self._transport
-        if transport is not None:
-            transport.write(data)
         self._responder = None
-        self.idle_since_s = self._monotonic()
-        if self._transport is None:
+        transport = self._transport
+        if transport is None:
             return
+        transport.write(data)
+        self.idle_since_s = self._monotonic()
         if not keep_alive:
-            self._transport.close()
+            transport.close()
             return
         if self._queue and not self._choked:
             request = self._queue.popleft()
@@ -282,20 +287,17 @@ class InboundConnection(asyncio.Protocol):
             else:
                 transport.close()
 
-    def _take(self, request: Request) -> bool:
-        """Serve a whole request, or keep it until those before are answered; False if too many are kept."""
-        if self._responder is None and not self._queue and not self._choked:
-            self._serve(request)
-            return True
+    def _keep(self, request: Request) -> bool:
+        """Keep a whole request until those before are answered; False if too many are kept."""
         self._queue.append(request)
         self._read_or_wait()
         return len(self._queue) <= 4 * MAX_PIPELINED
 
     def _serve(self, request: Request) -> None:
-        responder = Responder(self, request.head)
-        self._responder = responder
+        head = request.head
+        self._responder = responder = Responder(self, head)
         try:
-            self._handler(request, responder)
+            (head.endpoint or self._handler)(request, responder)
         except Exception:  # noqa: BLE001 - a fault of ours must not take the caller's other requests with it
             _log.exception("a request could not be handled", path=request.path.decode("latin-1")[:100])
             pending = responder.pending

@@ -61,11 +61,12 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if prompt is None and completion is None:
         prompt, completion = usage.get("input_tokens"), usage.get("output_tokens")
-    if type(prompt) is not int or not 0 <= prompt < _MOST_TOKENS:
-        prompt = None
-    if type(completion) is not int or not 0 <= completion < _MOST_TOKENS:
-        completion = None
-    return prompt, completion
+    return count_of(prompt), count_of(completion)
+
+
+def count_of(value: object) -> int | None:
+    """A number of tokens, None if it can't be one."""
+    return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:

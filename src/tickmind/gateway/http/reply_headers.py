@@ -13,6 +13,7 @@ _REPLY = (
     b"content-type: application/json\r\nx-tickmind-provider: %b\r\nx-tickmind-waited-ms: %d\r\n"
     b"x-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
 )
+_ATTEMPT = b'{%b,"waitedMs":%d,"tookMs":%d}'
 _STREAM = (
     b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-tickmind-provider: %b\r\n"
     b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
@@ -22,27 +23,37 @@ _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
     """The attempts as a list."""
-    if len(attempts) == 1:
-        return b"[%b]" % _attempt(attempts[0])
     return b"[%b]" % b",".join(map(_attempt, attempts))
 
 
 def _attempt(one: Attempt) -> bytes:
     provider, _, model, result, status, waited_s, took_s = one
-    words = _words(provider, model, result)
-    return b'{%b,"status":%d,"waitedMs":%d,"tookMs":%d}' % (words, status, waited_s * 1000, took_s * 1000)
+    return _ATTEMPT % (_words(provider, model, result, status), waited_s * 1000, took_s * 1000)
 
 
 @lru_cache(1024)
-def _words(provider: str, model: str, result: Result) -> bytes:
+def _words(provider: str, model: str, result: Result, status: int) -> bytes:
     """All ASCII, so that any name can stand in a header."""
-    return f'"provider":{json.dumps(provider)},"model":{json.dumps(model)},"result":"{result.value}"'.encode()
+    names = f'"provider":{json.dumps(provider)},"model":{json.dumps(model)}'
+    return f'{names},"result":"{result.value}","status":{status:d}'.encode()
 
 
-def reply_headers(job: Job, attempts: bytes, cooldown: bytes, waited_ms: int) -> bytes:
+@lru_cache(1024)
+def _usual(provider: str, model: str, result: Result, status: int) -> bytes:
+    """The headers after a single attempt, but for the waits and the cooldown."""
+    name, words = (text.replace(b"%", b"%%") for text in (provider.encode(), _words(provider, model, result, status)))
+    attempt = _ATTEMPT.replace(b"%d", b"%b") % (words, b"%d", b"%d")
+    return _REPLY.replace(b"%d", b"%b") % (name, b"%d", b"[%b]" % attempt, b"%b")
+
+
+def reply_headers(job: Job, cooldown: bytes, waited_ms: int) -> bytes:
     """Those of a whole reply."""
+    attempts = job.attempts
+    if len(attempts) == 1:
+        provider, _, model, result, status, waited_s, took_s = attempts[0]
+        return _usual(provider, model, result, status) % (waited_ms, waited_s * 1000, took_s * 1000, cooldown)
     assert job.target is not None, "who answered is known"
-    return _REPLY % (job.target.provider.name.encode(), waited_ms, attempts, cooldown)
+    return _REPLY % (job.target.provider.name.encode(), waited_ms, attempts_json(attempts), cooldown)
 
 
 def stream_headers(job: Job, cooldown: bytes) -> bytes:

@@ -117,7 +117,10 @@ class UpstreamConnection(asyncio.Protocol):
             self._listener = None
             self._request = b""
             self._pool.keep(self)
-            self._tell(listener, head, data[at:])
+            try:
+                listener.whole(head, data[at:])
+            except Exception:  # noqa: BLE001 - as in `_finish`
+                self._failed(listener)
             return
         self._parser = parser = ResponseParser.after_head(head.status, head.headers, None if length < 0 else length)
         listener.head(head, length)
@@ -218,19 +221,16 @@ class UpstreamConnection(asyncio.Protocol):
         elif self._transport is not None:
             self.usable = False
             self._transport.close()
-        self._tell(listener)
+        try:
+            listener.done()
+        except Exception:  # noqa: BLE001 - else its caller would wait for ever, and its slot be lost
+            self._failed(listener)
 
     @staticmethod
-    def _tell(listener: Listener, head: ReplyHead | None = None, body: bytes = b"") -> None:
-        """Tell of a whole reply, with all of it if it came at once."""
-        try:
-            if head is None:
-                listener.done()
-            else:
-                listener.whole(head, body)
-        except Exception:  # noqa: BLE001 - else its caller would wait for ever, and its slot be lost
-            _log.exception("a reply could not be passed on")
-            listener.broken("a fault of the gateway; see its log")
+    def _failed(listener: Listener) -> None:
+        """A listener did not get over a whole reply; called while that is being handled."""
+        _log.exception("a reply could not be passed on")
+        listener.broken("a fault of the gateway; see its log")
 
     def _break(self, reason: str) -> None:
         listener = self._listener

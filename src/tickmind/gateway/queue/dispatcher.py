@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.fair import MIN_WEIGHT
-from tickmind.gateway.queue.job import Attempt, Job, Outcome, Plan, Result, State, Timers
+from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
@@ -104,9 +104,10 @@ class Dispatcher:
         if job.state is not _SENT or lane is None:  # it was cancelled meanwhile
             return True
         now = self._monotonic()
-        self._let_go(job, lane, outcome.result, outcome.status, now)
+        result = outcome.result
+        self._let_go(job, lane, result, outcome.status, now)
         over = True
-        if outcome.result is _OK:
+        if result is _OK:
             lane.succeeded(now)
             self._settle(job, lane, outcome)
             job.state = _DONE
@@ -257,7 +258,7 @@ class Dispatcher:
                 if best.state is not _QUEUED:
                     return now
         self._waiting.remove(best)
-        self._send(best, best_lane, now, spare=best_spare)
+        self._send(best, best_lane, now, best_spare)
         return now
 
     def _go_on(self, key: KeyState, now: float) -> None:
@@ -277,7 +278,7 @@ class Dispatcher:
 
     # Sending and what comes of it
 
-    def _send(self, job: Job, lane: Lane, now: float, *, spare: bool = False) -> None:
+    def _send(self, job: Job, lane: Lane, now: float, spare: bool = False) -> None:
         queue = job.queue
         assert queue is not None, "a job has a queue before it is sent"
         lane.take(now, job.tokens, spare)
@@ -310,22 +311,19 @@ class Dispatcher:
         lane.release()
         self._in_flight -= 1
         job.lane = None
-        target = job.target
-        assert target is not None, "a job that was sent has a target"
-        waited_s = job.sent_s - job.queued_s
-        name, key_id = target.provider.name, target.key.id
-        job.attempts += (Attempt(name, key_id, target.model, result, status, waited_s, now - job.sent_s),)
+        job.note(result, status, now)
 
     def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
         """Put the estimate right when the real number of tokens is known."""
-        if outcome.prompt_tokens is None and outcome.completion_tokens is None:
+        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+        if prompt_tokens is None and completion_tokens is None:
             return
-        actual = (outcome.prompt_tokens or 0) + (outcome.completion_tokens or 0)
+        actual = (prompt_tokens or 0) + (completion_tokens or 0)
         if actual == job.tokens:
             return
         lane.settle(job.sent_s, job.tokens, actual)
         change = lane.cost_s(actual) - job.charged
-        if job.account is not None and change:
+        if change and job.account is not None:
             lane.key.ledger.correct(job.account, change)
 
     def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:

@@ -173,7 +173,8 @@ class Ledger(Share):
         change = cost / account.weight
         owner.tag += change
         account.tag += change
-        if change < 0:  # a higher tag is noticed when its turn comes; a lower one would be noticed too late
+        # A higher tag is noticed when its turn comes; a lower one would be noticed too late.
+        if change < 0 and owner.places:
             for place in tuple(owner.places):  # moving one up may drop others
                 place.turns.move_up(place)
             for inner in tuple(account.places):

@@ -34,7 +34,7 @@ DAY_S = 86_400.0
 class Window:
     """Counts what was used within the last `span_s` seconds, rounded up to its slots."""
 
-    __slots__ = ("_ends_s", "_newest", "_place", "_slots", "_width_s", "limit", "span_s", "total")
+    __slots__ = ("_newest", "_width_s", "ends_s", "limit", "place", "slots", "span_s", "total")
 
     def __init__(self, limit: float, span_s: float) -> None:
         self.limit = limit
@@ -42,9 +42,9 @@ class Window:
         self.total = 0.0
         self._width_s = span_s / (SLOTS - 2)
         self._newest = 0
-        self._place = 0  # of the newest
-        self._ends_s = self._width_s  # when the newest slot is over
-        self._slots = [0.0] * SLOTS
+        self.place = 0  # of the newest
+        self.ends_s = self._width_s  # when the newest slot is over
+        self.slots = [0.0] * SLOTS
 
     def earliest_s(self, now: float, amount: float) -> float:
         """When this much more fits; more than the whole limit is taken for the whole limit, or it would never fit."""
@@ -52,7 +52,7 @@ class Window:
         over = self.total + min(amount, self.limit) - self.limit
         if over <= 0:
             return now
-        newest, slots = self._newest, self._slots
+        newest, slots = self._newest, self.slots
         for number in range(newest - SLOTS + 1, newest + 1):
             over -= slots[number % SLOTS]
             if over <= 1e-9:
@@ -61,23 +61,23 @@ class Window:
 
     def add(self, now: float, amount: float) -> None:
         """Count it."""
-        if now >= self._ends_s:
+        if now >= self.ends_s:
             self._roll(now)
-        self._slots[self._place] += amount
+        self.slots[self.place] += amount
         self.total += amount
 
     def correct(self, then: float, change: float) -> None:
         """Change what was counted at a time; nothing if that is out of the window by now."""
-        number = math.floor(then / self._width_s)
+        number = int(then / self._width_s)
         if self._newest - number < SLOTS:
-            self._slots[number % SLOTS] += change
+            self.slots[number % SLOTS] += change
             self.total += change
 
     def used(self, now: float, last_s: float) -> float:
         """What was counted in the last seconds, at most the window."""
         self._roll(now)
         count = min(SLOTS, max(1, math.ceil(last_s / self._width_s)))
-        return sum(self._slots[number % SLOTS] for number in range(self._newest - count + 1, self._newest + 1))
+        return sum(self.slots[number % SLOTS] for number in range(self._newest - count + 1, self._newest + 1))
 
     def _roll(self, now: float) -> None:
         number = int(now / self._width_s)
@@ -85,13 +85,13 @@ class Window:
         if number <= newest:
             return
         self._newest = number
-        self._place = number % SLOTS
-        self._ends_s = (number + 1) * self._width_s
+        self.place = number % SLOTS
+        self.ends_s = (number + 1) * self._width_s
         if self.total == 0.0:
             return
-        slots = self._slots
+        slots = self.slots
         if number - newest >= SLOTS:
-            self._slots = [0.0] * SLOTS
+            self.slots = [0.0] * SLOTS
             self.total = 0.0
             return
         for gone in range(newest + 1, number + 1):
@@ -137,30 +137,32 @@ class Meter:
             return max(at, window.earliest_s(now, amount))
         return at
 
-    def take(self, now: float, amount: float, spare: bool = False) -> None:
-        """It goes out now."""
+    def take(self, now: float, amount: float, spare: bool = False) -> float:
+        """It goes out now. Returns when as much again may, infinite if `earliest_s` must say."""
         late = now - self._slack_s
         tat = self.tat_s
-        most = self._most_spare_s
+        used_s = amount * self.unit_s
         if late > tat:
+            most = self._most_spare_s
             if self._spare_s < most:
                 saved = self._spare_s + (late - tat)
                 self._spare_s = saved if saved < most else most
             tat = late
-        if spare and most:
-            self._spare_s -= amount * self.unit_s
+        if spare and self._most_spare_s:
+            self._spare_s -= used_s
         else:
-            tat += amount * self.unit_s
+            tat += used_s
         self.tat_s = tat
         window = self.window
         if window is not None:
-            window.add(now, amount)
-
-    def correct(self, taken_s: float, change: float) -> None:
-        """The amount taken at a time was another."""
-        self.tat_s += change * self.unit_s
-        if self.window is not None:
-            self.window.correct(taken_s, change)
+            if now < window.ends_s:  # as `add` does, without a call
+                window.slots[window.place] += amount
+                window.total += amount
+            else:
+                window.add(now, amount)
+            if window.total + amount > window.limit:
+                return math.inf
+        return tat - self._tolerance * used_s
 
     def spend_burst(self, now: float) -> None:
         """What was saved up is gone; the even spacing holds from here."""
@@ -187,7 +189,7 @@ class Pace:
     Ask `earliest_s`, then `take`; `settle` when the real number of tokens is known (0 if the provider did no work).
     """
 
-    __slots__ = ("_requests", "_tokens", "request_s", "token_s")
+    __slots__ = ("_free_s", "_requests", "_tokens", "request_s", "token_s")
 
     def __init__(self, limits: Limits) -> None:
         burst = max(1, limits.burst)
@@ -207,6 +209,7 @@ class Pace:
             for limit, span_s, spaced in tokens
             if limit is not None
         )
+        self._free_s = math.inf  # from when on the limits on requests let one through, if nothing is taken before
         # What one request and one token use of the scarcest limit, in seconds of all of it.
         self.request_s = max((meter.span_s / meter.limit for meter in self._requests), default=0.0)
         self.token_s = max((meter.span_s / meter.limit for meter in self._tokens), default=0.0)
@@ -222,10 +225,11 @@ class Pace:
         `spare`: it takes only what others leave of the burst.
         """
         at = now
-        for meter in self._requests:
-            own = meter.earliest_s(now, 1, spare)
-            if own > at:
-                at = own
+        if spare or now < self._free_s:
+            for meter in self._requests:
+                own = meter.earliest_s(now, 1, spare)
+                if own > at:
+                    at = own
         if tokens:
             for meter in self._tokens:
                 own = meter.earliest_s(now, tokens)
@@ -235,20 +239,28 @@ class Pace:
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:
         """It goes out now; `spare` as it was asked."""
+        free_s = now
         for meter in self._requests:
-            meter.take(now, 1, spare)
+            own = meter.take(now, 1, spare)
+            if own > free_s:
+                free_s = own
+        self._free_s = free_s
         if tokens:
             for meter in self._tokens:
                 meter.take(now, tokens)
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
         """A request that went out at `taken_s` used other than the estimated tokens."""
-        if estimated != actual:
+        change = actual - estimated
+        if change:
             for meter in self._tokens:
-                meter.correct(taken_s, actual - estimated)
+                meter.tat_s += change * meter.unit_s
+                if meter.window is not None:
+                    meter.window.correct(taken_s, change)
 
     def spend_burst(self, now: float) -> None:
         """Nothing saved up may go out at once, as after a limit."""
+        self._free_s = math.inf
         for meter in self._requests:
             meter.spend_burst(now)
 

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
-NEVER = float("-inf")
+NEVER = -inf
 _MANY_USES = 32  # of one session; from then on those that are over are cleared away
 
 
@@ -38,7 +39,7 @@ class Use:
 
     __slots__ = (
         "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told",
-        "told_for", "waiting",
+        "told_rates", "told_shares", "waiting",
     )  # fmt: skip
 
     def __init__(self, activity: "Activity", label: str, owner_name: str, owner: Owner, now_s: float) -> None:
@@ -53,7 +54,8 @@ class Use:
         self.gone = False
         self.published_s = NEVER  # when other gateways heard of it
         self.told = b""  # what replies say of its share
-        self.told_for: object = None  # for which state of the key that was right
+        self.told_rates: object = None  # for which rates that was right
+        self.told_shares = -1  # and for which shares of the key
 
 
 class Activity:
@@ -67,6 +69,7 @@ class Activity:
         self.group = group
         self.admitted_s = NEVER  # when anybody was let through for the last time
         self.shares = 0  # changes whenever somebody's share does
+        self.due_s = inf  # when to call `sweep` again
         self._timeout_s = timeout_s
         self._max_uses = max_uses
         self._uses: dict[str, Use] = {}  # label of a session -> its use
@@ -109,6 +112,7 @@ class Activity:
         self.shares += 1
         use = self._uses[label] = Use(self, label, owner_name, owner, now_s)
         heappush(self._due, (now_s + self._timeout_s, next(self._numbers), use))
+        self.due_s = self._due[0][0]
         return use
 
     def active(self, now_s: float) -> Active:
@@ -144,6 +148,7 @@ class Activity:
                 heappush(self._due, (over_s, next(self._numbers), use))
             else:
                 self._drop(use)
+        self.due_s = self._due[0][0] if self._due else inf
 
     def uses(self) -> tuple[Use, ...]:
         """All of them, for whoever publishes them."""
@@ -156,6 +161,7 @@ class Activity:
         self._uses.clear()
         self._owners.clear()
         self._due.clear()
+        self.due_s = inf
         self._weight = 0.0
         self.shares += 1
 

@@ -32,10 +32,10 @@ class Cooldown(NamedTuple):
 
     def as_json(self) -> bytes:
         """As it stands in replies and headers."""
-        return _TIMES % self[:2] + _share_json(*self[2:])
+        return _TOLD % (*self[:2], _share_json(*self[2:]))
 
 
-_TIMES = b'{"nextAllowedAt":%d,"waitMs":%d,'
+_TOLD = b'{"nextAllowedAt":%d,"waitMs":%d,%b'
 
 
 def _share_json(active_games: int, rpm: float | None, effective_rpm: float | None) -> bytes:
@@ -134,18 +134,21 @@ class Cooldowns:
     def json_of(self, session: Session, plan: Plan) -> bytes:
         """The same as JSON; what it says of the share is kept, because that seldom changes."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
-        now_s = self._monotonic()
         use = session.uses.get(rates.group)
-        if use is not None:
-            use.activity.sweep(now_s)
-        if use is None or use.gone:
+        if use is None:
             return self.of(session, plan).as_json()
+        now_s = self._monotonic()
         activity = use.activity
-        state = (rates, activity.shares)
-        if use.told_for != state:
+        if now_s >= activity.due_s:
+            activity.sweep(now_s)
+        if use.gone:
+            return self.of(session, plan).as_json()
+        if use.told_rates is not rates or use.told_shares != activity.shares:
             use.told = _share_json(*self.of(session, plan)[2:])
-            use.told_for = state
-        return _TIMES % self._times_ms(self._wait_s(session, rates, use, now_s)) + use.told
+            use.told_rates, use.told_shares = rates, activity.shares
+        if not self._strict and self._forecast(session, plan, now_s) <= now_s:
+            return _TOLD % (ceil(self._wall() * 1000 - 1e-3), 0, use.told)
+        return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s)), use.told)
 
     def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float) -> float:
         """How long a session has to wait, as things stand."""

@@ -4,11 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import add
 
 from tickmind.base import Clock, Limit
 from tickmind.gateway.queue.job import Result, Target
 from tickmind.gateway.refusal import Code
-from tickmind.gateway.sharing.histogram import Histogram, HistogramSnapshot
+from tickmind.gateway.sharing.histogram import Durations, Histogram, HistogramSnapshot
 from tickmind.gateway.sharing.sessions import Session
 from tickmind.llm.prices import PRICES, Price, find_price
 
@@ -95,8 +96,8 @@ class CostTable:
 
 
 _Attempt = tuple[str, str, Result, float, float, bool]  # provider, model, result, waited, took, whether a fallback
-# session's label, provider, model, waited, took, prompt's tokens, completion's tokens, cost
-_Answer = tuple[str, str, str, float, float, int | None, int | None, float | None]
+# session's label, provider, model, waited, took, waited since an earlier attempt, prompt's tokens, completion's, cost
+_Answer = tuple[str, str, str, float, float, float | None, int | None, int | None, float | None]
 
 
 class _Sums:
@@ -147,7 +148,7 @@ class _SessionRow(_Sums):
 
 
 class Tally:
-    """Counts. Three calls for a request: `arrived`, `attempted` for each try, and an end, `answered` or `refused`.
+    """Counts. A request has `arrived`, was `attempted` in vain as often as it was, and ends `answered` or `refused`.
 
     A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is
     bounded: models beyond the limit count as `OTHER`, and sessions that were not heard of for longest are added up
@@ -193,7 +194,7 @@ class Tally:
             self._count()
 
     def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, fallback: bool) -> None:
-        """An attempt ended; `fallback` says that an earlier one of the same request was made elsewhere."""
+        """An attempt ended without an answer; `fallback` says that there was an earlier one of the same request."""
         tries = self._tries
         tries.append((target.provider.name, target.model, result, waited_s, took_s, fallback))
         if len(tries) >= self._batch:
@@ -207,9 +208,14 @@ class Tally:
         took_s: float,
         prompt_tokens: int | None,
         completion_tokens: int | None,
+        since_s: float | None = None,
         cached_tokens: int = 0,
     ) -> float | None:
-        """A request was served; returns what it cost in US dollars, or None if that is not known."""
+        """A request was served by an attempt that `took_s`, after it had waited for `waited_s` in all.
+
+        `since_s` is how long it waited since an earlier attempt, None if there was none. Returns what it cost in US
+        dollars, or None if that is not known.
+        """
         cost: float | None = None
         model = target.model
         if prompt_tokens is not None and completion_tokens is not None:
@@ -217,9 +223,8 @@ class Tally:
             if price is not None:
                 cost = price.cost_usd(prompt_tokens, completion_tokens, cached_tokens)
         answers = self._answers
-        answers.append(
-            (session.label, target.provider.name, model, waited_s, took_s, prompt_tokens, completion_tokens, cost)
-        )
+        name = target.provider.name
+        answers.append((session.label, name, model, waited_s, took_s, since_s, prompt_tokens, completion_tokens, cost))
         if len(answers) >= self._batch:
             self._count()
         return cost
@@ -313,29 +318,38 @@ class Tally:
             _, _, results, waits_s, took_s, fallbacks = zip(*group, strict=True)
             self._fallbacks += sum(fallbacks)
             row.requests += len(group)
-            row.waits.add(waits_s)
-            row.latencies.add(took_s)
-            served = results.count(_OK)
-            row.served += served
-            if served < len(group):
-                for result in results:
-                    if result is not _OK:
-                        row.results[result] = row.results.get(result, 0) + 1
+            row.waits.add(Durations.of(waits_s))
+            row.latencies.add(Durations.of(took_s))
+            for result in results:
+                row.results[result] = row.results.get(result, 0) + 1
 
     def _count_answers(self, answers: list[_Answer]) -> None:
+        """Count requests that were served, each with the attempt that served it."""
         self._answered += len(answers)
-        self._waits.add([note[3] for note in answers])
-        self._latencies.add([note[4] for note in answers])
+        self._attempts += len(answers)
         groups: defaultdict[tuple[str, str, str], list[_Answer]] = defaultdict(list)
         for note in answers:
             groups[note[:3]].append(note)
-        for (label, *target), group in groups.items():
+        for (label, provider, model), group in groups.items():
+            _, _, _, waits_s, tried_s, since_s, *used = zip(*group, strict=True)
+            waits, tried = Durations.of(waits_s), Durations.of(tried_s)
+            latencies = Durations.of(tuple(map(add, waits_s, tried_s))) if waits.max_s else tried
+            self._waits.add(waits)
+            self._latencies.add(latencies)
             own = self._sessions.get(label) or self._new_session(label)
-            own.waits.add([note[3] for note in group])
-            sums = _sums_of(group)
+            own.waits.add(waits)
+            row = self._targets.get((provider, model)) or self._new_target((provider, model))
+            row.latencies.add(tried)
+            again = len(group) - since_s.count(None)
+            if again:
+                self._fallbacks += again
+                waits = Durations.of([note[3] if note[5] is None else note[5] for note in group])
+            row.waits.add(waits)
+            row.served += len(group)
+            sums = _sums_of(*used)
             own.merge(sums)
-            name = (target[0], target[1])
-            (self._targets.get(name) or self._new_target(name)).merge(sums)
+            sums.requests = len(group)
+            row.merge(sums)
 
     def _total(self) -> Sums:
         total = _Sums()
@@ -374,16 +388,20 @@ class Tally:
         self._sessions[OTHER] = other
 
 
-def _sums_of(answers: Sequence[_Answer]) -> _Sums:
-    """What they took; what a reply did not say is not guessed."""
+def _sums_of(prompts: Sequence[int | None], completions: Sequence[int | None], costs: Sequence[float | None]) -> _Sums:
+    """What answers took; what a reply did not say is not guessed."""
     sums = _Sums()
-    counted = [(note[5], note[6]) for note in answers if note[5] is not None and note[6] is not None]
-    costs = [note[7] for note in answers if note[7] is not None]
-    sums.ok = len(answers)
+    counted = [
+        (prompt, completion)
+        for prompt, completion in zip(prompts, completions, strict=True)
+        if prompt is not None and completion is not None
+    ]
+    known = [cost for cost in costs if cost is not None]
+    sums.ok = len(prompts)
     sums.prompt_tokens = sum(prompt for prompt, _ in counted)
     sums.completion_tokens = sum(completion for _, completion in counted)
-    sums.cost_usd = sum(costs)
-    sums.unpriced = len(answers) - len(costs)
+    sums.cost_usd = sum(known)
+    sums.unpriced = len(prompts) - len(known)
     return sums
 
 

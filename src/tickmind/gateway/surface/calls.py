@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()
 _log = get_logger(__name__)
-_Read = Callable[[bytes], tuple[dict[str, Any], str, bool, int]]
+_Read = Callable[[bytes], tuple[str, bool, int]]
 
 
 class CallEndpoints:
@@ -48,17 +48,17 @@ class CallEndpoints:
         plan_of = gateway.router.plan
 
         def serve(request: Request, responder: Responder) -> None:
-            body = request.body
+            body, head = request.body, request.head
             try:
-                wishes = request.head.wishes or gateway.wishes(request)
-                document, model, streamed, tokens = read(body)
+                wishes = head.wishes or gateway.wishes(request)
+                model, streamed, tokens = read(body)
                 plan = plan_of(model, surface)
             except RefusedError as exc:
                 gateway.tally.refused(exc.refusal.code)
                 reply_refusal(responder, exc.refusal, cors(request))
                 return
-            call = Call(gateway, responder, _OPENAI, document, body, model, streamed)
-            call.extra_headers = cors(request)
+            extra_headers = cors(request) if head.cors is None else head.cors
+            call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
             gateway.submit(call, plan, wishes, request.peer, tokens)
 
         return serve
@@ -80,12 +80,11 @@ class CallEndpoints:
             gateway,
             responder,
             _GENERATE,
-            asked.body,
             orjson.dumps(asked.body),
             asked.model,
             False,
+            cors(request),
         )
-        call.extra_headers = cors(request)
         if asked.custom is None:
             gateway.submit(call, plan, wishes, request.peer, asked.tokens)
             return

@@ -25,6 +25,18 @@ def load_json(data: bytes) -> Any:
     return orjson.loads(data)
 
 
+def is_simple(data: bytes) -> bool:
+    """Whether JSON is so short, plain and shallow that a decoder of some fields can pass over the others unread.
+
+    Such a decoder checks everything but whether texts are valid UTF-8, so ASCII it is.
+    """
+    return (
+        len(data) <= _SMALL_BYTES
+        and data.isascii()
+        and (len(data) <= 2 * _SHALLOW or data.count(b"[") + data.count(b"{") <= _SHALLOW)  # each is closed again
+    )
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
     """The request's body, which is a JSON object."""
     try:

@@ -1,5 +1,6 @@
 """The gateway's own surface: one prompt in, one text out, with the cooldown in the body."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,8 +8,9 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.http.reply_headers import attempts_json
 from tickmind.gateway.names import MAX_MODEL_CHARS
-from tickmind.gateway.queue.job import Outcome, Priority, Result, Target
+from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.surface.documents import (
     flag,
@@ -107,7 +109,7 @@ class GenerateForm:
 
     def request(self, call: Call, target: Target) -> bytes:
         """The prompt as a chat."""
-        return orjson.dumps({"model": target.model, **call.document})
+        return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The text, who gave it, what it took, and when the session may ask again."""
@@ -133,9 +135,10 @@ class GenerateForm:
         }
         return orjson.dumps(reply), Outcome(Result.OK, 200, None, prompt, completion)
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:
+    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The reply with what only its end tells."""
-        return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, attempts, cooldown)
+        tried = attempts_json(attempts)
+        return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, tried, cooldown)
 
     def failure(self, call: Call, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
         """The provider's error in our form."""

@@ -1,14 +1,17 @@
 """The OpenAI-compatible surface: requests and replies pass through as they are, the rest travels in headers."""
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.http.outcomes import tokens_of
-from tickmind.gateway.queue.job import Outcome, Result, Target
+from tickmind.gateway.http.outcomes import count_of, tokens_of
+from tickmind.gateway.names import MAX_MODEL_CHARS
+from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.surface.documents import load_json, model_of, parse_object, refuse
+from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
 
 _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
@@ -27,6 +30,36 @@ _TYPES = {
 }
 
 
+class _Chat(msgspec.Struct, gc=False):
+    """What matters of a request; all the rest is passed over."""
+
+    model: str = ""
+    messages: list[msgspec.Raw] = []
+    stream: bool | None = None
+    max_completion_tokens: int | None = None
+    max_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    """The counts of a reply, in either of the two forms."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class _Reply(msgspec.Struct, gc=False):
+    """What matters of a reply."""
+
+    usage: _Usage | None = None
+
+
+_chat_of = msgspec.json.Decoder(_Chat).decode
+_reply_of = msgspec.json.Decoder(_Reply).decode
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
 class OpenAIForm:
     """Chat Completions and Responses, which differ only in their paths and in how they count tokens."""
 
@@ -34,18 +67,17 @@ class OpenAIForm:
         """The caller's own bytes, unless this provider knows the model by another name."""
         if target.model == call.model:
             return call.body
-        return orjson.dumps({**call.document, "model": target.model})
+        return msgspec.json.encode({**_fields_of(call.body), "model": target.model})
 
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The provider's own bytes."""
         try:
-            document = load_json(body)
+            prompt, completion = _tokens_of(body)
         except ValueError as exc:
             return b"", Outcome(Result.BROKEN, 200, message=f"the reply is not valid JSON: {exc}")
-        prompt, completion = tokens_of(document)
-        return body, Outcome(_OK, 200, None, prompt, completion)
+        return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: bytes, waited_ms: int) -> bytes:  # noqa: ARG002 - the port's
+    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
         """As it is: the headers tell the rest."""
         return body
 
@@ -72,32 +104,62 @@ def error_object(refusal: Refusal) -> dict[str, Any]:
     return {"message": refusal.message, "type": kind, "param": None, "code": refusal.code.value}
 
 
-def read_chat(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
-    """The request, its model, whether it streams, and about how many tokens it takes."""
+def read_chat(body: bytes) -> tuple[str, bool, int]:
+    """The model of a request, whether it streams, and about how many tokens it takes."""
+    if not is_simple(body):
+        return _read_chat_whole(body)
+    try:
+        chat = _chat_of(body)
+    except msgspec.DecodeError:
+        return _read_chat_whole(body)  # which says what is wrong, or that it can be taken all the same
+    model = chat.model
+    if not chat.messages or len(model) > MAX_MODEL_CHARS or not model.isascii() or not model.isprintable():
+        return _read_chat_whole(body)
+    return model, chat.stream is True, _tokens(body, chat.max_completion_tokens or chat.max_tokens)
+
+
+def _read_chat_whole(body: bytes) -> tuple[str, bool, int]:
     document = parse_object(body)
     model = model_of(document)
     messages = document.get("messages")
     if type(messages) is not list or not messages:
         raise refuse("messages must be a list of at least one message")
-    stream = document.get("stream")
-    if stream is not None and type(stream) is not bool:
-        raise refuse("stream must be true or false")
     most = document.get("max_completion_tokens") or document.get("max_tokens")
-    return document, model, stream is True, _tokens(body, most)
+    return model, _is_streamed(document), _tokens(body, most)
 
 
-def read_responses(body: bytes) -> tuple[dict[str, Any], str, bool, int]:
+def read_responses(body: bytes) -> tuple[str, bool, int]:
     """The same of a request in the form of the Responses API."""
     document = parse_object(body)
     model = model_of(document)
     if type(document.get("input")) not in {str, list} and not document.get("prompt"):
         raise refuse("input must be a text or a list")
+    return model, _is_streamed(document), _tokens(body, document.get("max_output_tokens"))
+
+
+def _is_streamed(document: dict[str, Any]) -> bool:
     stream = document.get("stream")
     if stream is not None and type(stream) is not bool:
         raise refuse("stream must be true or false")
-    return document, model, stream is True, _tokens(body, document.get("max_output_tokens"))
+    return stream is True
 
 
 def _tokens(body: bytes, most: object) -> int:
     reply = most if type(most) is int and 0 < most < 1 << 30 else DEFAULT_REPLY_TOKENS
     return len(body) // 4 + reply
+
+
+def _tokens_of(body: bytes) -> tuple[int | None, int | None]:
+    """The counts of a reply; raises `ValueError` if it is not JSON."""
+    if is_simple(body):
+        try:
+            usage = _reply_of(body).usage
+        except msgspec.DecodeError:
+            return tokens_of(load_json(body))  # it is no JSON, or odd
+        if usage is None:
+            return None, None
+        prompt, completion = usage.prompt_tokens, usage.completion_tokens
+        if prompt is None and completion is None:
+            prompt, completion = usage.input_tokens, usage.output_tokens
+        return count_of(prompt), count_of(completion)
+    return tokens_of(load_json(body))

@@ -52,9 +52,9 @@ def test_each_is_told_once_and_in_time_unless_it_ended(wanted: list[tuple[float,
     deadlines = Deadlines(clock.monotonic, timers)
     items = [(Item(clock), at_s, ends) for at_s, ends in wanted]
     for item, at_s, ends in items:
-        slot = deadlines.add(item, at_s)
+        deadlines.add(item, at_s)
         if ends:
-            deadlines.remove(item, slot)
+            deadlines.remove(item)
     timers.run(10.0)
     for item, at_s, ends in items:
         assert len(item.told_s) == (0 if ends else 1)
@@ -65,11 +65,33 @@ def test_each_is_told_once_and_in_time_unless_it_ended(wanted: list[tuple[float,
 
 def test_what_ended_long_before_its_deadline_leaves_nothing_behind() -> None:
     clock = ManualClock()
-    deadlines = Deadlines(clock.monotonic, FakeTimers(clock))
+    timers = FakeTimers(clock)
+    deadlines = Deadlines(clock.monotonic, timers)
     for number in range(100):
         item = Item(clock)
-        deadlines.remove(item, deadlines.add(item, 120.0 + number * SLOT_S))
-    assert deadlines._slots == {}
+        deadlines.add(item, 120.0 + number * SLOT_S)
+        deadlines.remove(item)
+    assert len(deadlines) == 0
+    assert len(timers.heap) == 1
+
+
+def test_a_busy_gateway_looks_as_seldom_as_its_deadlines_are_far() -> None:
+    clock = ManualClock()
+    timers = FakeTimers(clock)
+    rung: list[float] = []
+
+    def at(when_s: float, work: Callable[[], None]) -> Timer:
+        rung.append(when_s)
+        return timers(when_s, work)
+
+    deadlines = Deadlines(clock.monotonic, at)
+    for _ in range(600):  # each takes a tenth of a second of the minute that it may take
+        item = Item(clock)
+        deadlines.add(item, clock.monotonic() + 60.0)
+        timers.run(clock.monotonic() + 0.1)
+        clock.advance(0.1)
+        deadlines.remove(item)
+    assert len(rung) <= 3
 
 
 def test_the_fault_of_one_does_not_keep_the_others_from_hearing() -> None:

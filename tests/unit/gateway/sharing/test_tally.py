@@ -9,7 +9,7 @@ from tickmind.base import Limit, ManualClock, Secret
 from tickmind.gateway.queue.job import Result, Target
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import ApiKey, Provider
-from tickmind.gateway.sharing.histogram import BOUNDS_S, Histogram
+from tickmind.gateway.sharing.histogram import BOUNDS_S, Durations, Histogram
 from tickmind.gateway.sharing.sessions import Session
 from tickmind.gateway.sharing.tally import OTHER, Tally
 from tickmind.llm.prices import Price
@@ -23,7 +23,6 @@ def target_of(provider="groq", model="dear"):
 
 def serve(tally, session, target, *, waited_s=0.01, took_s=0.2, tokens=(100, 50), cached=0):
     tally.arrived(session)
-    tally.attempted(target, Result.OK, waited_s, took_s, fallback=False)
     return tally.answered(
         session,
         target,
@@ -61,12 +60,20 @@ def test_a_fallback_is_counted_with_both_attempts(tally):
     session = Session("g", "g")
     tally.arrived(session)
     tally.attempted(target_of("groq"), Result.RATE_LIMITED, 0.0, 0.1, fallback=False)
-    tally.attempted(target_of("cerebras", "cheap"), Result.OK, 0.2, 0.1, fallback=True)
     tally.answered(
-        session, target_of("cerebras", "cheap"), waited_s=0.2, took_s=0.3, prompt_tokens=1, completion_tokens=1
+        session,
+        target_of("cerebras", "cheap"),
+        waited_s=0.3,
+        took_s=0.1,
+        prompt_tokens=1,
+        completion_tokens=1,
+        since_s=0.2,
     )
     seen = tally.snapshot()
     assert (seen.requests, seen.attempts, seen.fallbacks, seen.answered) == (1, 2, 1, 1)
+    assert (seen.waits.sum_s, seen.latencies.sum_s) == pytest.approx((0.3, 0.4))
+    second = seen.targets[1]
+    assert (second.waits.sum_s, second.latencies.sum_s) == pytest.approx((0.2, 0.1))
     assert {row.provider: row.results for row in seen.targets} == {
         "groq": {Result.RATE_LIMITED: 1},
         "cerebras": {Result.OK: 1},
@@ -160,7 +167,7 @@ def test_memory_is_flat_over_many_requests():
 def test_a_percentile_is_within_a_bucket(durations, percent):
     histogram = Histogram()
     for duration in durations:
-        histogram.add([duration])
+        histogram.add(Durations.of([duration]))
     seen = histogram.snapshot()
     exact = sorted(durations)[max(0, math.ceil(len(durations) * percent / 100) - 1)]
     got = seen.percentile_s(percent)
@@ -175,11 +182,11 @@ def test_a_percentile_is_within_a_bucket(durations, percent):
 def test_merged_histograms_are_the_histogram_of_all():
     one, two, both = Histogram(), Histogram(), Histogram()
     for duration in (0.001, 0.5, 70.0):
-        one.add([duration])
-        both.add([duration])
+        one.add(Durations.of([duration]))
+        both.add(Durations.of([duration]))
     for duration in (0.0, 1000.0):
-        two.add([duration])
-        both.add([duration])
+        two.add(Durations.of([duration]))
+        both.add(Durations.of([duration]))
     one.merge(two.snapshot())
     assert one.snapshot() == both.snapshot()
     assert Histogram().snapshot().percentile_s(99) == 0.0

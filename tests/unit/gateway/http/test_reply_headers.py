@@ -1,0 +1,62 @@
+"""What a reply says beside its body is the same for any names and any number of attempts."""
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tickmind.base import Secret
+from tickmind.gateway.http.reply_headers import attempts_json, reply_headers
+from tickmind.gateway.queue.job import Attempt, Job, Plan, Result, Target
+from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.settings.config import ApiKey, Provider
+from tickmind.gateway.sharing.sessions import Session
+
+NAMES = st.text("ab%d/", min_size=1, max_size=8)
+TIMES = st.floats(0.0, 100.0)
+
+
+class Nobody:
+    def send(self, job: Job, target: Target) -> None:
+        raise AssertionError
+
+    def refuse(self, job: Job, refusal: Refusal) -> None:
+        raise AssertionError
+
+
+def fields_of(headers: bytes) -> dict[str, str]:
+    lines = headers.decode().split("\r\n")
+    assert lines.pop() == ""
+    return {name: value for name, _, value in (line.partition(": ") for line in lines)}
+
+
+@given(NAMES, NAMES, st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=3))
+def test_a_reply_tells_who_answered_after_which_attempts(
+    provider: str, model: str, times: list[tuple[float, float]]
+) -> None:
+    target = Target(Provider(provider, "http://127.0.0.1/v1"), ApiKey("key", Secret("")), model)
+    job = Job(Plan((target,), model), Session("game", "game"), Nobody(), 0.0)
+    job.target = target
+    job.attempts = tuple(
+        Attempt(provider, "key", model, Result.OK, 200, waited_s, took_s) for waited_s, took_s in times
+    )
+    fields = fields_of(reply_headers(job, b'{"waitMs":0}', 7))
+    assert fields["x-tickmind-provider"] == provider
+    assert fields["x-tickmind-waited-ms"] == "7"
+    assert fields["x-tickmind-cooldown"] == '{"waitMs":0}'
+    assert fields["x-tickmind-attempts"] == attempts_json(job.attempts).decode()
+    assert json.loads(fields["x-tickmind-attempts"]) == [
+        {
+            "provider": provider,
+            "model": model,
+            "result": "ok",
+            "status": 200,
+            "waitedMs": int(waited_s * 1000),
+            "tookMs": int(took_s * 1000),
+        }
+        for waited_s, took_s in times
+    ]
+
+
+def test_without_an_attempt_the_list_is_empty() -> None:
+    assert attempts_json(()) == b"[]"
