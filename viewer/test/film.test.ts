@@ -70,6 +70,48 @@ describe("a film of a crowd", () => {
     expect(asked.map(({ first }) => first)).toEqual([700, 1700, 2700, 3700, 3649]);
   });
 
+  it("shows another tick of a window before the rest of it is there", async () => {
+    const { film, asked } = crowd();
+    void film.need(700);
+    asked[0].come();
+    await stay();
+    expect(asked[1].last).toBe(704); // the rest is under way
+    const there = film.need(650);
+    expect([asked[2].first, asked[2].last]).toEqual([650, 0]);
+    asked[2].come();
+    await there;
+    expect(film.reaches(650)).toBe(true);
+    await stay();
+    expect(asked[1].signal?.aborted).toBe(false);
+    asked[1].come();
+    await turn();
+    expect(film.reaches(690)).toBe(true);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("asks for one tick at a time, and then for the one that is wanted by then", async () => {
+    const { film, asked } = crowd();
+    for (const tick of [700, 1700, 2700, 3700]) void film.need(tick);
+    expect(asked.map(({ first }) => first)).toEqual([700]);
+    asked[0].come();
+    await turn();
+    expect(asked.map(({ first }) => first)).toEqual([700, 3700]);
+    asked[1].come();
+    await stay();
+    expect(asked.map(({ first }) => first)).toEqual([700, 3700, 3649]);
+  });
+
+  it("gets the rest of a window to which one comes back", async () => {
+    const { film, asked } = crowd();
+    for (const tick of [700, 9000, 650]) {
+      void film.need(tick);
+      asked.at(-1)?.come();
+      await turn();
+    }
+    await stay();
+    expect(asked.map(({ first }) => first)).toEqual([700, 9000, 650, 641]);
+  });
+
   it("gets what comes next as a whole, and stops nothing for it", async () => {
     const { film, asked } = crowd();
     void film.need(700);
