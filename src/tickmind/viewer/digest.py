@@ -9,7 +9,7 @@ from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, ResultColumns, Status
 
 if TYPE_CHECKING:
-    from tickmind.record.counts import TickCounts
+    from tickmind.record import TickCounts
     from tickmind.wire.reports import ThoughtReport
 
 MAX_DIGEST_TICKS = Limit("number of ticks in a digest", 20_000_000)

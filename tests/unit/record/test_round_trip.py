@@ -20,8 +20,8 @@ from tickmind.record import (
     RunState,
     RunStore,
     SyncPolicy,
+    TickCounts,
 )
-from tickmind.record.counts import TickCounts
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
 
 QUICK = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=12)
