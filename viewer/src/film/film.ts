@@ -164,7 +164,7 @@ export class Film {
     this.used.set(window, (this.clock += 1));
     if (this.ticks.has(wanted) && !Number.isNaN(this.start(wanted))) return Promise.resolve();
     // In a crowd a window takes a while, so what is to be seen comes first and how it came to it afterwards.
-    if (jumps && this.world.actors > FEW && !this.has(wanted) && !this.has(wanted - 1)) return this.land(wanted);
+    if (jumps && this.world.actors > FEW && !this.has(wanted)) return this.land(wanted);
     return this.asked.get(window) ?? this.ask(window, this.fetch(window));
   }
 
