@@ -120,7 +120,7 @@ export class App {
     const row = this.visiting;
     if (row < 0 || !this.map || scene.tick !== this.player.tick) return;
     this.visiting = -1;
-    this.map.camera.go(scene.x[row] + 0.5, scene.y[row] + 0.5, Math.max(this.map.camera.scale, 34));
+    this.map.camera.go(scene.xOf(row) + 0.5, scene.yOf(row) + 0.5, Math.max(this.map.camera.scale, 34));
   }
 
   /** Called after each frame of the map: let the panels follow. */

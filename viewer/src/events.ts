@@ -22,7 +22,7 @@ export function entriesOf(app: App, tick: number): Entry[] {
   const frame = film.tickFrame(tick);
   const entries: Entry[] = [];
   const add = (type: EventType, row: number, text: string, place?: [number, number], bad?: boolean) => {
-    const [x, y] = place ?? (row >= 0 ? [film.scene.x[row], film.scene.y[row]] : [-1, -1]);
+    const [x, y] = place ?? (row >= 0 ? [film.scene.xOf(row), film.scene.yOf(row)] : [-1, -1]);
     entries.push({ tick, type, row, x, y, text, bad });
   };
   if (frame) {

@@ -55,7 +55,7 @@ describe("a film of a crowd", () => {
     asked[2].come();
     await stay();
     expect([asked[3].first, asked[3].signal?.aborted]).toEqual([8961, false]);
-    void film.need(701); // it was let go, so it is asked for again, and follows the tick that is there
+    void film.need(701, false); // it was let go, so it is asked for again, and follows the tick that is there
     expect([asked[4].first, asked[4].last]).toEqual([641, 704]);
   });
 
@@ -68,6 +68,51 @@ describe("a film of a crowd", () => {
     }
     await stay();
     expect(asked.map(({ first }) => first)).toEqual([700, 1700, 2700, 3700, 3649]);
+  });
+
+  it("shows another tick of a window before the rest of it is there", async () => {
+    const { film, asked } = crowd();
+    void film.need(700);
+    asked[0].come();
+    await stay();
+    expect(asked[1].last).toBe(704); // the rest is under way
+    for (const [at, tick] of [650, 701].entries()) {
+      const there = film.need(tick);
+      expect([asked[2 + at].first, asked[2 + at].last]).toEqual([tick, 0]);
+      asked[2 + at].come();
+      await there;
+      expect(film.reaches(tick)).toBe(true);
+      await turn();
+    }
+    await stay();
+    expect(asked[1].signal?.aborted).toBe(false);
+    asked[1].come();
+    await turn();
+    expect(film.reaches(690)).toBe(true);
+    expect(asked).toHaveLength(4);
+  });
+
+  it("asks for one tick at a time, and then for the one that is wanted by then", async () => {
+    const { film, asked } = crowd();
+    for (const tick of [700, 1700, 2700, 3700]) void film.need(tick);
+    expect(asked.map(({ first }) => first)).toEqual([700]);
+    asked[0].come();
+    await turn();
+    expect(asked.map(({ first }) => first)).toEqual([700, 3700]);
+    asked[1].come();
+    await stay();
+    expect(asked.map(({ first }) => first)).toEqual([700, 3700, 3649]);
+  });
+
+  it("gets the rest of a window to which one comes back", async () => {
+    const { film, asked } = crowd();
+    for (const tick of [700, 9000, 650]) {
+      void film.need(tick);
+      asked.at(-1)?.come();
+      await turn();
+    }
+    await stay();
+    expect(asked.map(({ first }) => first)).toEqual([700, 9000, 650, 641]);
   });
 
   it("gets what comes next as a whole, and stops nothing for it", async () => {

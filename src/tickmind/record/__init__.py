@@ -15,6 +15,7 @@ store.recover(run_id)                   # or finish it
 
 from tickmind.record.archive import Archive
 from tickmind.record.checkpoint_file import CheckpointFile
+from tickmind.record.counts import TickCounts
 from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
 from tickmind.record.errors import (
     DamagedRunError,
@@ -66,4 +67,5 @@ __all__ = [
     "RunSummary",
     "SchemaVersionError",
     "SyncPolicy",
+    "TickCounts",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord
+from tickmind.record.counts import Between, TickCounts
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
@@ -111,6 +112,16 @@ class LiveSource:
                 state = read_only_state(self._content(segment, place), state, len(self._actor_ids))
         assert state is not None
         return state
+
+    def sim_time_ms(self, tick_id: int) -> int:
+        """The time in the world after a tick that there is."""
+        return next(self.records(tick_id, tick_id)).sim_time_ms
+
+    def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
+        """How many actors were and did what in the ticks from `first` to `last`."""
+        for record in self.records(first, last):
+            yield TickCounts.of(record)
+            between()
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
         """One actor after each of the ticks between these."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from tickmind.base import Clock, SystemClock
 from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, WorldInfo
+from tickmind.record.counts import Between, TickCounts
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
@@ -45,6 +46,14 @@ class TickSource(Protocol):
 
     def state_at(self, tick_id: int) -> ActorColumns:
         """All actors after a tick."""
+        ...
+
+    def sim_time_ms(self, tick_id: int) -> int:
+        """The time in the world after a tick."""
+        ...
+
+    def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
+        """How many actors were and did what."""
         ...
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
@@ -215,6 +224,20 @@ class RunReader:
         """Where all actors are after a tick."""
         self._check(tick_id)
         return self._source.state_at(tick_id)
+
+    def sim_time_ms(self, tick_id: int) -> int:
+        """The time in the world after a tick. Nothing else is read of a finished run."""
+        self._check(tick_id)
+        return self._source.sim_time_ms(tick_id)
+
+    def counts(
+        self, first: int | None = None, last: int | None = None, *, between: Between = lambda: None
+    ) -> Iterator[TickCounts]:
+        """How many actors were and did what in each tick. Of a finished run only those columns are read that tell it.
+
+        `between` is called between two pieces of work, for readers in the background that make way for others.
+        """
+        return self._source.counts(*_bounds(first, last), between)
 
     def object_deltas(
         self, first: int | None = None, last: int | None = None

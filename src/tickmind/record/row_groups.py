@@ -98,6 +98,13 @@ class Results:
 RESULT_COLUMNS = ("actor_id", "action_type", "reason", "target_id", "effects_json")
 UTTERANCE_COLUMNS = ("actor_id", "channel", "text", "x", "y")
 DELTA_COLUMNS = ("object_id", "field", "new_value_json")
+OUTCOME_COLUMNS = ("action_type", "reason")
+
+
+def decode_outcomes(table: pa.Table) -> tuple[Column, Column]:
+    """The codes of actions, and which of them failed."""
+    reasons = _codes(table.column("reason"), _REASON_OF_NAME, np.uint8, missing=0)
+    return _codes(table.column("action_type"), _ACTION_OF_NAME, np.uint8), reasons != 0
 
 
 def decode_utterances(table: pa.Table) -> tuple[Utterance, ...]:

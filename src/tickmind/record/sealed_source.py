@@ -19,6 +19,7 @@ from tickmind.protocol import (
 from tickmind.record.actor_blocks import ActorBlocks
 from tickmind.record.asked import read_bits, read_intents
 from tickmind.record.columns import Column, unpack_batches
+from tickmind.record.counts import Between, SealedCounts, TickCounts
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.log_schema import SCHEMAS
 from tickmind.record.meta import RunMeta
@@ -66,6 +67,7 @@ class SealedSource:
         self._events: _Events | None = None
         self._actors: ActorBlocks | None = None
         self._needs: NeedsFile | None = None
+        self._counts: SealedCounts | None = None
 
     @property
     def first_tick_id(self) -> int | None:
@@ -93,6 +95,20 @@ class SealedSource:
     def state_at(self, tick_id: int) -> ActorColumns:
         """All actors after a tick."""
         return self._blocks().state_at(tick_id)
+
+    def sim_time_ms(self, tick_id: int) -> int:
+        """The time in the world after a tick, from its own table alone."""
+        times = RowGroups(self._file(TICKS), ("tick_id", "sim_time_ms"), decode_rows)
+        rows, where = times.find(tick_id - (self._meta.first_tick_id or 0), 1)
+        if rows[where][0]["tick_id"] != tick_id:
+            raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+        return int(rows[where][0]["sim_time_ms"])
+
+    def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
+        """How many actors were and did what in these ticks."""
+        if self._counts is None:
+            self._counts = SealedCounts(self._meta, len(self._actor_ids), self._file, self._needs_at)
+        return self._counts.of(self._clip(first, last), between)
 
     def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
         """One actor after each of these ticks."""
@@ -154,6 +170,10 @@ class SealedSource:
             self._needs = NeedsFile(self._file(NEEDS), self._rows)
         return self._needs
 
+    def _needs_at(self, tick_id: int) -> NeedColumns | None:
+        found = self._needs_file()
+        return None if found is None else found.at(tick_id)
+
     def _has(self, spec: TableSpec) -> bool:
         """Whether the run is of a version that wrote this table."""
         return spec.name not in ADDED or spec.name in self._meta.tables
@@ -183,7 +203,7 @@ class SealedSource:
         tick, replay = self._events.of(tick_id - (self._meta.first_tick_id or 0))
         if tick["tick_id"] != tick_id or replay["tick_id"] != tick_id:
             raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
-        state, bits, needs = self._blocks().state_at(tick_id), replay["controlled"], self._needs_file()
+        state, bits = self._blocks().state_at(tick_id), replay["controlled"]
         return TickRecord(
             tick_id=tick_id,
             sim_time_ms=tick["sim_time_ms"],
@@ -196,7 +216,7 @@ class SealedSource:
             object_deltas=self._events.deltas(replay["deltas_from"], replay["deltas"]),
             intents=_intents(replay, state.facing),
             controlled=None if bits is None else read_bits(bits, len(self._actor_ids)),
-            needs=None if needs is None else needs.at(tick_id),
+            needs=self._needs_at(tick_id),
         )
 
 

@@ -9,6 +9,7 @@ from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, ResultColumns, Status
 
 if TYPE_CHECKING:
+    from tickmind.record import TickCounts
     from tickmind.wire.reports import ThoughtReport
 
 MAX_DIGEST_TICKS = Limit("number of ticks in a digest", 20_000_000)
@@ -58,6 +59,19 @@ class Digest:
         row[_AT["uncontrolled"]] = np.count_nonzero(bits & Status.UNCONTROLLED)
         row[_AT["incapacitated"]] = np.count_nonzero(bits & Status.INCAPACITATED)
         row[_AT["gap_ms"]] = gap_ms
+
+    def add_counts(self, counts: "TickCounts") -> None:
+        """Count one tick of a record in which it was counted already what actors were and did."""
+        row = self._row(counts.tick_id)
+        if row is None:
+            return
+        row[_AT["said"]] = counts.said
+        row[_AT["failed"]] = counts.failed
+        row[_AT["acted"]] = counts.done.sum() - counts.done[[_WAIT, _MOVE, _SAY]].sum()
+        row[_AT["asleep"]] = counts.asleep
+        row[_AT["awake"]] = counts.actors - counts.asleep
+        row[_AT["uncontrolled"]] = counts.uncontrolled
+        row[_AT["incapacitated"]] = counts.incapacitated
 
     def add_needs(self, tick_id: int, means: tuple[float, float] | None) -> None:
         """Note the mean energy and hunger after a tick, if they are known."""

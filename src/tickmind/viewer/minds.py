@@ -56,13 +56,15 @@ class NeedsNow:
 
     def __init__(self, actors: int) -> None:
         self._needs = np.full((2, actors), np.nan)
+        self._means: tuple[float, float] | None = None
 
     def take(self, needs: NeedColumns | None) -> tuple[float, float] | None:
         """Go on by what a tick told; gives the means of energy and hunger, or None as long as nothing is known."""
         if needs is not None:
             self._needs[:, needs.actor] = needs.energy, needs.hunger
-        known = self._needs[:, ~np.isnan(self._needs[0])]
-        return (float(known[0].mean()), float(known[1].mean())) if known.size else None
+            known = self._needs[:, ~np.isnan(self._needs[0])]
+            self._means = (float(known[0].mean()), float(known[1].mean())) if known.size else None
+        return self._means
 
 
 class Minds:

@@ -15,10 +15,10 @@ import numpy as np
 from tickmind.base import Limit, get_logger
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
-from tickmind.viewer.digest import Digest
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
-from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, NeedsNow, needs_of, shown_mind
+from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_mind
+from tickmind.viewer.scan import AT_MOST_S, Scan, span_of
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tickmind.viewer.watchers import Watchers
 
 MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
-POLL_S = 0.5  # how often a growing run is looked at
-AT_MOST_S = 1.0  # that the scan makes way for others
 SOON_S = 0.3  # after frames were sent, in which more may be wanted
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
@@ -79,7 +77,7 @@ class RunFrames:
         """The keyframe after a tick. Of all that the run keeps of the tick only this is read."""
         reader = self.reader
         if self._begun is None:
-            self._begun = next(reader.records(reader.first_tick_id, reader.first_tick_id)).sim_time_ms
+            self._begun = reader.sim_time_ms(reader.first_tick_id or 0)
         since_ms = (tick_id - (reader.first_tick_id or 0)) * reader.info.tick_duration_ms
         scene = replace(
             self._objects_at(tick_id),
@@ -154,7 +152,11 @@ class RunFrames:
 
 
 class ReplaySource:
-    """Serves a recorded run. `open_run` opens it anew for each thread that reads it. Use it in `async with`."""
+    """Serves a recorded run. Use it in `async with`.
+
+    `open_run` opens the run anew for each of its readers: one for windows, one for jumps, which wait for no window,
+    and one for the numbers of timeline and charts.
+    """
 
     def __init__(self, open_run: "Callable[[], RunReader]", *, cache: Limit = MAX_CACHE_BYTES) -> None:
         self._open_run = open_run
@@ -165,19 +167,21 @@ class ReplaySource:
         self._hello = hello(
             info, mode="replay", window_ticks=window_ticks(len(info.actors)), run_id=self._reader.run_id
         )
-        self._digest = Digest(self._reader.first_tick_id or 1)
-        self._span = _span(self._reader)
+        self._jumper = open_run()
+        self._states = RunFrames(self._jumper, self._frames.names)
         self._reading = asyncio.Lock()  # one window at a time
-        self._using = threading.Lock()  # for one frame: a reader belongs to one thread, and jumps come in between
+        self._using = threading.Lock()  # for one frame: a reader belongs to one thread
+        self._jumping = asyncio.Lock()  # one jump at a time
+        self._landing = threading.Lock()  # the same for threads: they end later than whoever went away
         self._jumps = 0
         self._calm = threading.Event()  # cleared while somebody jumps, for whom windows make way
         self._calm.set()
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
-        self._stopped = threading.Event()
         self._waiting = 0  # for frames, now or a moment ago
         self._quiet = threading.Event()  # cleared while somebody does, for whom the scan makes way
         self._quiet.set()
+        self._scan = Scan(open_run, span_of(self._reader), self._quiet)
         self._scanning: asyncio.Task[None] | None = None
 
     @property
@@ -186,18 +190,19 @@ class ReplaySource:
         return None
 
     async def __aenter__(self) -> "ReplaySource":
-        self._scanning = asyncio.create_task(asyncio.to_thread(self._scan))
+        self._scanning = asyncio.create_task(asyncio.to_thread(self._scan.run))
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stopped.set()
+        self._scan.stop()
         if self._scanning is not None:
             await asyncio.gather(self._scanning, return_exceptions=True)
-        async with self._reading:
-            with self._using:
+        async with self._reading, self._jumping:
+            with self._using, self._landing:
                 self._reader.close()
+                self._jumper.close()
 
     def hello(self) -> bytes:
         """The first frame."""
@@ -205,11 +210,11 @@ class ReplaySource:
 
     def span(self) -> Span:
         """Which ticks the run has by now."""
-        return self._span
+        return self._scan.span
 
     async def window(self, first: int, last: int) -> bytes:
         """Frames of these ticks, from memory if they were asked for before."""
-        span = self._span
+        span = self._scan.span
         first, last = max(first, span.first_tick_id), min(last, span.last_tick_id)
         if last < first:
             raise NoSuchWindowError(
@@ -221,10 +226,10 @@ class ReplaySource:
 
     async def state(self, tick_id: int) -> bytes:
         """The keyframe after a tick, before all that others wait for."""
-        span = self._span
+        span = self._scan.span
         tick_id = min(max(tick_id, span.first_tick_id), span.last_tick_id)
-        if tick_id < span.first_tick_id or tick_id > (self._reader.last_tick_id or 0):
-            return await self.window(tick_id, tick_id)  # the reader has to look for it first
+        if tick_id < span.first_tick_id:
+            raise NoSuchWindowError("no ticks are there yet; ask again when the run has grown")
         found = self._kept(tick_id, _STATE)
         if found is not None:
             return found
@@ -232,7 +237,8 @@ class ReplaySource:
         self._calm.clear()
         try:
             with self._busy():
-                return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+                async with self._jumping:
+                    return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
         finally:
             self._jumps -= 1
             if not self._jumps:
@@ -278,7 +284,7 @@ class ReplaySource:
 
     def digest(self) -> dict[str, Any]:
         """The numbers of as much of the run as was read by now."""
-        return self._digest.shown()
+        return self._scan.digest.shown()
 
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
         """The newest whole thoughts of an actor, newest first."""
@@ -290,8 +296,10 @@ class ReplaySource:
             return self._frames.thoughts(actor, last_tick, count)
 
     def _read_state(self, tick_id: int) -> bytes:
-        with self._using:
-            return self._frames.state(tick_id)
+        with self._landing:
+            if tick_id > (self._jumper.last_tick_id or 0):
+                self._jumper.refresh()
+            return self._states.state(tick_id)
 
     def _read(self, first: int, last: int, gone: threading.Event) -> bytes:
         with self._using:
@@ -310,37 +318,11 @@ class ReplaySource:
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         """What is known of an actor's mind and needs at a tick."""
         async with self._reading:
-            return await asyncio.to_thread(self._read_mind, actor, min(last_tick, self._span.last_tick_id))
+            return await asyncio.to_thread(self._read_mind, actor, min(last_tick, self._scan.span.last_tick_id))
 
     def _read_mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         with self._using:
             return self._frames.mind(actor, last_tick)
-
-    def _scan(self) -> None:
-        """Read the whole run once, and then whatever is added to it."""
-        with self._open_run() as reader:
-            place = reader.first_tick_id or 1
-            needs = NeedsNow(len(reader.info.actors))
-            while not self._stopped.is_set():
-                self._span = _span(reader)
-                finished, begun = reader.meta.finished, place
-                for record in reader.records(place, None):
-                    self._quiet.wait(AT_MOST_S)
-                    if self._stopped.is_set():
-                        return
-                    self._digest.add_tick(record.tick_id, record.actor_state, record.results, len(record.utterances))
-                    self._digest.add_needs(record.tick_id, needs.take(record.needs))
-                    place = record.tick_id + 1
-                self._digest.add_thoughts(reader.thoughts(begun, place - 1))
-                if finished:
-                    return
-                self._stopped.wait(POLL_S)
-                reader.refresh()
-
-
-def _span(reader: "RunReader") -> Span:
-    first, last = reader.first_tick_id, reader.last_tick_id
-    return Span(first or 1, (first or 1) - 1 if last is None else last, growing=not reader.meta.finished)
 
 
 def _before_first(record: TickRecord) -> ActorColumns:

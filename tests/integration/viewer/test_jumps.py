@@ -1,6 +1,7 @@
 """Jumping about in a long record: whoever jumps waits for nobody."""
 
 import asyncio
+import threading
 
 import aiohttp
 import numpy as np
@@ -52,6 +53,31 @@ async def test_a_jump_comes_before_a_window_that_was_asked_for_earlier(run):
         (key,) = unpack(await jump)
         assert (key.kind, key.tick_id) == (FrameKind.KEYFRAME, 350)
         assert (await source.window(351, 360)).startswith(await jump)  # the same bytes
+
+
+async def test_a_jump_waits_for_no_tick_that_a_window_is_being_read_from(run):
+    reading, go_on = threading.Event(), threading.Event()
+
+    def open_run():
+        reader = run()
+        records = reader.records
+
+        def slow(first, last):
+            reading.set()
+            assert go_on.wait(30)
+            yield from records(first, last)
+
+        reader.records = slow
+        return reader
+
+    async with ReplaySource(open_run) as source:
+        window = asyncio.create_task(source.window(1, 9))
+        assert await asyncio.to_thread(reading.wait, 30)
+        (key,) = unpack(await asyncio.wait_for(source.state(350), 30))
+        assert key.tick_id == 350
+        assert not window.done()
+        go_on.set()
+        assert ticks_of(await window) == list(range(1, 10))
 
 
 async def test_jumps_during_a_window_leave_it_whole(run):

@@ -1,5 +1,6 @@
 """What was published is read again, all of it, from the log and from the finished files."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from tickmind.record import (
     RunState,
     RunStore,
     SyncPolicy,
+    TickCounts,
 )
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
 
@@ -30,6 +32,13 @@ def assert_same(read, records):
     assert [one.tick_id for one in read] == [one.tick_id for one in records]
     for one, other in zip(read, records, strict=True):
         assert differences(one, other) == []
+
+
+def plain(counts):
+    needs = (
+        None if counts.needs is None else [getattr(counts.needs, at).tolist() for at in ("actor", "energy", "hunger")]
+    )
+    return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs}
 
 
 @settings(max_examples=25)
@@ -80,6 +89,22 @@ class TestReading:
             state, wanted = reader.state_at(tick_id), records[tick_id - 1].actor_state
             assert np.array_equal(state.x, wanted.x)
             assert np.array_equal(state.facing, wanted.facing)
+
+    def test_counts_are_those_of_whole_ticks(self, read):
+        reader, records = read
+        pieces = []
+        for first, last in ((1, 40), (7, 31), (39, 99), (41, 60)):
+            found = list(reader.counts(first, last, between=lambda: pieces.append(1)))
+            wanted = [TickCounts.of(one) for one in records if first <= one.tick_id <= last]
+            assert [plain(one) for one in found] == [plain(one) for one in wanted]
+        assert len(pieces) >= 40 + 25 + 2
+        assert sum(one.failed for one in reader.counts()) > 0
+
+    def test_the_time_of_a_tick(self, read):
+        reader, records = read
+        assert [reader.sim_time_ms(at) for at in (1, 40, 22)] == [records[at - 1].sim_time_ms for at in (1, 40, 22)]
+        with pytest.raises(RecordError, match="ticks 1 to 40, not 41"):
+            reader.sim_time_ms(41)
 
     def test_a_tick_that_there_is_not_is_a_plain_error(self, read):
         with pytest.raises(RecordError, match="ticks 1 to 40, not 41"):

@@ -19,11 +19,12 @@ const FEET = "0.86"; // where feet stand in a tile, from the north
 
 const PLACES_GLSL = `
 in vec2 aCorner;
-in vec4 aPlace; // from x, from y, to x, to y
+in vec2 aFrom;
+in vec2 aTo;
 in vec4 aLook; // facing, status, whether it thinks, whether it is picked
 in vec4 aColour; // shirt, and hair * 8 + skin
 bool has(float bits, float bit) { return mod(floor(bits / bit), 2.0) > 0.5; }
-vec2 feet() { return mix(aPlace.xy, aPlace.zw, uProgress) + vec2(0.5, ${FEET}); }
+vec2 feet() { return mix(aFrom, aTo, uProgress) + vec2(0.5, ${FEET}); }
 `;
 
 const SHADOW_VERTEX = `${CAMERA_GLSL}${PLACES_GLSL}
@@ -53,7 +54,7 @@ out float vGrey;
 out float vDot;
 const float VIEW[8] = float[8](4.0, 3.0, 2.0, 1.0, 0.0, 1.0, 2.0, 3.0);
 void main() {
-  vec2 moved = aPlace.zw - aPlace.xy;
+  vec2 moved = aTo - aFrom;
   bool walks = dot(moved, moved) > 0.0 && uProgress < 0.999;
   float way = aLook.x;
   bool asleep = has(aLook.y, 1.0);
@@ -79,7 +80,7 @@ void main() {
     return;
   }
   float bob = walks ? -abs(sin(uProgress * 6.2832)) * 0.05 : 0.0;
-  float breath = asleep ? sin(uTime * 1.6 + aPlace.z) * 0.012 : 0.0;
+  float breath = asleep ? sin(uTime * 1.6 + aTo.x) * 0.012 : 0.0;
   vCell = vec2((cell + (west ? 1.0 - aCorner.x : aCorner.x)) / ${number(CELLS)}, aCorner.y);
   vec2 at = vec2(aCorner.x * ${W} - ${LEFT}, aCorner.y * ${H} - ${UP} + bob + breath * (1.0 - aCorner.y));
   gl_Position = onScreen(foot + at, depth);
@@ -135,7 +136,7 @@ void main() {
   }
   bool lies = has(aLook.y, 1.0) || has(aLook.y, 2.0);
   float size = clamp(17.0 / uScale, 0.32, 0.75);
-  float sway = sin(uTime * 2.2 + aPlace.z * 1.7 + aPlace.w) * 0.03;
+  float sway = sin(uTime * 2.2 + aTo.x * 1.7 + aTo.y) * 0.03;
   vec2 at = feet() + vec2(lies ? -0.1 : 0.3, (lies ? -0.78 : -1.42) + sway);
   vCell = vec2((cell + aCorner.x) / ${number(CELLS)}, aCorner.y);
   gl_Position = onScreen(at + (aCorner - 0.5) * size * vec2(1.0, 1.333), 0.0);
@@ -151,10 +152,8 @@ export class Crowd {
   readonly shadows = new Container();
   readonly people = new Container();
   readonly badges = new Container();
-  private readonly places: Int16Array; // from x, from y, to x, to y for each actor
-  private readonly looks: Uint8Array; // facing, status, thinks, picked
   private readonly buffers: Buffer[];
-  private thinkers: number[] = [];
+  private marked: number[] = []; // who thinks or is picked
 
   constructor(
     private readonly scene: Scene,
@@ -163,19 +162,18 @@ export class Crowd {
     const ids = scene.world.actorIds;
     const count = ids.length;
     const room = Math.max(1, count);
-    this.places = new Int16Array(4 * room);
-    this.looks = new Uint8Array(4 * room);
     const colours = new Uint8Array(4 * room);
     ids.forEach((id, row) => colours.set([...shirtOf(id), hairOf(id) * 8 + skinOf(id)], 4 * row));
     const { geometry, buffers } = squares(
       [
-        { name: "aPlace", data: this.places, format: "sint16x4" },
-        { name: "aLook", data: this.looks, format: "uint8x4" },
+        { name: "aFrom", data: scene.before, format: "sint16x2" },
+        { name: "aTo", data: scene.places, format: "sint16x2" },
+        { name: "aLook", data: scene.looks, format: "uint8x4" },
         { name: "aColour", data: colours, format: "unorm8x4" },
       ],
       count,
     );
-    this.buffers = buffers;
+    this.buffers = buffers.slice(0, 3);
     const sheets = drawPeople();
     const base = sheetSource(sheets.base);
     const mask = sheetSource(sheets.mask);
@@ -191,26 +189,16 @@ export class Crowd {
     }
   }
 
-  /** Take the scene over; once for each tick that is shown. */
+  /** Take the scene over; once for each tick that is shown. Its own columns are what is drawn. */
   update(thinking: ReadonlySet<number>, picked: number): void {
-    const { places, looks, scene } = this;
-    const { x, y, beforeX, beforeY, facing, status } = scene;
-    for (let row = 0, at = 0; row < x.length; row += 1, at += 4) {
-      places[at] = beforeX[row];
-      places[at + 1] = beforeY[row];
-      places[at + 2] = x[row];
-      places[at + 3] = y[row];
-      looks[at] = facing[row];
-      looks[at + 1] = status[row];
-    }
-    for (const row of this.thinkers) looks[4 * row + 2] = looks[4 * row + 3] = 0;
-    this.thinkers = [...thinking];
-    for (const row of this.thinkers) looks[4 * row + 2] = 1;
+    const { looks } = this.scene;
+    for (const row of this.marked) looks[4 * row + 2] = looks[4 * row + 3] = 0;
+    this.marked = [...thinking];
+    for (const row of this.marked) looks[4 * row + 2] = 1;
     if (picked >= 0) {
       looks[4 * picked + 3] = 1;
-      this.thinkers.push(picked);
+      this.marked.push(picked);
     }
-    this.buffers[0].update();
-    this.buffers[1].update();
+    for (const buffer of this.buffers) buffer.update();
   }
 }

@@ -121,9 +121,9 @@ export class MapView {
   placeOf(row: number): [number, number] {
     const { scene } = this.host.film;
     const share = this.host.player.progress;
-    const fromX = scene.beforeX[row];
-    const fromY = scene.beforeY[row];
-    return [fromX + (scene.x[row] - fromX) * share, fromY + (scene.y[row] - fromY) * share];
+    const fromX = scene.before[2 * row];
+    const fromY = scene.before[2 * row + 1];
+    return [fromX + (scene.xOf(row) - fromX) * share, fromY + (scene.yOf(row) - fromY) * share];
   }
 
   /** One frame. Time passes by the clock that is handed in. */
@@ -211,8 +211,7 @@ export class MapView {
     this.sightKey = key;
     this.sight.clear();
     if (!on) return;
-    const { x, y } = { x: film.scene.x[row], y: film.scene.y[row] };
-    const tiles = seenFrom(film.scene, x, y);
+    const tiles = seenFrom(film.scene, film.scene.xOf(row), film.scene.yOf(row));
     const seen = new Set(tiles.map(([tileX, tileY]) => tileY * 65536 + tileX));
     for (const [tileX, tileY] of tiles) this.sight.rect(tileX, tileY, 1, 1);
     this.sight.fill({ color: 0xfff3b0, alpha: 0.2 });
@@ -246,8 +245,9 @@ export class MapView {
       const { scene } = this.host.film;
       const [left, top] = this.camera.toTile(0, 0);
       const [right, bottom] = this.camera.toTile(this.camera.width, this.camera.height);
-      for (let row = 0; row < scene.x.length && found.size <= NAMES_UP_TO; row += 1) {
-        const inside = scene.x[row] >= left - 1 && scene.x[row] <= right && scene.y[row] >= top - 1 && scene.y[row] <= bottom;
+      for (let row = 0; row < scene.world.actors && found.size <= NAMES_UP_TO; row += 1) {
+        const [x, y] = [scene.xOf(row), scene.yOf(row)];
+        const inside = x >= left - 1 && x <= right && y >= top - 1 && y <= bottom;
         if (inside) found.set(row, { row, strong: false });
       }
       if (found.size > NAMES_UP_TO) found.clear();
@@ -263,7 +263,7 @@ export class MapView {
     const reach = Math.max(0.5, 7 / this.camera.scale);
     let found = -1;
     let front = -Infinity;
-    for (let row = 0; row < this.host.film.scene.x.length; row += 1) {
+    for (let row = 0; row < this.host.film.world.actors; row += 1) {
       const [atX, atY] = this.placeOf(row);
       const dx = x - atX - 0.5;
       const dy = y - atY;

@@ -89,7 +89,7 @@ export class Minimap {
       pen.strokeStyle = "#ffffff";
       pen.lineWidth = 2 * ratio;
       pen.beginPath();
-      pen.arc((this.scene.x[picked] + 0.5) * size, (this.scene.y[picked] + 0.5) * size, 5 * ratio, 0, Math.PI * 2);
+      pen.arc((this.scene.xOf(picked) + 0.5) * size, (this.scene.yOf(picked) + 0.5) * size, 5 * ratio, 0, Math.PI * 2);
       pen.stroke();
     }
     const [left, top] = camera.toTile(0, 0);
@@ -103,20 +103,22 @@ export class Minimap {
     const radius = Math.max(2.2 * this.ratio, size * 0.5);
     pen.strokeStyle = "rgb(0 0 0 / 0.6)";
     pen.lineWidth = 1;
-    for (let row = 0; row < scene.x.length; row += 1) {
+    for (let row = 0; row < scene.world.actors; row += 1) {
       pen.fillStyle = this.colours[row];
       pen.beginPath();
-      pen.arc((scene.x[row] + 0.5) * size, (scene.y[row] + 0.5) * size, radius, 0, Math.PI * 2);
+      pen.arc((scene.xOf(row) + 0.5) * size, (scene.yOf(row) + 0.5) * size, radius, 0, Math.PI * 2);
       pen.fill();
-      if (scene.x.length < 300) pen.stroke();
+      if (scene.world.actors < 300) pen.stroke();
     }
   }
 
   private drawMany(size: number, { image, pixels, empty }: NonNullable<Minimap["picture"]>): void {
-    const { x, y } = this.scene;
+    const { places, world } = this.scene;
     const { width } = image;
     pixels.set(empty);
-    for (let row = 0; row < x.length; row += 1) pixels[((y[row] * size) | 0) * width + ((x[row] * size) | 0)] = 0xff3060f0;
+    for (let at = 0; at < 2 * world.actors; at += 2) {
+      pixels[((places[at + 1] * size) | 0) * width + ((places[at] * size) | 0)] = 0xff3060f0;
+    }
     this.pen.putImageData(image, 0, 0);
   }
 }

@@ -46,7 +46,7 @@ export function program(name: string, vertex: string, fragment: string): GlProgr
 export interface Column {
   name: string;
   data: Int16Array | Uint8Array;
-  format: "sint16x4" | "uint8x4" | "unorm8x4";
+  format: "sint16x2" | "sint16x4" | "uint8x4" | "unorm8x4";
 }
 
 /** Many squares in one call: each column has one entry for each of them. */

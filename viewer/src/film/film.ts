@@ -27,7 +27,9 @@ export class Film {
   private readonly changes = new Map<number, StatusChange[]>();
   private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
   private readonly used = new Map<number, number>(); // window -> when it was last wanted
-  private rest: AbortController | null = null; // stops what still comes of the window that was jumped into last
+  private rest: { window: number; stop: AbortController } | null = null; // of the window that was jumped into last
+  private landing: Promise<void> | null = null; // the tick of a jump is under way
+  private target = Number.NaN; // where one jumped last
   private bytes = 0;
   private clock = 0;
   private track: { tick: number; status: Uint8Array } | null = null; // the statuses after the last tick taken
@@ -161,32 +163,62 @@ export class Film {
     const window = this.windowOf(wanted);
     this.used.set(window, (this.clock += 1));
     if (this.ticks.has(wanted) && !Number.isNaN(this.start(wanted))) return Promise.resolve();
-    const before = this.asked.get(window);
-    if (before) return before;
-    const first = window * this.windowTicks + 1;
-    const last = Math.max(first, Math.min((window + 1) * this.windowTicks, span.last));
     // In a crowd a window takes a while, so what is to be seen comes first and how it came to it afterwards.
-    const early = jumps && this.world.actors > FEW && !this.has(wanted) && !this.has(wanted - 1);
-    if (early) this.rest?.abort(); // nobody has a use for what is left of where one was before
-    const under = early ? this.source.state(wanted).then((frames) => this.take(frames)) : this.fetch(first, last);
+    if (jumps && this.world.actors > FEW && !this.has(wanted)) return this.land(wanted);
+    return this.asked.get(window) ?? this.ask(window, this.fetch(window));
+  }
+
+  private ask(window: number, under: Promise<void>): Promise<void> {
     this.asked.set(window, under);
     under
-      .then(early ? () => this.fetchRest(first, last) : () => {})
       .catch(() => {}) // whoever needs one of its ticks asks again
-      .finally(() => this.asked.delete(window));
+      .finally(() => this.asked.get(window) === under && this.asked.delete(window));
     return under;
   }
 
-  /** Get a window some time after one of its ticks: whoever drags the timeline along has no use for it. */
-  private async fetchRest(first: number, last: number): Promise<void> {
-    this.rest?.abort();
-    const { signal } = (this.rest = new AbortController());
-    await new Promise((go) => setTimeout(go, STAY_MS));
-    signal.throwIfAborted();
-    await this.fetch(first, last, signal);
+  /** Get a single tick, even of a window that is under way. One comes at a time, and then the one that is wanted by then. */
+  private land(tick: number): Promise<void> {
+    this.target = tick;
+    if (this.landing) return this.landing;
+    const window = this.windowOf(tick);
+    if (this.rest?.window !== window) this.stopRest(); // nobody has a use for what is left of where one was before
+    const landing = this.source.state(tick).then((frames) => this.take(frames));
+    this.landing = landing;
+    landing
+      .then(() => this.fetchRest(window))
+      .catch(() => {}) // whoever needs it asks again
+      .finally(() => {
+        this.landing = null;
+        if (this.target !== tick && !this.has(this.target)) void this.land(this.target).catch(() => {});
+      });
+    return landing;
   }
 
-  private async fetch(first: number, last: number, signal?: AbortSignal): Promise<void> {
+  /** Get a window some time after one of its ticks: whoever drags the timeline along has no use for it. */
+  private fetchRest(window: number): void {
+    if (this.asked.has(window)) return;
+    this.stopRest();
+    const stop = new AbortController();
+    this.rest = { window, stop };
+    const come = async () => {
+      await new Promise((go) => setTimeout(go, STAY_MS));
+      stop.signal.throwIfAborted();
+      await this.fetch(window, stop.signal);
+    };
+    const under = this.ask(window, come());
+    under.catch(() => {}).finally(() => this.rest?.stop === stop && (this.rest = null));
+  }
+
+  private stopRest(): void {
+    if (!this.rest) return;
+    this.rest.stop.abort();
+    this.asked.delete(this.rest.window);
+    this.rest = null;
+  }
+
+  private async fetch(window: number, signal?: AbortSignal): Promise<void> {
+    const first = window * this.windowTicks + 1;
+    const last = Math.max(first, Math.min((window + 1) * this.windowTicks, this.span.last));
     this.take(await this.source.window(first, last, signal));
   }
 

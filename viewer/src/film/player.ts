@@ -65,7 +65,7 @@ export class Player {
     const tick = Math.ceil(next - 1e-9);
     this.waiting = !film.reaches(tick);
     if (this.waiting) {
-      void film.need(tick).catch(() => {});
+      void film.need(tick, !film.has(tick - 1)).catch(() => {}); // what goes on from there comes as a whole
       return false;
     }
     this.position = next;

@@ -11,17 +11,14 @@ const WAITED = 73;
 const MOVE = 1;
 const FIRST_MOVE_REASON = 12; // the code of "out_of_bounds", the first reason for which a step fails
 
-/** Step code -> step along x. */
-export const STEP_X = new Int8Array(256);
-/** Step code -> step along y. */
-export const STEP_Y = new Int8Array(256);
+/** Step code -> step along y times 65536, and step along x. */
+const STEP = new Int32Array(256);
 /** Step code -> the way that the actor faces after it, 255 if that does not change. */
-export const STEP_FACING = new Uint8Array(256).fill(255);
+const STEP_FACING = new Uint8Array(256).fill(255);
 const DX = [0, 1, 1, 1, 0, -1, -1, -1];
 const DY = [-1, -1, 0, 1, 1, 1, 0, -1];
 for (let way = 0; way < 8; way += 1) {
-  STEP_X[1 + way] = DX[way];
-  STEP_Y[1 + way] = DY[way];
+  STEP[1 + way] = DY[way] * 65536 + DX[way];
   STEP_FACING[1 + way] = way;
 }
 for (let code = FIRST_FAILED; code <= LAST_FAILED; code += 1) STEP_FACING[code] = (code - FIRST_FAILED) % 8;
@@ -36,40 +33,54 @@ export interface Result {
 export class Scene {
   tick = -1;
   timeMs = 0;
-  readonly x: Int16Array;
-  readonly y: Int16Array;
-  readonly beforeX: Int16Array; // where everybody was one tick ago
-  readonly beforeY: Int16Array;
-  readonly facing: Uint8Array;
-  readonly status: Uint8Array;
+  // These are handed to the GPU as they are, so nothing is copied when a tick comes.
+  readonly places: Int16Array; // x and y of each actor
+  readonly before: Int16Array; // where everybody was one tick ago
+  readonly looks: Uint8Array; // facing and status of each actor, and two bytes for whoever draws it
+  private readonly pairs: Int32Array; // over `places`: y times 65536, and x
+  private readonly moves = new Int32Array(16); // number of a step code in the frame at hand -> its step
+  private readonly ways = new Uint8Array(16); // the same -> facing after it
   readonly thingState: Uint8Array;
   readonly thingStock: Int32Array;
   ground = new Map<string, number>(); // "x,y,kind" -> amount
-  private readonly steps: Uint8Array; // room to unpack step codes in
   thingsVersion = 0; // grows whenever an object or a heap changed
 
   constructor(readonly world: World) {
-    this.steps = new Uint8Array(world.actors);
-    this.x = new Int16Array(world.actors);
-    this.y = new Int16Array(world.actors);
-    this.beforeX = new Int16Array(world.actors);
-    this.beforeY = new Int16Array(world.actors);
-    this.facing = new Uint8Array(world.actors);
-    this.status = new Uint8Array(world.actors);
+    const room = Math.max(1, world.actors);
+    this.places = new Int16Array(2 * room);
+    this.before = new Int16Array(2 * room);
+    this.looks = new Uint8Array(4 * room);
+    this.pairs = new Int32Array(this.places.buffer);
     this.thingState = new Uint8Array(world.things);
     this.thingStock = new Int32Array(world.things);
+  }
+
+  xOf(row: number): number {
+    return this.places[2 * row];
+  }
+
+  yOf(row: number): number {
+    return this.places[2 * row + 1];
+  }
+
+  statusOf(row: number): number {
+    return this.looks[4 * row + 1];
   }
 
   /** Begin from a keyframe. Nobody is on the way from anywhere. */
   reset(frame: Frame): void {
     this.tick = frame.tick;
     this.timeMs = frame.timeMs;
-    this.x.set(frame.i16(Tag.ACTOR_X));
-    this.y.set(frame.i16(Tag.ACTOR_Y));
-    this.beforeX.set(this.x);
-    this.beforeY.set(this.y);
-    this.facing.set(frame.u8(Tag.ACTOR_FACING));
-    this.status.set(frame.u8(Tag.ACTOR_STATUS));
+    const { places, looks, world } = this;
+    const [x, y] = [frame.i16(Tag.ACTOR_X), frame.i16(Tag.ACTOR_Y)];
+    const [facing, status] = [frame.u8(Tag.ACTOR_FACING), frame.u8(Tag.ACTOR_STATUS)];
+    for (let row = 0; row < world.actors; row += 1) {
+      places[2 * row] = x[row];
+      places[2 * row + 1] = y[row];
+      looks[4 * row] = facing[row];
+      looks[4 * row + 1] = status[row];
+    }
+    this.before.set(places);
     this.thingState.set(frame.u8(Tag.OBJECT_STATE));
     this.thingStock.set(frame.i32(Tag.OBJECT_STOCK));
     this.ground = new Map();
@@ -86,42 +97,51 @@ export class Scene {
     if (frame.kind !== Kind.TICK || frame.tick !== this.tick + 1) {
       throw new Error(`tick ${frame.tick} can't follow tick ${this.tick}`);
     }
-    const { x, y, facing } = this;
-    this.beforeX.set(x);
-    this.beforeY.set(y);
-    const steps = stepsOf(frame, x.length, this.steps);
-    for (let row = 0; row < steps.length; row += 1) {
-      const code = steps[row];
-      if (code === 0) continue;
-      x[row] += STEP_X[code];
-      y[row] += STEP_Y[code];
-      const way = STEP_FACING[code];
-      if (way !== 255) facing[row] = way;
-    }
-    const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
+    const { places, looks } = this;
+    this.before.set(places);
     const codes = frame.u8(Tag.STEP_CODES);
-    for (let at = 0; at < rows.length; at += 1) {
-      const row = rows[at];
-      const code = codes[at];
-      x[row] += STEP_X[code];
-      y[row] += STEP_Y[code];
-      const way = STEP_FACING[code];
-      if (way !== 255) facing[row] = way;
-    }
+    this.walk(frame.u8(Tag.STEPS), codes);
+    const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
+    for (let at = 0; at < rows.length; at += 1) this.step(rows[at], codes[at]);
     const placed = frame.u32(Tag.PLACE_ROWS);
-    const places = frame.i16(Tag.PLACES);
+    const there = frame.i16(Tag.PLACES);
     const ways = frame.u8(Tag.PLACE_FACING);
     for (let at = 0; at < placed.length; at += 1) {
-      x[placed[at]] = places[at];
-      y[placed[at]] = places[placed.length + at];
-      facing[placed[at]] = ways[at];
+      places[2 * placed[at]] = there[at];
+      places[2 * placed[at] + 1] = there[placed.length + at];
+      looks[4 * placed[at]] = ways[at];
     }
     const changed = frame.u32(Tag.STATUS_ROWS);
     const bits = frame.u8(Tag.STATUS);
-    for (let at = 0; at < changed.length; at += 1) this.status[changed[at]] = bits[at];
+    for (let at = 0; at < changed.length; at += 1) looks[4 * changed[at] + 1] = bits[at];
     for (const change of thingChanges(frame)) this.change(change);
     this.tick = frame.tick;
     this.timeMs = frame.timeMs;
+  }
+
+  /** Take the long form of steps, where everybody has half a byte. Of all that a tick does only this is about everybody. */
+  private walk(packed: Uint8Array, rare: Uint8Array): void {
+    if (!packed.length) return;
+    const { pairs, looks, moves, ways } = this;
+    for (let number = 0; number < RARE; number += 1) {
+      moves[number] = STEP[packed[number]];
+      ways[number] = STEP_FACING[packed[number]];
+    }
+    let next = 0;
+    for (let row = 0; row < this.world.actors; row += 1) {
+      const number = (packed[16 + (row >> 1)] >> ((row & 1) << 2)) & 15;
+      if (number === RARE) {
+        this.step(row, rare[next++]);
+        continue;
+      }
+      pairs[row] += moves[number];
+      if (ways[number] !== 255) looks[4 * row] = ways[number];
+    }
+  }
+
+  private step(row: number, code: number): void {
+    this.pairs[row] += STEP[code];
+    if (STEP_FACING[code] !== 255) this.looks[4 * row] = STEP_FACING[code];
   }
 
   private change(change: ThingChange): void {
@@ -139,8 +159,8 @@ export class Scene {
 
   /** Who stands on a tile, or -1. */
   actorAt(tileX: number, tileY: number): number {
-    for (let row = 0; row < this.x.length; row += 1) {
-      if (this.x[row] === tileX && this.y[row] === tileY) return row;
+    for (let row = 0; row < this.world.actors; row += 1) {
+      if (this.xOf(row) === tileX && this.yOf(row) === tileY) return row;
     }
     return -1;
   }
@@ -155,9 +175,10 @@ export function thingChanges(frame: Frame): ThingChange[] {
 const RARE = 15; // the number of all codes that have none of their own
 
 /** The step code of each actor, unpacked; empty if the frame has the short form. */
-export function stepsOf(frame: Frame, actors: number, room: Uint8Array = new Uint8Array(actors)): Uint8Array {
+function stepsOf(frame: Frame, actors: number): Uint8Array {
   const packed = frame.u8(Tag.STEPS);
-  if (!packed.length) return room.subarray(0, 0);
+  if (!packed.length) return new Uint8Array(0);
+  const room = new Uint8Array(actors);
   const rare = frame.u8(Tag.STEP_CODES);
   let next = 0;
   for (let row = 0, at = 16; row < actors; row += 2, at += 1) {

@@ -46,11 +46,11 @@ function recentDeeds(app: App, row: number, tick: number): Deed[] {
 
 function Seen({ app, row }: { app: App; row: number }) {
   const { scene, world } = app.film;
-  const tiles = seenFrom(scene, scene.x[row], scene.y[row]);
+  const tiles = seenFrom(scene, scene.xOf(row), scene.yOf(row));
   const seen = new Set(tiles.map(([x, y]) => y * world.info.width + x));
   const others: number[] = [];
   for (let at = 0; at < world.actors; at += 1) {
-    if (at !== row && seen.has(scene.y[at] * world.info.width + scene.x[at])) others.push(at);
+    if (at !== row && seen.has(scene.yOf(at) * world.info.width + scene.xOf(at))) others.push(at);
   }
   const things = new Map<string, number>();
   for (let at = 0; at < world.things; at += 1) {
@@ -84,7 +84,7 @@ function Heard({ app, row, tick }: { app: App; row: number; tick: number }) {
   for (let at = tick; at > tick - HEARD_TICKS && heard.length < 6; at -= 1) {
     const said = app.film.tickFrame(at)?.json<[number, string, string, number, number][]>(Tag.SAID, []) ?? [];
     for (const [speaker, , text, x, y] of said) {
-      const near = Math.max(Math.abs(x - scene.x[row]), Math.abs(y - scene.y[row])) <= reach;
+      const near = Math.max(Math.abs(x - scene.xOf(row)), Math.abs(y - scene.yOf(row))) <= reach;
       if (near || speaker === row) heard.push({ row: speaker, tick: at, text });
     }
   }
@@ -230,9 +230,9 @@ function Chosen({ app, row }: { app: App; row: number }) {
           <bdi>{id}</bdi>
         </h2>
         <p class="quiet">
-          {plain(world.typeOf(row))} at {scene.x[row]}, {scene.y[row]}
+          {plain(world.typeOf(row))} at {scene.xOf(row)}, {scene.yOf(row)}
         </p>
-        <Chips status={scene.status[row]} thinking={app.thinking().has(row)} />
+        <Chips status={scene.statusOf(row)} thinking={app.thinking().has(row)} />
         <div class="buttons">
           <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
             Follow

@@ -19,10 +19,12 @@ const NAMES: Record<EventType, string> = {
 /** Get what came before what is at hand, so that a list is not empty after a jump. */
 function useEarlier(app: App, enough: boolean, from: number): void {
   useEffect(() => {
-    if (!enough && from >= app.film.span.first && app.tick.peek() - from < 4 * app.film.windowTicks) {
-      void app.film.need(from).then(() => (app.loaded.value = app.film.version)).catch(() => {});
+    // A list is in no hurry: nothing of it comes before the window of a tick that one jumped to.
+    const settled = app.film.tickFrame(app.tick.peek()) !== undefined;
+    if (!enough && settled && from >= app.film.span.first && app.tick.peek() - from < 4 * app.film.windowTicks) {
+      void app.film.need(from, false).then(() => (app.loaded.value = app.film.version)).catch(() => {});
     }
-  }, [enough, from]);
+  }, [enough, from, app.film.tickFrame(app.tick.value) !== undefined]);
 }
 
 function FilterBar({ app }: { app: App }) {
