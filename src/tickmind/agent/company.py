@@ -71,18 +71,20 @@ class Company:
         """The private world."""
         return self._private_engine(1.0).world
 
-    def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Let everybody see, hear and remember."""
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """Let the private world have a tick of that length, and choose whose minds are looked into."""
         self._tick_id = tick_id
         if observations:
             self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
-        for observation in observations:
-            character = self.character(observation.me.entity_id)
-            if self._memories is not None and character.entity_id not in self._kept:
-                restore(character.memory, self._memories.recall(character.entity_id, tick_id))
-                self._kept[character.entity_id] = character.memory.changes
-            character.take_in(observation)
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
+
+    def perceive(self, observation: Observation) -> None:
+        """Let one character see, hear and remember."""
+        character = self.character(observation.me.entity_id)
+        if self._memories is not None and character.entity_id not in self._kept:
+            restore(character.memory, self._memories.recall(character.entity_id, observation.tick_id))
+            self._kept[character.entity_id] = character.memory.changes
+        character.take_in(observation)
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
