@@ -142,13 +142,13 @@ class ColumnReader:
 
     def _left(self, columns: ObservationColumns) -> Iterator[list[Event]]:
         """For each observer who went out of sight."""
-        rows, cuts = columns.left.tolist(), columns.left_offset.tolist()
-        for observer, (start, end) in enumerate(pairwise(cuts)):
-            gone: list[Event] = []
-            for row in rows[start:end]:
-                at = self._actors.seen_before(row) or (int(columns.x[observer]), int(columns.y[observer]))
-                gone.append(Left(self._names[row], *at))
-            yield gone
+        gone = list(zip(columns.left.tolist(), self._actors.seen_before(columns.left), strict=True))
+        for observer, (start, end) in enumerate(pairwise(columns.left_offset.tolist())):
+            left: list[Event] = []
+            for row, (x, y) in gone[start:end]:
+                at = (x, y) if x >= 0 else (int(columns.x[observer]), int(columns.y[observer]))
+                left.append(Left(self._names[row], *at))
+            yield left
 
 
 def _lists(values: Sequence[T], places: "NDArray[np.int32]", offsets: "Int64") -> list[list[T]]:

@@ -9,7 +9,7 @@ from tickmind.agent.character import Character
 from tickmind.agent.memory_files import MemoryFiles, restore
 from tickmind.agent.mirror import MindState, Mirror
 from tickmind.agent.tactics import Tactic, tactics_of
-from tickmind.ai import AIManager, BehaviorTree, Node, Status
+from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire import Insight
@@ -88,11 +88,14 @@ class Company:
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
+        assert self._engine is not None, "nobody acts who has not perceived"
+        assert self._ctx is not None, "the engine has had its tick"
         entity_id = observation.me.entity_id
-        character = self._characters[entity_id]
-        tree = self.world.get(self._eids[entity_id], BehaviorTree)
+        character, eid = self._characters[entity_id], self._eids[entity_id]
+        world, ctx = self._engine.world, self._ctx
+        tree = world.get(eid, BehaviorTree)
         tree.traced, tree.trace = entity_id in self._chosen, {}
-        character.decide(lambda: self._run_tree(self._eids[entity_id]))
+        character.decide(lambda: self._ai.evaluate(world, ctx, eid, tree))
         if tree.traced:
             self._chosen[entity_id] = True
         return character.intent
@@ -101,6 +104,8 @@ class Company:
         """Let the strategic layer have its tick, and keep what some remember."""
         if self._engine is None:
             return
+        for one in self._characters.values():
+            one.surroundings.tiles.settle()
         self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
         for name, acted in self._chosen.items():
             if acted:
@@ -193,9 +198,3 @@ class Company:
             character.thinks = True
             self._deliberations.enrol(eid, character)
         return character
-
-    def _run_tree(self, eid: int) -> Status:
-        assert self._engine is not None, "nobody acts who has not perceived"
-        assert self._ctx is not None, "the engine has had its tick"
-        world = self._engine.world
-        return self._ai.evaluate(world, self._ctx, eid, world.get(eid, BehaviorTree))

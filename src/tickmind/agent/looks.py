@@ -48,10 +48,10 @@ class ActorLooks:
         """What was seen so far was seen before."""
         self._before = self._x.copy(), self._y.copy()
 
-    def seen_before(self, row: int) -> tuple[int, int] | None:
-        """Where an actor was seen before this tick, if it was."""
+    def seen_before(self, rows: "Int32") -> list[tuple[int, int]]:
+        """Where some actors were seen before this tick; -1 for those that were not."""
         x, y = self._before
-        return (int(x[row]), int(y[row])) if x[row] >= 0 else None
+        return list(zip(x[rows].tolist(), y[rows].tolist(), strict=True))
 
     def take_in(self, columns: ObservationColumns) -> None:
         """See."""
@@ -63,9 +63,10 @@ class ActorLooks:
         rows, places = _each_once(rows, changed)
         x, y, status, facing = x[places], y[places], status[places], facing[places]
         self._x[rows], self._y[rows], self._status[rows], self._facing[rows] = x, y, status, facing
-        for row, *at, bits, way in zip(*(column.tolist() for column in (rows, x, y, status, facing)), strict=True):
-            actor = self._actors[row]
-            self.views[row] = VisibleEntity(actor.entity_id, *at, actor.type, actor.tags, STATUS[bits], DIRECTIONS[way])
+        actors, views = self._actors, self.views
+        for row, at_x, at_y, bits, way in zip(*(one.tolist() for one in (rows, x, y, status, facing)), strict=True):
+            actor, state, to = actors[row], STATUS[bits], DIRECTIONS[way]
+            views[row] = VisibleEntity(actor.entity_id, at_x, at_y, actor.type, actor.tags, state, to)
 
 
 class ObjectLooks:
@@ -83,6 +84,7 @@ class ObjectLooks:
         codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
         self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
         self._walkable = self._floor_walkable.copy()  # as far as objects were seen
+        self._lay_out(world.sight_radius)
         self._in_the_way: dict[int, bool] = {}  # object row -> whether it was when it was seen last
         self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
         for row, thing in enumerate(world.objects):
@@ -145,19 +147,27 @@ class ObjectLooks:
 
     def tiles(self, columns: ObservationColumns) -> list[VisibleTiles]:
         """What each observer sees of the map."""
-        radius, side = columns.radius, 2 * columns.radius + 1
-        lines, across = np.divmod(np.arange(side * side, dtype=np.int32), side)
-        y = np.clip(columns.y[:, None] + (lines - radius), 0, self._world.height - 1)
-        x = np.clip(columns.x[:, None] + (across - radius), 0, self._world.width - 1)
-        raw = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
-        visible = np.unpackbits(raw, axis=1, count=side * side, bitorder="little")
-        walkable = np.packbits(self._walkable[y, x] & (visible != 0), axis=1, bitorder="little")
-        seen = np.packbits(visible, axis=1, bitorder="little")
+        if columns.radius != self._radius:
+            self._lay_out(columns.radius)
+        windows = self._windows[columns.y, columns.x].reshape(len(columns), -1)
+        walkable = np.packbits(windows, axis=1, bitorder="little")
+        masks = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
+        visible = masks[:, : walkable.shape[1]]
+        walkable &= visible
         centres = zip(columns.x.tolist(), columns.y.tolist(), strict=True)
         return [
-            VisibleTiles(radius, *at, seen[place].tobytes(), walkable[place].tobytes())
-            for place, at in enumerate(centres)
+            VisibleTiles(columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes())
+            for place, (x, y) in enumerate(centres)
         ]
+
+    def _lay_out(self, radius: int) -> None:
+        """Have the window around each tile at hand; what is off the map is not walkable."""
+        height, width = self._walkable.shape
+        ground = np.zeros((height + 2 * radius, width + 2 * radius), dtype=np.bool_)
+        inner = ground[radius : radius + height, radius : radius + width]
+        inner[:] = self._walkable
+        self._walkable, self._radius = inner, radius
+        self._windows = np.lib.stride_tricks.sliding_window_view(ground, (2 * radius + 1, 2 * radius + 1))
 
 
 def _each_once(rows: "Int32", chosen: "Bool") -> "tuple[Int32, NDArray[np.intp]]":
