@@ -123,13 +123,14 @@ def _is_shut_in(lines: "_Lines", goal: Tile, start: Tile, *, beside: bool) -> bo
 class _Lines:
     """Rows of tiles as bits, read once for each search; the bit of a tile is one higher than its place."""
 
-    __slots__ = ("_avoid", "_doors", "_ground", "_lines")
+    __slots__ = ("_avoid", "_doors", "_ground", "_lines", "_threes")
 
     def __init__(self, ground: Ground, avoid: Collection[Tile], doors: Collection[Tile]) -> None:
         self._ground = ground
         self._avoid = _bits_of(avoid)
         self._doors = _bits_of(doors)
         self._lines: dict[int, tuple[int, int]] = {}  # y -> where one can walk, where one can step now
+        self._threes: dict[int, tuple[int, ...]] = {}  # y -> three lines where one can step, and where one can walk
 
     def line(self, y: int) -> tuple[int, int]:
         found = self._lines.get(y)
@@ -141,14 +142,18 @@ class _Lines:
 
     def around(self, x: int, y: int) -> int:
         """Where one can step from a tile, nine bits row by row, and above them the same for where one can walk."""
-        north, here, south = self.line(y - 1), self.line(y), self.line(y + 1)
+        three = self._threes.get(y)
+        if three is None:
+            lines = [self.line(row) for row in (y - 1, y, y + 1)]
+            three = self._threes[y] = (*(step for _, step in lines), *(walk for walk, _ in lines))
+        north, here, south, walk_north, walk_here, walk_south = three
         return (
-            (north[1] >> x & 7)
-            | (here[1] >> x & 7) << 3
-            | (south[1] >> x & 7) << 6
-            | (north[0] >> x & 7) << 9
-            | (here[0] >> x & 7) << 12
-            | (south[0] >> x & 7) << 15
+            (north >> x & 7)
+            | (here >> x & 7) << 3
+            | (south >> x & 7) << 6
+            | (walk_north >> x & 7) << 9
+            | (walk_here >> x & 7) << 12
+            | (walk_south >> x & 7) << 15
         )
 
 
