@@ -45,6 +45,20 @@ def any_intent(dice, seen):
     )
 
 
+def test_what_looks_as_before_is_the_same_object():
+    world = TileWorld.from_scenario(load_scenario(SCENARIOS / "village.yaml"))
+    reader = ColumnReader(world.info)
+    rows = np.arange(len(world.info.actors), dtype=np.int32)
+    first = reader.read(world.observe_columns(rows))
+    world.step({})
+    second = reader.read(world.observe_columns(rows))
+    for before, now in zip(first, second, strict=True):
+        for old, new in zip(before.visible_objects, now.visible_objects, strict=True):
+            assert (old is new) is (old == new)
+        for old, new in zip(before.visible_entities, now.visible_entities, strict=True):
+            assert (old is new) is (old == new)
+
+
 @pytest.mark.parametrize("name", ["clearing", "village"])
 def test_columns_read_back_as_single_observations(name):
     world = TileWorld.from_scenario(load_scenario(SCENARIOS / f"{name}.yaml"))
