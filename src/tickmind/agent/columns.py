@@ -6,7 +6,7 @@ waited has no result.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -126,7 +126,7 @@ class ColumnReader:
         self,
         kind: type[Event],
         columns: ObservationColumns,
-        marks: "NDArray[np.uint8]",
+        marks: "NDArray[np.integer[Any]]",
         make: Callable[[int, int], Event],
     ) -> list[list[Event]]:
         """For each observer the events of one kind, of the entities that are marked; others perceive the same."""
