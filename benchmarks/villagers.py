@@ -64,14 +64,14 @@ async def _serve_until_told(pipe: Pipe, villagers: int) -> None:
 
 
 @contextmanager
-def world(villagers: int) -> Iterator[tuple[str, list[str], Pipe]]:
-    """A village in a process of its own: its address, who lives there, and the pipe to it."""
+def world(villagers: int) -> Iterator[tuple[str, list[str], Pipe, int]]:
+    """A village in a process of its own: its address, who lives there, the pipe to it, and the process's id."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, villagers), daemon=True)
     process.start()
     try:
-        yield *here.recv(), here
+        yield *here.recv(), here, process.pid or 0
     finally:
         here.send("stop")
         process.join(30)
@@ -80,13 +80,13 @@ def world(villagers: int) -> Iterator[tuple[str, list[str], Pipe]]:
 
 
 @contextmanager
-def model() -> Iterator[str]:
-    """A model that always answers the same, as a gateway's address."""
+def model() -> Iterator[tuple[str, int]]:
+    """A model that always answers the same, as a gateway's address, and the id of its process."""
     command = [sys.executable, "-m", "tickmind.llm.testing.server", "--text", PLAN]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
-        yield process.stdout.readline().strip()
+        yield process.stdout.readline().strip(), process.pid
     finally:
         process.terminate()
         process.wait(30)
@@ -124,12 +124,12 @@ def cpu_s(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run(villagers: int, processes: int, seconds: float) -> tuple[ServerStatistics, float]:
-    """Let them live; gives the world's figures, and the cores that the villagers used."""
+def run(villagers: int, processes: int, seconds: float) -> tuple[ServerStatistics, dict[str, float]]:
+    """Let them live; gives the world's figures, and the cores that each part used, this process among them."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        world(villagers) as (address, ids, pipe),
-        model() as gateway_url,
+        world(villagers) as (address, ids, pipe, world_pid),
+        model() as (gateway_url, model_pid),
         hosts(address, ids, processes, gateway_url, Path(folder)) as running,
     ):
         end_s = time.monotonic() + READY_S
@@ -139,10 +139,16 @@ def run(villagers: int, processes: int, seconds: float) -> tuple[ServerStatistic
             time.sleep(0.5)
         time.sleep(SETTLE_TICKS)
         _ask(pipe, "reset")
-        used_s = sum(cpu_s(process.pid) for process in running)
+        parts = {
+            "villagers": [process.pid for process in running],
+            "world": [world_pid],
+            "model": [model_pid],
+            "measuring": [os.getpid()],
+        }
+        used_s = {name: sum(map(cpu_s, pids)) for name, pids in parts.items()}
         time.sleep(seconds)
         figures = _ask(pipe, "look")
-        return figures, (sum(cpu_s(process.pid) for process in running) - used_s) / seconds
+        return figures, {name: (sum(map(cpu_s, pids)) - used_s[name]) / seconds for name, pids in parts.items()}
 
 
 def _ask(pipe: Pipe, word: str) -> ServerStatistics:
@@ -157,7 +163,8 @@ def bench_villagers(villagers: int = VILLAGERS, processes: int = PROCESSES, seco
     acted = figures.accepted / max(1, figures.ticks * villagers)
     print(
         f"  {figures.ticks} ticks, {figures.overruns} overruns, {acted:.1%} of all intents arrived, "
-        f"p50 {figures.answers_p50_ms:.0f} ms, p99 {figures.answers_p99_ms:.0f} ms; villagers used {cores:.2f} cores"
+        f"p50 {figures.answers_p50_ms:.0f} ms, p99 {figures.answers_p99_ms:.0f} ms; "
+        f"cores used: {', '.join(f'{name} {used:.2f}' for name, used in cores.items())}"
     )
     p99_ms = figures.answers_p99_ms
     return [

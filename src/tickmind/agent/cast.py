@@ -29,10 +29,17 @@ class Mind(Protocol):
 
 
 class Cast(Protocol):
-    """All minds of one process. One thread at a time calls `perceive`, then `act` for each entity, then `reflect`."""
+    """All minds of one process.
 
-    def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Take in what the entities perceive at the start of a tick, before any of them acts."""
+    One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
+    """
+
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """A tick begins for these entities."""
+        ...
+
+    def perceive(self, observation: Observation) -> None:
+        """Let one of them take in what it perceives, before any of them acts."""
         ...
 
     def act(self, observation: Observation) -> Intent:
@@ -70,10 +77,13 @@ class PlainCast:
         self._mirror = Mirror()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
 
-    def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Forget what was shown in the tick before."""
         del tick_id, observations
         self._shown = {}
+
+    def perceive(self, observation: Observation) -> None:
+        """A plain mind perceives when it acts."""
 
     def act(self, observation: Observation) -> Intent:
         """Ask the entity's mind."""

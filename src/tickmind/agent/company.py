@@ -9,7 +9,7 @@ from tickmind.agent.character import Character
 from tickmind.agent.memory_files import MemoryFiles, restore
 from tickmind.agent.mirror import MindState, Mirror
 from tickmind.agent.tactics import Tactic, tactics_of
-from tickmind.ai import AIManager, BehaviorTree, Node, Status
+from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire import Insight
@@ -71,26 +71,31 @@ class Company:
         """The private world."""
         return self._private_engine(1.0).world
 
-    def perceive(self, tick_id: int, observations: Sequence[Observation]) -> None:
-        """Let everybody see, hear and remember."""
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """Let the private world have a tick of that length, and choose whose minds are looked into."""
         self._tick_id = tick_id
         if observations:
             self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
-        for observation in observations:
-            character = self.character(observation.me.entity_id)
-            if self._memories is not None and character.entity_id not in self._kept:
-                restore(character.memory, self._memories.recall(character.entity_id, tick_id))
-                self._kept[character.entity_id] = character.memory.changes
-            character.take_in(observation)
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
+
+    def perceive(self, observation: Observation) -> None:
+        """Let one character see, hear and remember."""
+        character = self.character(observation.me.entity_id)
+        if self._memories is not None and character.entity_id not in self._kept:
+            restore(character.memory, self._memories.recall(character.entity_id, observation.tick_id))
+            self._kept[character.entity_id] = character.memory.changes
+        character.take_in(observation)
 
     def act(self, observation: Observation) -> Intent:
         """Let one character decide."""
+        assert self._engine is not None, "nobody acts who has not perceived"
+        assert self._ctx is not None, "the engine has had its tick"
         entity_id = observation.me.entity_id
-        character = self._characters[entity_id]
-        tree = self.world.get(self._eids[entity_id], BehaviorTree)
+        character, eid = self._characters[entity_id], self._eids[entity_id]
+        world, ctx = self._engine.world, self._ctx
+        tree = world.get(eid, BehaviorTree)
         tree.traced, tree.trace = entity_id in self._chosen, {}
-        character.decide(lambda: self._run_tree(self._eids[entity_id]))
+        character.decide(lambda: self._ai.evaluate(world, ctx, eid, tree))
         if tree.traced:
             self._chosen[entity_id] = True
         return character.intent
@@ -99,6 +104,8 @@ class Company:
         """Let the strategic layer have its tick, and keep what some remember."""
         if self._engine is None:
             return
+        for one in self._characters.values():
+            one.surroundings.tiles.settle()
         self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
         for name, acted in self._chosen.items():
             if acted:
@@ -191,9 +198,3 @@ class Company:
             character.thinks = True
             self._deliberations.enrol(eid, character)
         return character
-
-    def _run_tree(self, eid: int) -> Status:
-        assert self._engine is not None, "nobody acts who has not perceived"
-        assert self._ctx is not None, "the engine has had its tick"
-        world = self._engine.world
-        return self._ai.evaluate(world, self._ctx, eid, world.get(eid, BehaviorTree))

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from tickmind.agent.cast import Cast
@@ -42,7 +42,10 @@ _log = get_logger(__name__)
 
 
 class Life:
-    """Lives in one world until `stop`; what it can't go on with is an `AgentError`. It belongs to one event loop."""
+    """Lives in one world until `stop`; what it can't go on with is an `AgentError`. It belongs to one event loop.
+
+    `on_quiet` is called once a tick when nobody waits for an answer any more.
+    """
 
     def __init__(
         self,
@@ -53,11 +56,12 @@ class Life:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         backoff: Backoff | None = None,
+        on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._launch = launch
         self._cast = cast
         self._clock = clock or SystemClock()
-        self._turns = Turns(cast, clock=self._clock)
+        self._turns = Turns(cast, clock=self._clock, on_quiet=on_quiet)
         self._rng = rng or random.SystemRandom()
         self._backoff = backoff or Backoff()
         self._connection = Connection(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
@@ -183,6 +187,7 @@ class Life:
         intents: dict[str, Intent] = {name: played.intents.get(name, _WAIT) for name in everybody}
         if intents:
             line.answer(moment.tick_id, intents)
+            await asyncio.sleep(0)  # it goes out before anything else is done
         if moment.tick_id != self._tick_id:
             self._acted = 0
         self._tick_id = moment.tick_id

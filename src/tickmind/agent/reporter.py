@@ -26,7 +26,8 @@ class Reporter:
     def __init__(self, client: WorldClient, *, clock: Clock | None = None, max_waiting: Limit = MAX_WAITING) -> None:
         self._client = client
         self._clock = clock or SystemClock()
-        self._quiet_until_s = 0.0  # monotonic
+        self.quiet_until_s = 0.0
+        """Until when nothing is sent, by the monotonic clock."""
         self._waiting: deque[tuple[Lease, _Report]] = deque()
         self._max_waiting = max_waiting
         self._some = asyncio.Event()
@@ -42,13 +43,18 @@ class Reporter:
         self._task = asyncio.create_task(self._send_all(), name="tickmind-reports")
 
     def hold(self, until_s: float) -> None:
-        """Send nothing until then, by the monotonic clock; what waits already does not wait longer for that."""
-        if not self._waiting:
-            self._quiet_until_s = until_s
+        """Send nothing until then, by the monotonic clock.
+
+        What waits already waits for that only if it has had as much time since it was held last, so that it gets
+        through however soon one tick follows upon another.
+        """
+        now_s = self._clock.monotonic()
+        if not self._waiting or now_s - self.quiet_until_s >= until_s - now_s:
+            self.quiet_until_s = until_s
 
     async def flush(self, patience_s: float) -> None:
         """Send what waits at once, but not for ever."""
-        self._quiet_until_s = 0.0
+        self.quiet_until_s = 0.0
         self._hurry.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
@@ -113,7 +119,7 @@ class Reporter:
             await self._some.wait()
 
     async def _until_quiet_is_over(self) -> None:
-        left_s = self._quiet_until_s - self._clock.monotonic()
+        left_s = self.quiet_until_s - self._clock.monotonic()
         if left_s > 0 and not self._hurry.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(left_s):

@@ -1,7 +1,6 @@
 """From a function or a class to a process that lives in a world."""
 
 import asyncio
-import gc
 import inspect
 import os
 import random
@@ -15,12 +14,14 @@ from tickmind.agent.cast import Cast, Mind, PlainCast, Start
 from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.life import Life
 from tickmind.base import Secret, TickmindError, configure_logging, redact
+from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Intent, Observation
 
 if TYPE_CHECKING:
     from tickmind.agent.character import Character
 
 EXIT_FAILED = 1
+MOST_YOUNG = 200_000  # new objects after which garbage is looked for even within a tick
 ActFn = Callable[[Observation], Intent]
 
 
@@ -84,7 +85,6 @@ def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None
         configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)
         stage = Stage(launch, launch.take_secrets(), env)
-        gc.freeze()  # what was imported stays for good, so that no tick waits while it is looked through
         asyncio.run(_live(stage, make_cast(stage)))
     except TickmindError as error:
         sys.stderr.write(f"{redact(str(error))}\n")
@@ -93,7 +93,9 @@ def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None
 
 
 async def _live(stage: Stage, cast: Cast) -> None:
-    life = Life(stage.launch, cast, secrets=stage.secrets)
+    garbage = GarbageKeeper(most_young=MOST_YOUNG, phase=os.getpid())
+    garbage.start()  # so that no act waits while it is looked for
+    life = Life(stage.launch, cast, secrets=stage.secrets, on_quiet=garbage.collect)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, life.stop)

@@ -1,15 +1,15 @@
 """Acts beside the event loop, each tick until its deadline: what comes too late does not count, and blocks nobody.
 
-One thread plays the turns. If an act does not come back until the next turn, that act keeps the thread, another thread
-takes over for the other entities, and the one that is stuck is passed over until it is back. If what follows the acts,
-which is telling models about the situation, takes a whole further turn, another thread takes over in the same way: all
-act, and nobody thinks until it is back.
+One thread plays the turns. If somebody does not come back from perceiving or acting until the next turn, that one keeps
+the thread, another thread takes over for the other entities, and the one that is stuck is passed over until it is back.
+If what follows the acts, which is telling models about the situation, takes a whole further turn, another thread takes
+over in the same way: all act, and nobody thinks until it is back.
 """
 
 import asyncio
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tickmind.agent.cast import Cast
@@ -41,7 +41,7 @@ class _Turn:
         self.intents: dict[str, Intent] = {}
         self.failed: set[str] = set()
         self.begun = False
-        self.acting = ""  # whose act is under way; empty while all perceive
+        self.acting = ""  # who perceives or acts just now
         self.closed = False  # nobody is begun with any more
         self.ended = False
         self.given_up = False  # its thread is on its own
@@ -57,10 +57,21 @@ class _Turn:
 
 
 class Turns:
-    """Plays turns of a cast. One event loop awaits `play`, one turn at a time."""
+    """Plays turns of a cast. One event loop awaits `play`, one turn at a time.
 
-    def __init__(self, cast: Cast, *, max_stuck: Limit = MAX_STUCK, clock: Clock | None = None) -> None:
+    `on_quiet` is called once a turn when nobody waits any more, from the thread of the acts.
+    """
+
+    def __init__(
+        self,
+        cast: Cast,
+        *,
+        max_stuck: Limit = MAX_STUCK,
+        clock: Clock | None = None,
+        on_quiet: Callable[[], None] = lambda: None,
+    ) -> None:
         self._cast = cast
+        self._on_quiet = on_quiet
         self._clock = clock or SystemClock()
         self._max_stuck = max_stuck
         self._lock = threading.Lock()  # guards what threads and the loop both change
@@ -133,7 +144,7 @@ class Turns:
                 self._stuck.add(turn.acting)
             self._work = None
         if turn.acting:
-            _log.warning("an act does not return; the entity waits until it does", entity_id=turn.acting)
+            _log.warning("a character does not return; its entity waits until it does", entity_id=turn.acting)
         else:
             _log.warning("describing the situation for a model does not return; nobody thinks until it does")
 
@@ -156,6 +167,8 @@ class Turns:
             early = self._rest(work, turn.until_s)
             if not self._lost_in_thought:
                 self._reflect(turn)
+            if not early:
+                self._on_quiet()
             turn = early[0] if early else work.get()
 
     def _begin(self, turn: _Turn) -> bool:
@@ -176,13 +189,25 @@ class Turns:
 
     def _play(self, turn: _Turn) -> None:
         try:
-            self._cast.perceive(turn.tick_id, turn.observations)
-        except Exception:  # noqa: BLE001  a mind is anybody's code
-            _log.exception("perceiving failed, so nobody acts in this tick", tick=turn.tick_id)
+            self._cast.begin(turn.tick_id, turn.observations)
+        except Exception:  # noqa: BLE001  a cast is anybody's code
+            _log.exception("the tick could not begin, so nobody acts in it", tick=turn.tick_id)
             with self._lock:
                 turn.failed.update(one.me.entity_id for one in turn.observations)
             return
-        for observation in turn.observations:
+        ready: list[Observation] = []
+        for observation in turn.observations:  # all, even after the deadline, so that nobody misses what happened
+            entity_id = observation.me.entity_id
+            with self._lock:
+                if turn.given_up:
+                    return
+                turn.acting = entity_id
+            if self._perceive(observation):
+                ready.append(observation)
+            else:
+                with self._lock:
+                    turn.failed.add(entity_id)
+        for observation in ready:
             entity_id = observation.me.entity_id
             with self._lock:
                 if turn.closed:
@@ -202,6 +227,14 @@ class Turns:
             self._cast.reflect(turn.tick_id)
         except Exception:  # noqa: BLE001  a mind is anybody's code
             _log.exception("reflecting failed", tick=turn.tick_id)
+
+    def _perceive(self, observation: Observation) -> bool:
+        try:
+            self._cast.perceive(observation)
+        except Exception:  # noqa: BLE001  a mind is anybody's code
+            _log.exception("perceiving failed", entity_id=observation.me.entity_id, tick=observation.tick_id)
+            return False
+        return True
 
     def _act(self, observation: Observation) -> Intent | None:
         try:

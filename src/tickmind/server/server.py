@@ -10,12 +10,12 @@ from typing import Any
 import grpc.aio
 
 from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
+from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, History, resume
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
-from tickmind.server.garbage import GarbageKeeper
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.metrics import MetricsPage
 from tickmind.server.pace import Pace

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tickmind.base import Clock, get_logger
+from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
-from tickmind.server.garbage import GarbageKeeper
 from tickmind.server.pace import Schedule
 
 REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all

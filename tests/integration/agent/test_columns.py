@@ -45,6 +45,19 @@ def any_intent(dice, seen):
     )
 
 
+def test_what_looks_as_before_is_the_same_object():
+    world = TileWorld.from_scenario(load_scenario(SCENARIOS / "village.yaml"))
+    reader = ColumnReader(world.info)
+    rows = np.arange(len(world.info.actors), dtype=np.int32)
+    first = reader.read(world.observe_columns(rows))
+    world.step({})
+    second = reader.read(world.observe_columns(rows))
+    for before, now in zip(first, second, strict=True):
+        seen_before = [*before.visible_objects, *before.visible_entities]
+        for old, new in zip(seen_before, [*now.visible_objects, *now.visible_entities], strict=True):
+            assert (old is new) is (old == new)
+
+
 @pytest.mark.parametrize("name", ["clearing", "village"])
 def test_columns_read_back_as_single_observations(name):
     world = TileWorld.from_scenario(load_scenario(SCENARIOS / f"{name}.yaml"))

@@ -221,7 +221,10 @@ class Thinker:
     def __init__(self):
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
 
-    def perceive(self, tick_id, observations):
+    def begin(self, tick_id, observations):
+        pass
+
+    def perceive(self, observation):
         pass
 
     def act(self, observation):

@@ -36,7 +36,9 @@ def play(world, casts, ticks):
         seen = dict(zip(everybody, world.observe(everybody), strict=True))
         intents = {}
         for cast, rows in casts.items():
-            cast.perceive(world.tick_id, [seen[row] for row in rows])
+            cast.begin(world.tick_id, [seen[row] for row in rows])
+            for row in rows:
+                cast.perceive(seen[row])
             intents.update({row: cast.act(seen[row]) for row in rows})
         yield world.step(intents)
 

@@ -23,7 +23,9 @@ def test_villagers_leave_their_houses_eat_and_talk():
     did, said = Counter[str](), 0
     for _ in range(400):
         observations = world.observe(rows)
-        company.perceive(world.tick_id, observations)
+        company.begin(world.tick_id, observations)
+        for seen in observations:
+            company.perceive(seen)
         record = world.step({row: company.act(seen) for row, seen in enumerate(observations)})
         did.update(str(result.action_type) for result in record.action_results() if result.ok)
         said += len(record.utterances)

@@ -77,6 +77,11 @@ def test_a_closed_door_leads_to_the_unknown():
     assert room.nearest_frontier((1, 1), doors=[(4, 1)]) == (4, 1)
 
 
+def test_the_unknown_is_found_however_far_it_is():
+    corridor = "#" * 62 + "\n#@" + "." * 60 + "\n" + "#" * 62
+    assert seen(corridor).nearest_frontier((1, 1)) == (61, 1)
+
+
 # Ways
 
 
@@ -108,6 +113,35 @@ def steps_to(drawing):
             found[new] = found[x, y] + 1
             todo.append(new)
     return found
+
+
+def waves_to(free, start):
+    """The number of straight steps to every tile, the slow and plain way."""
+    found = {start: 0}
+    todo = deque([start])
+    while todo:
+        x, y = todo.popleft()
+        for new in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
+            if new in free and new not in found:
+                found[new] = found[x, y] + 1
+                todo.append(new)
+    return found
+
+
+@given(DRAWINGS)
+def test_no_unknown_ground_is_nearer_than_the_frontier(text):
+    drawing = Drawing.read(text)
+    tiles = TileMemory()
+    tiles.see(drawing.tiles())
+    steps = waves_to(drawing.walkable, drawing.me)
+    around = [(dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+    edge = [
+        at for at in steps if at != drawing.me and not all(tiles.knows(at[0] + dx, at[1] + dy) for dx, dy in around)
+    ]
+    frontier = tiles.nearest_frontier(drawing.me)
+    assert (frontier is None) is (not edge)
+    if frontier is not None:
+        assert steps[frontier] == min(steps[at] for at in edge)
 
 
 @given(DRAWINGS, st.tuples(st.integers(0, 7), st.integers(0, 7)))
@@ -151,6 +185,21 @@ def test_ways_lead_around_others_and_through_doors():
 def test_a_way_that_takes_too_long_to_find_is_given_up():
     tiles = seen("@" + "." * 40)
     assert find_path(tiles, (0, 0), (40, 0), max_tiles=MAX_TILES_TRIED.at(10)) is None
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_goal_that_is_shut_in_is_given_up_before_everything_was_tried(beside):
+    everything = {(x, y) for x in range(80) for y in range(80)}
+    free = {at for at in everything if distance(at, (40, 40)) not in (1, 2)}
+    asked = set()
+
+    class Field:
+        def walkable_row(self, y):
+            asked.add(y)
+            return sum(1 << x for x, line in free if line == y)
+
+    assert find_path(Field(), (20, 40), (40, 40), beside=beside, max_tiles=MAX_TILES_TRIED.at(5000)) is None
+    assert len(asked) < 40
 
 
 # People and things

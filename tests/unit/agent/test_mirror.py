@@ -127,7 +127,7 @@ def test_a_character_shows_its_tree_blackboard_and_memories_by_itself():
     world = SmallWorld("@ B", hunger=500, carrying={"berries": 1})
     company = Company(Eater, Start)
     company.character("me").blackboard.set("mood", "fine")
-    company.perceive(0, [])
+    company.begin(0, [])
     world.hear("B", "hello me")
     world.live(company, 1)
     (first,) = company.take_insights()

@@ -123,14 +123,52 @@ async def test_those_who_had_no_turn_come_first_in_the_next():
     turns.close()
 
 
-async def test_perceiving_that_fails_fails_everybody():
+async def test_a_tick_that_can_not_begin_fails_everybody():
     class Broken(Minds):
-        def perceive(self, tick_id, observations):
+        def begin(self, tick_id, observations):
             raise ValueError("oh")
 
     turns = Turns(Broken(Say))
-    played = await turns.play(1, everybody("a"), LONG_S)
+    played = await turns.play(1, everybody("a", "b"), LONG_S)
+    assert played.failed == {"a", "b"}
+    turns.close()
+
+
+async def test_perceiving_that_fails_fails_alone():
+    class Broken(Minds):
+        def perceive(self, observation):
+            if observation.me.entity_id == "a":
+                raise ValueError("oh")
+
+    turns = Turns(Broken(Say))
+    played = await turns.play(1, everybody("a", "b"), LONG_S)
     assert played.failed == {"a"}
+    assert played.intents == {"b": Say("b")}
+    turns.close()
+
+
+async def test_whoever_is_stuck_in_perceiving_is_passed_over_until_it_returns_and_others_go_on():
+    go_on, entered = threading.Event(), threading.Event()
+
+    class Brooding(Minds):
+        def perceive(self, observation):
+            if observation.me.entity_id == "a" and not go_on.is_set():
+                entered.set()
+                go_on.wait(100)
+
+    turns = Turns(Brooding(Say))
+    first = await turns.play(1, everybody("a", "b"), 0.05)
+    assert first.late == {"a", "b"}
+    assert await asyncio.to_thread(entered.wait, 60)
+    for tick in (2, 3):
+        played = await turns.play(tick, everybody("a", "b", tick=tick), LONG_S)
+        assert played.intents == {"b": Say("b")}
+        assert played.late == {"a"}
+    assert turns.stuck == 1
+    go_on.set()
+    await until(lambda: not turns.stuck)
+    played = await turns.play(4, everybody("a", "b", tick=4), LONG_S)
+    assert played.intents == {"a": Say("a"), "b": Say("b")}
     turns.close()
 
 

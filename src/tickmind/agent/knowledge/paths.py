@@ -10,6 +10,9 @@ from tickmind.base import Limit
 from tickmind.protocol import Direction
 
 MAX_TILES_TRIED = Limit("number of tiles that are tried for one way", 2000)
+SUSPICIOUS = 64  # after so many tiles one looks whether the goal can be reached at all
+SMALL_PLACE = 128  # tiles
+_ALL_WALKABLE = 0o777 << 9  # of what is around a tile
 _STEPS = tuple((way.dx, way.dy) for way in sorted(Direction, key=lambda way: way.diagonal))  # straight ones first
 _WAYS = {(way.dx, way.dy): way for way in Direction}
 
@@ -54,6 +57,9 @@ def find_path(
     if not beside and not lines.line(goal_y)[1] >> goal_x & 2:
         return None
     most = max_tiles.maximum
+    straight = _straight_way(lines, start, goal, stop_at=1 if beside else 0)
+    if straight is not None:
+        return straight if len(straight) <= most else None
     came_from: dict[Tile, Tile] = {start: start}
     steps: dict[Tile, int] = {start: 0}
     open_tiles: list[tuple[int, int, Tile]] = [(0, 0, start)]
@@ -65,7 +71,7 @@ def find_path(
         if far == 0 or (beside and far == 1):
             return _way_back(came_from, start, tile)
         tried += 1
-        if tried > most:
+        if tried > most or (tried == SUSPICIOUS and _is_shut_in(lines, goal, start, beside=beside)):
             return None
         count = steps[tile] + 1
         for dx, dy in _steps_from(lines.around(x, y)):
@@ -80,16 +86,51 @@ def find_path(
     return None
 
 
+def _straight_way(lines: "_Lines", start: Tile, goal: Tile, *, stop_at: int) -> list[Tile] | None:
+    """The way that goes nearer to the goal with each step, which is what A* finds if nothing is in the way."""
+    (x, y), (goal_x, goal_y) = start, goal
+    way: list[Tile] = []
+    while True:
+        off_x, off_y = goal_x - x, goal_y - y
+        far_x, far_y = abs(off_x), abs(off_y)
+        if far_x <= stop_at and far_y <= stop_at:
+            return way
+        dx, dy = (off_x > 0) - (off_x < 0), (off_y > 0) - (off_y < 0)
+        free = _steps_from(lines.around(x, y))
+        if dx and dy and (dx, dy) not in free:
+            dx, dy = (dx, 0) if far_x > far_y else (0, dy) if far_y > far_x else (0, 0)
+        if (dx, dy) not in free:
+            return None
+        x, y = x + dx, y + dy
+        way.append((x, y))
+
+
+def _is_shut_in(lines: "_Lines", goal: Tile, start: Tile, *, beside: bool) -> bool:
+    """Whether the goal is known to be in a small place that can't be got into, so that trying on is no use."""
+    x, y = goal
+    reached = {(x + dx, y + dy) for dx, dy in _steps_from(lines.around(x, y) | _ALL_WALKABLE)} if beside else {goal}
+    unread = list(reached)
+    while unread:
+        x, y = tile = unread.pop()
+        if distance(tile, start) <= 1 or len(reached) > SMALL_PLACE:
+            return False
+        found = {(x + dx, y + dy) for dx, dy in _steps_from(lines.around(x, y))} - reached
+        reached |= found
+        unread.extend(found)
+    return True
+
+
 class _Lines:
     """Rows of tiles as bits, read once for each search; the bit of a tile is one higher than its place."""
 
-    __slots__ = ("_avoid", "_doors", "_ground", "_lines")
+    __slots__ = ("_avoid", "_doors", "_ground", "_lines", "_threes")
 
     def __init__(self, ground: Ground, avoid: Collection[Tile], doors: Collection[Tile]) -> None:
         self._ground = ground
         self._avoid = _bits_of(avoid)
         self._doors = _bits_of(doors)
         self._lines: dict[int, tuple[int, int]] = {}  # y -> where one can walk, where one can step now
+        self._threes: dict[int, tuple[int, ...]] = {}  # y -> three lines where one can step, and where one can walk
 
     def line(self, y: int) -> tuple[int, int]:
         found = self._lines.get(y)
@@ -101,14 +142,18 @@ class _Lines:
 
     def around(self, x: int, y: int) -> int:
         """Where one can step from a tile, nine bits row by row, and above them the same for where one can walk."""
-        north, here, south = self.line(y - 1), self.line(y), self.line(y + 1)
+        three = self._threes.get(y)
+        if three is None:
+            lines = [self.line(row) for row in (y - 1, y, y + 1)]
+            three = self._threes[y] = (*(step for _, step in lines), *(walk for walk, _ in lines))
+        north, here, south, walk_north, walk_here, walk_south = three
         return (
-            (north[1] >> x & 7)
-            | (here[1] >> x & 7) << 3
-            | (south[1] >> x & 7) << 6
-            | (north[0] >> x & 7) << 9
-            | (here[0] >> x & 7) << 12
-            | (south[0] >> x & 7) << 15
+            (north >> x & 7)
+            | (here >> x & 7) << 3
+            | (south >> x & 7) << 6
+            | (walk_north >> x & 7) << 9
+            | (walk_here >> x & 7) << 12
+            | (walk_south >> x & 7) << 15
         )
 
 

@@ -47,11 +47,13 @@ class Speech:
 
     def listen(self, observation: Observation) -> None:
         """Take in what is heard, and tell what is meant for oneself."""
+        heard = [event for event in observation.events if isinstance(event, Heard)]
+        if not heard and not self._owed:
+            self.heard_now = ()
+            return
         tick, me = observation.tick_id, observation.me
         self.heard_now = tuple(
-            Line(tick, event.speaker_id, event.text, self._is_meant(event, observation, (me.x, me.y)))
-            for event in observation.events
-            if isinstance(event, Heard)
+            [Line(tick, one.speaker_id, one.text, self._is_meant(one, observation, (me.x, me.y))) for one in heard]
         )
         for line in self.heard_now:
             self.lines.append(line)

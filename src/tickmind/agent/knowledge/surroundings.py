@@ -65,7 +65,8 @@ class Surroundings:
         """Tiles on which somebody stands now."""
         self._piles: set[str] = set()  # object ids of what lies on the ground, which may be gone when one looks again
         self._stocked: dict[str, Thing] = {}  # object id -> what there is something to pick up from
-        self._doors: dict[Tile, str] = {}  # tile -> object id of what is in the way there and can be worked on
+        self._obstacles: dict[Tile, str] = {}  # tile -> object id of what is in the way there and can be worked on
+        self._doors: dict[Tile, None] = {}  # those of the tiles where it can be opened
         self._max_people = max_people
         self._max_things = max_things
 
@@ -97,7 +98,7 @@ class Surroundings:
                 self._forget(object_id)
         if not self._max_things.allows(len(things)):
             for object_id in sorted(things, key=lambda one: things[one].tick)[: len(things) // 10]:
-                self._doors.pop(self._forget(object_id).at, None)
+                self._clear(self._forget(object_id).at)
 
     def _forget(self, object_id: str) -> Thing:
         self._piles.discard(object_id)
@@ -113,9 +114,18 @@ class Surroundings:
         if seen.kind == GROUND:
             self._piles.add(seen.object_id)
         elif seen.verbs and not self.tiles.can_walk(seen.x, seen.y):
-            self._doors[seen.x, seen.y] = seen.object_id
+            self._obstacles[thing.at] = seen.object_id
+            if "open" in seen.verbs:
+                self._doors[thing.at] = None
+            else:
+                self._doors.pop(thing.at, None)
         else:
-            self._doors.pop((seen.x, seen.y), None)
+            self._clear(thing.at)
+
+    def _clear(self, at: Tile) -> None:
+        """Nothing that can be worked on is in the way there."""
+        self._obstacles.pop(at, None)
+        self._doors.pop(at, None)
 
     def _see_people(self, observation: Observation, tick: int) -> None:
         people = self.people
@@ -171,12 +181,11 @@ class Surroundings:
     @property
     def doors(self) -> tuple[Tile, ...]:
         """Where something closed is known that can be opened."""
-        found = ((at, self.things.get(object_id)) for at, object_id in self._doors.items())
-        return tuple(at for at, thing in found if thing is not None and "open" in thing.seen.verbs)
+        return tuple(self._doors)
 
     def obstacle_at(self, x: int, y: int) -> Thing | None:
         """What stands in the way on a tile and can be worked on, such as a closed door."""
-        object_id = self._doors.get((x, y))
+        object_id = self._obstacles.get((x, y))
         return None if object_id is None else self.things.get(object_id)
 
     def near(self, at: Tile, steps: int) -> tuple[Person, ...]:

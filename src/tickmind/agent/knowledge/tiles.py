@@ -1,33 +1,45 @@
 """Tiles that a character has seen, and whether one can walk there: the map in its head."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from tickmind.protocol import VisibleTiles
 
 Tile = tuple[int, int]
+FIRST_STEPS = 10  # so far one looks for the unknown first
 
 
 class TileMemory:
     """Remembers every tile that was ever in sight, as it was when it was seen last.
 
-    Rows are whole numbers with one bit for each tile, so that a glance at hundreds of tiles costs microseconds.
+    Rows are whole numbers with one bit for each tile, so that a glance at hundreds of tiles costs microseconds. What
+    was seen last is kept as it came until somebody asks for more than that, or there is time: see `settle`.
     """
 
-    __slots__ = ("_known", "_last", "_walkable")
+    __slots__ = ("_known", "_last", "_unsettled", "_walkable")
 
     def __init__(self) -> None:
         self._known: dict[int, int] = {}  # y -> bits by x
         self._walkable: dict[int, int] = {}  # y -> bits by x
         self._last: VisibleTiles | None = None
+        self._unsettled = False  # whether the last is not in the rows yet
 
     def __len__(self) -> int:
+        self.settle()
         return sum(bits.bit_count() for bits in self._known.values())
 
     def see(self, tiles: VisibleTiles) -> None:
         """Take in what is in sight."""
-        if tiles == self._last:
+        if tiles != self._last:
+            self.settle()
+            self._last, self._unsettled = tiles, True
+
+    def settle(self) -> None:
+        """Put what was seen last into the map. It is done by itself when it must be, and better when nobody waits."""
+        tiles = self._last
+        if tiles is None or not self._unsettled:
             return
-        self._last = tiles
+        self._unsettled = False
         side = 2 * tiles.radius + 1
         full = (1 << side) - 1
         visible, walkable = int.from_bytes(tiles.visible, "little"), int.from_bytes(tiles.walkable, "little")
@@ -49,44 +61,100 @@ class TileMemory:
 
     def knows(self, x: int, y: int) -> bool:
         """Whether the tile was ever in sight."""
+        self.settle()
         return x >= 0 and bool(self._known.get(y, 0) >> x & 1)
 
     def can_walk(self, x: int, y: int) -> bool:
         """Whether the tile is known and was walkable; somebody may stand there now."""
+        if self._unsettled and self._last is not None:
+            if self._last.sees(x, y):
+                return self._last.can_walk(x, y)
+            self.settle()
         return x >= 0 and bool(self._walkable.get(y, 0) >> x & 1)
 
     def walkable_row(self, y: int) -> int:
         """The tiles of a row for which `can_walk` holds, each as one bit: the lowest is the westernmost."""
+        self.settle()
         return self._walkable.get(y, 0)
 
     def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
         """A reachable tile next to one that was never seen, among the nearest; None if all is known.
 
-        `doors` are tiles that are closed but can be opened. Waves go out from the start, a whole row of tiles at a
-        time.
+        `doors` are tiles that are closed but can be opened. Waves go out from the start over a part of the map that
+        is one whole number, so that a step of them all costs next to nothing; if that part is too small, over more.
         """
-        reached = {start[1]: 1 << start[0]}
-        wave = dict(reached)
-        walkable = dict(self._walkable)
-        for x, y in doors:
-            walkable[y] = walkable.get(y, 0) | 1 << x
-        while wave:
-            found: dict[int, int] = {}
-            for y, bits in wave.items():
-                for row, spread in ((y, bits << 1 | bits >> 1), (y - 1, bits), (y + 1, bits)):
-                    new = spread & walkable.get(row, 0) & ~reached.get(row, 0)
-                    if new:
-                        found[row] = found.get(row, 0) | new
-            for y, bits in found.items():
-                reached[y] = reached.get(y, 0) | bits
-                edge = bits & ~self._inside(y)
-                if edge:
-                    return (edge & -edge).bit_length() - 1, y
-            wave = found
-        return None
+        self.settle()
+        steps = FIRST_STEPS
+        while True:
+            sheet = _Sheet(start, steps)
+            found = sheet.search(sheet.bits(self._known), sheet.bits(self._walkable) | sheet.bits_of(doors))
+            if found is not _FURTHER:
+                return found
+            steps *= 4
 
-    def _inside(self, y: int) -> int:
-        """The tiles of a row all of whose neighbours are known."""
-        known = self._known.get
-        rows = known(y - 1, 0) & known(y, 0) & known(y + 1, 0)
-        return rows & (rows << 1) & (rows >> 1)
+
+_FURTHER = (-1, -1)  # no tile: what was looked for may be further away
+
+
+@lru_cache(maxsize=8)
+def _without_margin(side: int) -> int:
+    """All tiles of a sheet but those of its margin."""
+    line = ((1 << side - 2) - 1) << 1
+    return sum(line << down * side for down in range(1, side - 1))
+
+
+class _Sheet:
+    """The tiles around a start, line by line as the bits of one number, with a margin of one tile on all sides."""
+
+    __slots__ = ("_north", "_side", "_start", "_steps", "_west")
+
+    def __init__(self, start: Tile, steps: int) -> None:
+        self._start, self._steps = start, steps
+        self._west, self._north = start[0] - steps - 1, start[1] - steps - 1
+        self._side = 2 * steps + 3
+
+    def bits(self, rows: dict[int, int]) -> int:
+        """The part of some rows that is on the sheet."""
+        west, side = self._west, self._side
+        full = (1 << side) - 1
+        sheet = 0
+        for y in range(self._north + side - 1, self._north - 1, -1):
+            row = rows.get(y, 0)
+            sheet = sheet << side | ((row >> west if west >= 0 else row << -west) & full)
+        return sheet
+
+    def bits_of(self, tiles: Iterable[Tile]) -> int:
+        """Those of some tiles that are on the sheet."""
+        side = self._side
+        sheet = 0
+        for x, y in tiles:
+            across, down = x - self._west, y - self._north
+            if 0 <= across < side and 0 <= down < side:
+                sheet |= 1 << down * side + across
+        return sheet
+
+    def search(self, known: int, walkable: int) -> Tile | None:
+        """The nearest walkable tile beside an unknown one; `_FURTHER` if there is none within so many steps."""
+        side, steps = self._side, self._steps
+        walkable &= _without_margin(side)
+        lines = known & known << 1 & known >> 1
+        edge = walkable & ~(lines & lines << side & lines >> side)
+        wave = reached = 1 << (steps + 1) * side + steps + 1
+        for _ in range(steps):
+            wave = (wave << 1 | wave >> 1 | wave << side | wave >> side) & walkable & ~reached
+            if not wave:
+                return None
+            if wave & edge:
+                return self._nearest_row(wave & edge)
+            reached |= wave
+        return _FURTHER
+
+    def _nearest_row(self, found: int) -> Tile:
+        """Of the tiles that were found, the westernmost in the row that is nearest to the start."""
+        side, middle = self._side, self._steps + 1
+        for off in range(middle + 1):
+            for down in (middle - off, middle + off):
+                row = found >> down * side & (1 << side) - 1
+                if row:
+                    return self._west + (row & -row).bit_length() - 1, self._north + down
+        raise AssertionError("something was found")

@@ -107,7 +107,8 @@ class SmallWorld:
         """Let a cast, such as a `Company`, live here for some ticks; gives what it did."""
 
         def act(observation: Observation) -> Intent:
-            cast.perceive(observation.tick_id, [observation])
+            cast.begin(observation.tick_id, [observation])
+            cast.perceive(observation)
             intent = cast.act(observation)
             cast.reflect(observation.tick_id)
             return intent

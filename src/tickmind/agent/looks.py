@@ -1,0 +1,177 @@
+"""How actors and objects look, by the packed observations of a host: made anew only for what has changed.
+
+What looks as it did when anybody of the host saw it last is the same object as then, so that whoever knows it already
+can tell at a glance.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.protocol import (
+    Direction,
+    ItemStack,
+    ObservationColumns,
+    Status,
+    VisibleEntity,
+    VisibleObject,
+    VisibleTiles,
+    WorldInfo,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tickmind.protocol.columns import Bool, Int32
+
+GROUND = "ground"
+MOST_PILES = 10_000  # heaps on the ground whose looks are kept
+DIRECTIONS = tuple(Direction)
+STATUS = tuple(Status(bits) for bits in range(8))
+
+
+class ActorLooks:
+    """The actors of a world, each as it was seen last."""
+
+    def __init__(self, world: WorldInfo) -> None:
+        self._actors = world.actors
+        count = len(world.actors)
+        self.views: list[Any] = [None] * count
+        """Actor row -> its `VisibleEntity`; None for those that nobody has seen."""
+        self._x, self._y = (np.full(count, -1, dtype=np.int32) for _ in range(2))
+        self._status, self._facing = (np.full(count, -1, dtype=np.int16) for _ in range(2))
+        self._before = self._x, self._y
+
+    def begin_tick(self) -> None:
+        """What was seen so far was seen before."""
+        self._before = self._x.copy(), self._y.copy()
+
+    def seen_before(self, rows: "Int32") -> list[tuple[int, int]]:
+        """Where some actors were seen before this tick; -1 for those that were not."""
+        x, y = self._before
+        return list(zip(x[rows].tolist(), y[rows].tolist(), strict=True))
+
+    def take_in(self, columns: ObservationColumns) -> None:
+        """See."""
+        rows, status, facing = columns.entity, columns.entity_status, columns.entity_facing
+        observer = np.repeat(np.arange(len(columns)), np.diff(columns.entity_offset))
+        x, y = columns.x[observer] + columns.entity_dx, columns.y[observer] + columns.entity_dy
+        changed = (self._x[rows] != x) | (self._y[rows] != y)
+        changed |= (self._status[rows] != status) | (self._facing[rows] != facing)
+        rows, places = _each_once(rows, changed)
+        x, y, status, facing = x[places], y[places], status[places], facing[places]
+        self._x[rows], self._y[rows], self._status[rows], self._facing[rows] = x, y, status, facing
+        actors, views = self._actors, self.views
+        for row, at_x, at_y, bits, way in zip(*(one.tolist() for one in (rows, x, y, status, facing)), strict=True):
+            actor, state, to = actors[row], STATUS[bits], DIRECTIONS[way]
+            views[row] = VisibleEntity(actor.entity_id, at_x, at_y, actor.type, actor.tags, state, to)
+
+
+class ObjectLooks:
+    """The objects of a world, each as it was seen last, what lies about, and where one can walk for all that."""
+
+    def __init__(self, world: WorldInfo) -> None:
+        self._world = world
+        count = len(world.objects)
+        kinds = {kind.name: kind for kind in world.kinds}
+        self._kinds = [kinds[thing.kind] for thing in world.objects]  # object row -> its kind
+        self.views: list[Any] = [None] * count
+        """Object row -> its `VisibleObject`; None for those that nobody has seen."""
+        self._state = np.full(count, -1, dtype=np.int16)
+        self._work, self._stock = (np.full(count, -1, dtype=np.int32) for _ in range(2))
+        codes = np.frombuffer(world.floor_codes, dtype=np.uint8).reshape(world.height, world.width)
+        self._floor_walkable = np.array([floor.walkable for floor in world.floors], dtype=np.bool_)[codes]
+        self._walkable = self._floor_walkable.copy()  # as far as objects were seen
+        self._lay_out(world.sight_radius)
+        self._in_the_way: dict[int, bool] = {}  # object row -> whether it was when it was seen last
+        self._at: dict[tuple[int, int], list[int]] = {}  # tile -> rows of the objects on it
+        for row, thing in enumerate(world.objects):
+            self._at.setdefault((thing.x, thing.y), []).append(row)
+        self._piles: dict[tuple[int, int], VisibleObject] = {}  # tile -> the heap that was seen there last
+
+    def take_in(self, columns: ObservationColumns) -> None:
+        """See."""
+        rows, state, work, stock = columns.object, columns.object_state, columns.object_work, columns.object_stock
+        changed = (self._state[rows] != state) | (self._work[rows] != work) | (self._stock[rows] != stock)
+        rows, places = _each_once(rows, changed)
+        columns_of = (rows, state[places], work[places], stock[places])
+        self._work[rows], self._stock[rows] = work[places], stock[places]
+        for row, code, left, items in zip(*(column.tolist() for column in columns_of), strict=True):
+            if self._state[row] != code:
+                self._state[row] = code
+                self._note_obstacle(row, in_the_way=not self._kinds[row].walkable[code])
+            thing, kind = self._world.objects[row], self._kinds[row]
+            self.views[row] = VisibleObject(
+                thing.object_id,
+                thing.kind,
+                thing.x,
+                thing.y,
+                kind.states[code],
+                left,
+                (ItemStack(kind.stock_item, items),) if kind.stock_item and items else (),
+                kind.verbs[code],
+            )
+
+    def _note_obstacle(self, row: int, *, in_the_way: bool) -> None:
+        if self._in_the_way.get(row) is in_the_way:
+            return
+        self._in_the_way[row] = in_the_way
+        thing = self._world.objects[row]
+        blocked = any(self._in_the_way.get(other, False) for other in self._at[thing.x, thing.y])
+        self._walkable[thing.y, thing.x] = self._floor_walkable[thing.y, thing.x] and not blocked
+
+    def piles(self, columns: ObservationColumns) -> Iterator[list[VisibleObject]]:
+        """What lies on tiles in sight of each observer, one object for each tile."""
+        kinds, cuts = self._world.item_kinds, columns.ground_offset.tolist()
+        if not cuts[-1]:
+            yield from ([] for _ in range(len(columns)))
+            return
+        observer = np.repeat(np.arange(len(columns)), np.diff(columns.ground_offset))
+        x, y = (columns.x[observer] + columns.ground_dx).tolist(), (columns.y[observer] + columns.ground_dy).tolist()
+        kind, amount = columns.ground_kind.tolist(), columns.ground_amount.tolist()
+        for start, end in pairwise(cuts):
+            lying: dict[tuple[int, int], list[ItemStack]] = {}
+            for item in range(start, end):
+                lying.setdefault((x[item], y[item]), []).append(ItemStack(kinds[kind[item]], amount[item]))
+            yield [self._pile(at, tuple(stacks)) for at, stacks in lying.items()]
+
+    def _pile(self, at: tuple[int, int], stacks: tuple[ItemStack, ...]) -> VisibleObject:
+        known = self._piles.get(at)
+        if known is None or known.items != stacks:
+            if len(self._piles) >= MOST_PILES:
+                self._piles.clear()
+            known = self._piles[at] = VisibleObject(f"{GROUND}:{at[0]},{at[1]}", GROUND, *at, items=stacks)
+        return known
+
+    def tiles(self, columns: ObservationColumns) -> list[VisibleTiles]:
+        """What each observer sees of the map."""
+        if columns.radius != self._radius:
+            self._lay_out(columns.radius)
+        windows = self._windows[columns.y, columns.x].reshape(len(columns), -1)
+        walkable = np.packbits(windows, axis=1, bitorder="little")
+        masks = np.ascontiguousarray(columns.visible.astype("<u8", copy=False)).view(np.uint8)
+        visible = masks[:, : walkable.shape[1]]
+        walkable &= visible
+        centres = zip(columns.x.tolist(), columns.y.tolist(), strict=True)
+        return [
+            VisibleTiles(columns.radius, x, y, visible[place].tobytes(), walkable[place].tobytes())
+            for place, (x, y) in enumerate(centres)
+        ]
+
+    def _lay_out(self, radius: int) -> None:
+        """Have the window around each tile at hand; what is off the map is not walkable."""
+        height, width = self._walkable.shape
+        ground = np.zeros((height + 2 * radius, width + 2 * radius), dtype=np.bool_)
+        inner = ground[radius : radius + height, radius : radius + width]
+        inner[:] = self._walkable
+        self._walkable, self._radius = inner, radius
+        self._windows = np.lib.stride_tricks.sliding_window_view(ground, (2 * radius + 1, 2 * radius + 1))
+
+
+def _each_once(rows: "Int32", chosen: "Bool") -> "tuple[Int32, NDArray[np.intp]]":
+    """Those rows that were chosen, each once, and a place of each."""
+    places = np.flatnonzero(chosen)
+    each, first = np.unique(rows[places], return_index=True)
+    return each, places[first]

@@ -1,0 +1,37 @@
+"""Reports in the background."""
+
+from unittest.mock import Mock
+
+from tickmind.agent.reporter import Reporter
+from tickmind.base import ManualClock, Secret
+from tickmind.protocol import Lease
+from tickmind.wire import AgentState, AgentStatus, WorldClient
+
+LEASE = Lease(Secret("s" * 40), "a", "me", 1, 10_000)
+
+
+def report(reporter):
+    reporter.status(LEASE, AgentStatus("a", 1, AgentState.RUNNING))
+
+
+def test_reports_are_held_back_in_every_tick_and_have_the_rest_of_it():
+    clock = ManualClock()
+    reporter = Reporter(Mock(spec=WorldClient), clock=clock)
+    for start_s in (0.0, 1.0, 2.0):
+        clock.advance(start_s - clock.monotonic())
+        reporter.hold(start_s + 0.4)
+        assert reporter.quiet_until_s == start_s + 0.4
+        report(reporter)
+
+
+def test_reports_that_wait_get_through_however_soon_ticks_follow_each_other():
+    clock = ManualClock()
+    reporter = Reporter(Mock(spec=WorldClient), clock=clock)
+    began_s = clock.monotonic()
+    open_s = 0.0
+    for _ in range(1000):
+        reporter.hold(clock.monotonic() + 0.4)
+        report(reporter)
+        open_s += 0.01 if clock.monotonic() >= reporter.quiet_until_s else 0.0
+        clock.advance(0.01)
+    assert open_s >= 0.4 * (clock.monotonic() - began_s)
