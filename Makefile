@@ -14,6 +14,7 @@ PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
 .DEFAULT_GOAL := help
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
 .PHONY: help setup demo test check bench fuzz fmt docs page proto pins clean
 
 help: ## List the targets

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections import deque
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import hello, notes, whole_thought
 from tickmind.viewer.history import MAX_HISTORY_BYTES, History
 from tickmind.viewer.minds import Minds, NeedsNow
+from tickmind.viewer.shelf import Shelf
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_of_snapshot
 from tickmind.viewer.watchers import Watchers
@@ -21,9 +22,9 @@ from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tickmind.wire import ThoughtReport, ViewerEvent, WorldClient
+    from tickmind.wire import ViewerEvent, WorldClient
 
-MAX_THOUGHT_CHARS = Limit("length of all thoughts that are kept", 64_000_000, "characters")
+MAX_THOUGHT_BYTES = Limit("memory for thoughts of a live world", 8 * 1024 * 1024, "bytes")
 RETRY = Backoff()
 _log = get_logger(__name__)
 
@@ -53,8 +54,7 @@ class LiveSource:
         self._stage: Stage | None = None
         self._history = History(1)
         self._digest = Digest(0)
-        self._thoughts: deque[tuple[int, ThoughtReport, int]] = deque()  # actor row, report, characters
-        self._chars = 0
+        self._thoughts = Shelf(MAX_THOUGHT_BYTES)
         self._minds = Minds({})
         self._needs = NeedsNow(0)
         self._connected = False
@@ -112,13 +112,7 @@ class LiveSource:
 
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
         """The newest whole thoughts of an actor, newest first."""
-        found: list[dict[str, Any]] = []
-        for row, report, _ in reversed(self._thoughts):
-            if len(found) >= count:
-                break
-            if row == actor and report.tick_id <= last_tick:
-                found.append(whole_thought(report, row))
-        return found
+        return list(islice(self._thoughts.newest(actor, 0, last_tick), count))
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         """What is known of an actor's mind and needs at a tick, as far as it is kept."""
@@ -181,8 +175,7 @@ class LiveSource:
             self._hello = hello(world, mode="live", window_ticks=window)
             self._history = History(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
-            self._thoughts.clear()
-            self._chars = 0
+            self._thoughts = Shelf(MAX_THOUGHT_BYTES)
             self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
             self._needs = NeedsNow(len(world.actors))
         self._minds.add_needs(scene.tick_id, snapshot.needs)
@@ -216,16 +209,6 @@ class LiveSource:
         self._minds.add_needs(event.tick_id, event.needs)
         self._minds.add(event.insights)
         for report in event.thoughts:
-            self._keep(report, stage)
-
-    def _keep(self, report: "ThoughtReport", stage: Stage) -> None:
-        row = stage.names.actor_rows.get(report.entity_id)
-        if row is None:
-            return
-        thought = report.thought
-        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
-        chars = sum(map(len, texts))
-        self._thoughts.append((row, report, chars))
-        self._chars += chars
-        while not MAX_THOUGHT_CHARS.allows(self._chars):
-            self._chars -= self._thoughts.popleft()[2]
+            row = stage.names.actor_rows.get(report.entity_id)
+            if row is not None:
+                self._thoughts.add(row, report.tick_id, whole_thought(report, row))

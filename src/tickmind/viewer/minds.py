@@ -8,14 +8,16 @@ import numpy as np
 
 from tickmind.base import Limit
 from tickmind.protocol import NeedColumns
+from tickmind.viewer.shelf import Shelf
 
 if TYPE_CHECKING:
     from tickmind.wire import Insight
 
 LOOK_BACK_TICKS = 96  # everything about a mind is told more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
-MAX_MIND_CHARS = Limit("length of all insights that are kept", 32_000_000, "characters")
-MAX_NEED_ENTRIES = Limit("number of energies and hungers that are kept", 4_000_000)
+MAX_MIND_BYTES = Limit("memory for insights of a live world", 8 * 1024 * 1024, "bytes")
+MAX_NEED_BYTES = Limit("memory for energies and hungers of a live world", 32 * 1024 * 1024, "bytes")
+_TICK_BYTES = 250  # that Python needs for the needs of a tick beside them
 
 
 def shown_insight(insight: "Insight") -> dict[str, Any]:
@@ -26,19 +28,19 @@ def shown_insight(insight: "Insight") -> dict[str, Any]:
         "tree": [[line.depth, line.text] for line in insight.tree],
         "ran": None if insight.node_statuses is None else list(insight.node_statuses),
         "board": [[entry.key, entry.value_json] for entry in insight.board],
-        "gone": insight.gone_keys,
+        "gone": list(insight.gone_keys),
         "memories": [[note.tick_id, note.text, note.about, note.importance] for note in insight.memories],
     }
 
 
-def shown_mind(insights: "Iterable[Insight]", needs: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
-    """What is shown of one character: its insights from the last whole one on, and its needs."""
-    found: list[Insight] = []
-    for insight in sorted(insights, key=lambda one: one.tick_id):
-        if insight.whole:
+def shown_mind(insights: Iterable[dict[str, Any]], needs: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
+    """What is shown of one character: of its shown insights those from the last whole one on, and its needs."""
+    found: list[dict[str, Any]] = []
+    for insight in sorted(insights, key=lambda one: one["tick"]):
+        if insight["whole"]:
             found.clear()
         found.append(insight)
-    return {"insights": [shown_insight(insight) for insight in found], "needs": needs}
+    return {"insights": found, "needs": needs}
 
 
 def needs_of(row: int, told: Iterable[tuple[int, NeedColumns]]) -> list[tuple[int, int, int]]:
@@ -72,39 +74,39 @@ class Minds:
 
     def __init__(self, actor_rows: Mapping[str, int]) -> None:
         self._rows = actor_rows
-        self._order: deque[tuple[int, int]] = deque()  # actor row and length of each insight, oldest first
-        self._insights: dict[int, deque[Insight]] = {}  # actor row -> its insights
-        self._chars = 0
-        self._told: deque[tuple[int, NeedColumns]] = deque()
-        self._entries = 0
+        self._insights = Shelf(MAX_MIND_BYTES)
+        self._told: deque[tuple[int, bytes]] = deque()  # tick and its needs, packed: arrays would take much more
+        self._size = 0
 
     def add(self, insights: "Iterable[Insight]") -> None:
         """Keep what agents showed."""
         for insight in insights:
             row = self._rows.get(insight.entity_id)
-            if row is None:
-                continue
-            self._insights.setdefault(row, deque()).append(insight)
-            self._order.append((row, insight.chars + 1))
-            self._chars += insight.chars + 1
-        while not MAX_MIND_CHARS.allows(self._chars):
-            row, chars = self._order.popleft()
-            self._insights[row].popleft()
-            self._chars -= chars
+            if row is not None:
+                self._insights.add(row, insight.tick_id, shown_insight(insight))
 
     def add_needs(self, tick_id: int, needs: NeedColumns | None) -> None:
         """Keep what was told of needs in a tick."""
         if needs is None:
             return
-        self._told.append((tick_id, needs))
-        self._entries += len(needs.actor)
-        while not MAX_NEED_ENTRIES.allows(self._entries):
-            self._entries -= len(self._told.popleft()[1].actor)
+        packed = b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes()))
+        self._told.append((tick_id, packed))
+        self._size += len(packed) + _TICK_BYTES
+        while not MAX_NEED_BYTES.allows(self._size):
+            self._size -= len(self._told.popleft()[1]) + _TICK_BYTES
 
     def of(self, row: int, last_tick: int) -> dict[str, Any]:
         """What is shown of one character at a tick."""
-        insights = (
-            one for one in self._insights.get(row, ()) if last_tick - LOOK_BACK_TICKS <= one.tick_id <= last_tick
+        insights = list(self._insights.newest(row, last_tick - LOOK_BACK_TICKS, last_tick))
+        told = (
+            (tick_id, _unpacked(packed))
+            for tick_id, packed in self._told
+            if last_tick - NEED_TICKS <= tick_id <= last_tick
         )
-        told = ((tick, needs) for tick, needs in self._told if last_tick - NEED_TICKS <= tick <= last_tick)
-        return shown_mind(insights, needs_of(row, told))
+        return shown_mind(reversed(insights), needs_of(row, told))
+
+
+def _unpacked(packed: bytes) -> NeedColumns:
+    count = len(packed) // 8
+    values = np.frombuffer(packed, np.int16, offset=4 * count).reshape(2, count)
+    return NeedColumns(np.frombuffer(packed, np.int32, count), values[0], values[1])

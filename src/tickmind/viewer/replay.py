@@ -17,7 +17,7 @@ from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumn
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
-from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_mind
+from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_insight, shown_mind
 from tickmind.viewer.scan import AT_MOST_S, Scan, span_of
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
@@ -134,7 +134,7 @@ class RunFrames:
             return shown_mind((), ())
         name = reader.info.actors[actor].entity_id
         insights = reader.insights(last_tick - LOOK_BACK_TICKS, last_tick, actors=[name])
-        return shown_mind(insights, needs_of(actor, self._told(last_tick - NEED_TICKS, last_tick)))
+        return shown_mind(map(shown_insight, insights), needs_of(actor, self._told(last_tick - NEED_TICKS, last_tick)))
 
     def _told(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """What was told of needs; parts of the run that are over are kept for the next time."""

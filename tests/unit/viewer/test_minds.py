@@ -1,5 +1,7 @@
 """What the viewer keeps of minds and needs, and gives out for one character at a tick."""
 
+import tracemalloc
+
 import numpy as np
 
 from tickmind.protocol import NeedColumns
@@ -8,6 +10,7 @@ from tickmind.record.testing import RandomRun
 from tickmind.viewer import minds
 from tickmind.viewer.minds import Minds, NeedsNow
 from tickmind.viewer.replay import RunFrames
+from tickmind.viewer.shelf import Shelf
 from tickmind.wire.reports import BoardEntry, Insight
 
 
@@ -39,8 +42,8 @@ def test_needs_of_one_are_those_that_were_told_of_it():
 
 
 def test_what_is_kept_of_minds_is_bounded(monkeypatch):
-    monkeypatch.setattr(minds, "MAX_MIND_CHARS", minds.MAX_MIND_CHARS.at(100))
-    monkeypatch.setattr(minds, "MAX_NEED_ENTRIES", minds.MAX_NEED_ENTRIES.at(4))
+    monkeypatch.setattr(minds, "MAX_MIND_BYTES", minds.MAX_MIND_BYTES.at(350))
+    monkeypatch.setattr(minds, "MAX_NEED_BYTES", minds.MAX_NEED_BYTES.at(600))
     kept = Minds({"a": 0})
     for tick in range(1, 50):
         kept.add([insight(tick, whole=True, value=f'"{"x" * 30}"')])
@@ -48,6 +51,22 @@ def test_what_is_kept_of_minds_is_bounded(monkeypatch):
     assert kept.of(0, 10)["insights"] == []
     assert [one["tick"] for one in kept.of(0, 49)["insights"]] == [49]
     assert kept.of(0, 49)["needs"] == [(48, 48, 48), (49, 49, 49)]
+
+
+def test_a_shelf_takes_no_more_memory_than_it_says():
+    limit = minds.MAX_MIND_BYTES.at(1_000_000)
+    shelf = Shelf(limit)
+    tracemalloc.start()
+    try:
+        for tick in range(20_000):
+            shelf.add(tick % 12, tick, {"tick": tick, "text": f"{tick} berries " * (tick % 40)})
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1.2 * limit.maximum
+    newest = list(shelf.newest(11, 0, 19_999))
+    assert [one["tick"] for one in newest[:2]] == [19_991, 19_979]
+    assert 1000 < len(newest) * 12 < 20_000
 
 
 def test_the_mean_of_needs_is_of_those_that_are_known():
