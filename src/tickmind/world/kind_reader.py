@@ -53,12 +53,13 @@ def _read_needs(node: Node) -> Needs | None:
     if isinstance(node, Leaf) and node.plain and node.text in ("true", "false"):
         return Needs() if node.truth() else None
     given, usual = table(node), Needs()
-    given.nothing_but("hunger_per_tick", "energy_per_tick", "rest_per_tick", "wake_energy")
+    given.nothing_but("hunger_per_tick", "energy_per_tick", "rest_per_tick", "wake_energy", "starvation")
     return Needs(
         hunger_per_tick=given.integer("hunger_per_tick", usual.hunger_per_tick, 0, NEED_MOST),
         energy_per_tick=given.integer("energy_per_tick", usual.energy_per_tick, 0, NEED_MOST),
         rest_per_tick=given.integer("rest_per_tick", usual.rest_per_tick, 0, NEED_MOST),
         wake_energy=given.integer("wake_energy", usual.wake_energy, 0, NEED_MOST),
+        starvation=given.truth("starvation", usual.starvation),
     )
 
 

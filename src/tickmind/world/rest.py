@@ -75,7 +75,7 @@ def feel_needs(turn: Turn) -> None:
     state.energy = np.clip(state.energy + np.where(living, change, 0), 0, NEED_MOST).astype(np.int32)
     state.hunger = np.clip(state.hunger + np.where(living, needs.hunger_per_tick, 0), 0, NEED_MOST).astype(np.int32)
     state.status[living & (state.energy == 0)] |= _ASLEEP
-    starving = state.hunger == NEED_MOST
+    starving = (state.hunger == NEED_MOST) & needs.starvation
     state.status[starving] |= _INCAPACITATED
     state.status[~starving] &= ~_INCAPACITATED
 

@@ -296,6 +296,13 @@ def test_the_starving_can_only_eat_speak_and_wait(play):
     assert two.me(2).status == Status.AWAKE
 
 
+def test_nobody_starves_where_there_is_no_starvation(play):
+    one = play("1.", rules=NEEDS.replace("{needs: {", "{needs: {starvation: false, "), state=", hunger: 995")
+    one.step()
+    assert (one.me(1).hunger, one.me(1).status) == (1000, Status.AWAKE)
+    assert one.do(1, Move(Direction.E)).ok
+
+
 def test_an_uncontrolled_actor_stands_still_and_its_needs_with_it(play):
     one = play("1.", rules=NEEDS)
     record = one.step({1: Move(Direction.E)}, uncontrolled=(1,))
