@@ -9,7 +9,7 @@ BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 CODE := src tests examples benchmarks
-WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2)))  # many tests wait for processes, so two more than cores
+WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))  # many tests wait for processes, so one more than cores
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 

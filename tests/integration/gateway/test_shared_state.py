@@ -135,17 +135,25 @@ def house(redis_server):
     return House(redis_server.url)
 
 
+async def pass_time(seconds):
+    """Let time pass; gives how long it took, and how much of it the machine let this process run."""
+    begin_s, held_up_s = CLOCK.monotonic(), 0.0
+    while (before_s := CLOCK.monotonic()) < begin_s + seconds:
+        await asyncio.sleep(0.01)
+        held_up_s += max(0.0, CLOCK.monotonic() - before_s - 0.02)
+    took_s = CLOCK.monotonic() - begin_s
+    return took_s, took_s - held_up_s
+
+
 async def test_two_gateways_keep_one_limit_in_real_time(house):
     one, two = await house.open(2)
-    begin_s = CLOCK.monotonic()
     for gateway in (one, two):
         gateway.workers(20)
-    await asyncio.sleep(6)
-    took_s = CLOCK.monotonic() - begin_s
+    took_s, free_s = await pass_time(6)
     sent = sorted(one.sent + two.sent)
     await house.close()
     assert len(sent) <= 20 * took_s + 1
-    assert len(sent) >= 0.7 * 20 * 6  # the machine may be busy; in simulated time it is more than 0.95
+    assert len(sent) >= 0.7 * 20 * free_s  # the machine may be busy; in simulated time it is more than 0.95
     assert min(len(one.sent), len(two.sent)) >= 0.25 * len(sent)
 
 
@@ -157,11 +165,10 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     await until(lambda: len(one.sent) > 5 and len(two.sent) > 5, "requests")
     redis_server.kill()
     await until(lambda: all(gateway.shared.statistics().degraded for gateway in (one, two)), "both alone")
-    begin_s, before = CLOCK.monotonic(), (len(one.sent), len(two.sent))
-    await asyncio.sleep(4)
-    took_s = CLOCK.monotonic() - begin_s
+    before = (len(one.sent), len(two.sent))
+    took_s, free_s = await pass_time(4)
     for gateway, count in zip((one, two), before, strict=True):
-        assert 0.6 * 10 * 4 <= len(gateway.sent) - count <= 10 * took_s + 2
+        assert 0.6 * 10 * free_s <= len(gateway.sent) - count <= 10 * took_s + 2
     statistics = one.shared.statistics()
     assert (statistics.connected, statistics.degraded, statistics.gateways, statistics.losses) == (False, True, 2, 1)
     assert statistics.reason
@@ -171,11 +178,10 @@ async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(h
     await until(lambda: not any(gateway.shared.statistics().degraded for gateway in (one, two)), "both back")
     await until(lambda: one.shared.statistics().gateways == 2, "both counted")
     leases = one.shared.statistics().leases
-    begin_s, count = CLOCK.monotonic(), len(one.sent) + len(two.sent)
-    await asyncio.sleep(4)
-    took_s = CLOCK.monotonic() - begin_s
+    count = len(one.sent) + len(two.sent)
+    took_s, free_s = await pass_time(4)
     served = len(one.sent) + len(two.sent) - count
-    assert 0.6 * 20 * 4 <= served <= 20 * (took_s + 0.5) + 2
+    assert 0.6 * 20 * free_s <= served <= 20 * (took_s + 0.5) + 2
     assert one.shared.statistics().leases > leases
     assert not one.shared.statistics().degraded
     await house.close()
@@ -187,10 +193,13 @@ async def test_who_is_back_first_leaves_the_others_their_part(house, redis_serve
     for gateway in (one, two):
         gateway.workers(20)
     await until(lambda: len(one.sent) > 5 and len(two.sent) > 5, "requests")
-    redis_server.kill()
-    await asyncio.sleep(3)  # the slow one tried after 0.375, 1.125 and 2.625 s, and will again after 5.625 s
-    redis_server.start()
-    await until(lambda: one.shared.statistics().connected, "one is back")
+    for _ in range(5):  # on a busy machine the slow one may be back already when somebody looks
+        redis_server.kill()
+        await asyncio.sleep(3)  # the slow one tried after 0.375, 1.125 and 2.625 s, and will again after 5.625 s
+        redis_server.start()
+        await until(lambda: one.shared.statistics().connected, "one is back")
+        if two.shared.statistics().degraded:
+            break
     begin_s, before = CLOCK.monotonic(), len(one.sent)
     assert two.shared.statistics().degraded
     await until(lambda: two.shared.statistics().connected, "both are back")
