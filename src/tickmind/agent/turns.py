@@ -42,6 +42,7 @@ class _Turn:
         self.failed: set[str] = set()
         self.begun = False
         self.acting = ""  # who perceives or acts just now
+        self.acting_before = ""  # the same, when somebody looked last
         self.closed = False  # nobody is begun with any more
         self.ended = False
         self.given_up = False  # its thread is on its own
@@ -114,7 +115,7 @@ class Turns:
         with self._lock:
             turn.closed = True
             intents, failed = dict(turn.intents), frozenset(turn.failed)
-            acting = turn.acting
+            acting = turn.acting_before = turn.acting
         late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed
         self._behind = set(late) - {acting}
         return Played(intents, failed, late)
@@ -137,6 +138,9 @@ class Turns:
             if not turn.begun:  # the thread has not come back from reflecting on the turn before
                 turn.given_up = self._lost_in_thought = True
                 turn.ended = True
+            elif turn.acting != turn.acting_before:  # slow, but it goes on
+                turn.acting_before = turn.acting
+                return
             elif not turn.acting or not self._max_stuck.allows(len(self._stuck) + 1):
                 return
             else:

@@ -197,3 +197,28 @@ async def test_reflecting_that_does_not_return_stops_thoughts_and_not_acts():
     await turns.play(6, everybody("a", tick=6), 0.1)
     await until(lambda: 6 in reflected)
     turns.close()
+
+
+async def test_whoever_perceives_slowly_is_not_stuck_and_nobody_misses_what_happened():
+    gates = {name: threading.Event() for name in "abc"}
+    entered: list[str] = []
+
+    class Slow(Minds):
+        def perceive(self, observation):
+            entered.append(observation.me.entity_id)
+            gates[observation.me.entity_id].wait(100)
+
+    turns = Turns(Slow(Say))
+    assert (await turns.play(1, everybody("a", "b", "c"), 0.05)).late == {"a", "b", "c"}
+    for gate, following in (("a", ["a", "b"]), ("b", ["a", "b", "c"])):
+        gates[gate].set()
+        await until(lambda following=following: entered == following)
+        played = await turns.play(2, everybody("a", "b", "c", tick=2), 0.05)
+        assert played.late == {"a", "b", "c"}
+        assert turns.stuck == 0
+    gates["c"].set()
+    await until(lambda: turns.idle)
+    played = await turns.play(3, everybody("a", "b", "c", tick=3), LONG_S)
+    assert played.intents == {name: Say(name) for name in "abc"}
+    assert (entered[:3], sorted(entered[3:])) == (list("abc"), list("abc"))
+    turns.close()
