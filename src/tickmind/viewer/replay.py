@@ -238,7 +238,12 @@ class ReplaySource:
         try:
             with self._busy():
                 async with self._jumping:
-                    return self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+                    found = self._kept(tick_id, _STATE)  # somebody else may have jumped to the same tick
+                    return (
+                        found
+                        if found is not None
+                        else self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
+                    )
         finally:
             self._jumps -= 1
             if not self._jumps:

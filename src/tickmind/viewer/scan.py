@@ -57,6 +57,8 @@ class Scan:
                     place = counts.tick_id + 1
                 if place > begun:
                     for thought in reader.thoughts(begun, place - 1):
+                        if self._stopped.is_set():
+                            return
                         self.digest.add_thoughts([thought])
                         self._make_way()
                 if finished:

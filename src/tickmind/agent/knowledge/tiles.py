@@ -1,6 +1,6 @@
 """Tiles that a character has seen, and whether one can walk there: the map in its head."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from tickmind.protocol import VisibleTiles
@@ -86,7 +86,7 @@ class TileMemory:
         self.settle()
         steps = FIRST_STEPS
         while True:
-            sheet = _Sheet(start, steps)
+            sheet = _Sheet(start, steps, self._known)
             found = sheet.search(sheet.bits(self._known), sheet.bits(self._walkable) | sheet.bits_of(doors))
             if found is not _FURTHER:
                 return found
@@ -97,49 +97,55 @@ _FURTHER = (-1, -1)  # no tile: what was looked for may be further away
 
 
 @lru_cache(maxsize=8)
-def _without_margin(side: int) -> int:
+def _without_margin(wide: int, high: int) -> int:
     """All tiles of a sheet but those of its margin."""
-    line = ((1 << side - 2) - 1) << 1
-    return sum(line << down * side for down in range(1, side - 1))
+    line = ((1 << wide - 2) - 1) << 1
+    return _joined([0, *[line] * (high - 2), 0], wide)
+
+
+def _joined(lines: Sequence[int], wide: int) -> int:
+    """The bits of all lines in one number. Halves are put together, as to add line by line would copy all each time."""
+    if len(lines) == 1:
+        return lines[0]
+    half = len(lines) // 2
+    return _joined(lines[:half], wide) | _joined(lines[half:], wide) << half * wide
 
 
 class _Sheet:
-    """The tiles around a start, line by line as the bits of one number, with a margin of one tile on all sides."""
+    """The known tiles around a start, line by line as the bits of one number, with a margin of one on all sides."""
 
-    __slots__ = ("_north", "_side", "_start", "_steps", "_west")
+    __slots__ = ("_high", "_north", "_start", "_steps", "_west", "_wide")
 
-    def __init__(self, start: Tile, steps: int) -> None:
+    def __init__(self, start: Tile, steps: int, known: dict[int, int]) -> None:
         self._start, self._steps = start, steps
-        self._west, self._north = start[0] - steps - 1, start[1] - steps - 1
-        self._side = 2 * steps + 3
+        x, y = start
+        self._west, self._north = max(x - steps, 0) - 1, max(y - steps, min([y, *known])) - 1
+        east = min(x + steps, max([x, *(row.bit_length() - 1 for row in known.values())])) + 1
+        self._wide = east - self._west + 1
+        self._high = min(y + steps, max([y, *known])) + 1 - self._north + 1
 
     def bits(self, rows: dict[int, int]) -> int:
         """The part of some rows that is on the sheet."""
-        west, side = self._west, self._side
-        full = (1 << side) - 1
-        sheet = 0
-        for y in range(self._north + side - 1, self._north - 1, -1):
-            row = rows.get(y, 0)
-            sheet = sheet << side | ((row >> west if west >= 0 else row << -west) & full)
-        return sheet
+        west, full = self._west, (1 << self._wide) - 1
+        lines = [rows.get(y, 0) for y in range(self._north, self._north + self._high)]
+        return _joined([(row >> west if west >= 0 else row << -west) & full for row in lines], self._wide)
 
     def bits_of(self, tiles: Iterable[Tile]) -> int:
         """Those of some tiles that are on the sheet."""
-        side = self._side
         sheet = 0
         for x, y in tiles:
             across, down = x - self._west, y - self._north
-            if 0 <= across < side and 0 <= down < side:
-                sheet |= 1 << down * side + across
+            if 0 <= across < self._wide and 0 <= down < self._high:
+                sheet |= 1 << down * self._wide + across
         return sheet
 
     def search(self, known: int, walkable: int) -> Tile | None:
         """The nearest walkable tile beside an unknown one; `_FURTHER` if there is none within so many steps."""
-        side, steps = self._side, self._steps
-        walkable &= _without_margin(side)
+        side, steps = self._wide, self._steps
+        walkable &= _without_margin(side, self._high)
         lines = known & known << 1 & known >> 1
         edge = walkable & ~(lines & lines << side & lines >> side)
-        wave = reached = 1 << (steps + 1) * side + steps + 1
+        wave = reached = 1 << (self._start[1] - self._north) * side + self._start[0] - self._west
         for _ in range(steps):
             wave = (wave << 1 | wave >> 1 | wave << side | wave >> side) & walkable & ~reached
             if not wave:
@@ -151,10 +157,12 @@ class _Sheet:
 
     def _nearest_row(self, found: int) -> Tile:
         """Of the tiles that were found, the westernmost in the row that is nearest to the start."""
-        side, middle = self._side, self._steps + 1
-        for off in range(middle + 1):
+        wide, middle = self._wide, self._start[1] - self._north
+        for off in range(self._high):
             for down in (middle - off, middle + off):
-                row = found >> down * side & (1 << side) - 1
+                if not 0 <= down < self._high:
+                    continue
+                row = found >> down * wide & (1 << wide) - 1
                 if row:
                     return self._west + (row & -row).bit_length() - 1, self._north + down
         raise AssertionError("something was found")
