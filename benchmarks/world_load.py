@@ -21,6 +21,7 @@ from typing import Any
 import grpc.aio
 import numpy as np
 
+from benchmarks.bare_timer import BareTimer, Stillness, bare_timer
 from benchmarks.harness import Result
 from tickmind.protocol import ACTION_CODES as CODES
 from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move, WorldInfo
@@ -58,7 +59,7 @@ class Figures:
 
     ticks: int
     overruns: int
-    overrun_ms: float
+    overrun_most_ms: float
     jitter_p99_ms: float
     answers_p50_ms: float
     answers_p99_ms: float
@@ -79,6 +80,7 @@ class Run:
     cpu_s: float
     before_mb: float
     closing: Figures  # the same world while all streams are closed at once, and until their leases have run out
+    machine: Stillness | str  # the world's core meanwhile
 
 
 def _serve(pipe: Pipe, actors: int, tick_ms: int) -> None:
@@ -119,7 +121,7 @@ def _figures(stats: Any, cpu_s: float, memory_mb: float) -> Figures:
     return Figures(
         stats.ticks,
         stats.overruns,
-        stats.overrun_ms,
+        stats.overrun_most_ms,
         stats.jitter_p99_ms,
         stats.answers_p50_ms,
         stats.answers_p99_ms,
@@ -269,6 +271,7 @@ async def _host(
 
 async def _measure(
     pipe: Pipe,
+    timer: BareTimer,
     agents: list[Awaitable[None]],
     opened: asyncio.Semaphore,
     stop: asyncio.Event,
@@ -285,12 +288,14 @@ async def _measure(
     began_s = time.process_time()
     loop = asyncio.get_running_loop()
     until_s = loop.time() + seconds
+    timer.look()
     while True:
         left_s = max(0.0, until_s - loop.time())
         await asyncio.sleep(left_s if enough is None else min(1.0, left_s))  # to be asked costs the world time
         figures = await _ask(pipe, "figures")
         if loop.time() >= until_s or (enough is not None and enough(figures)):
             break
+    machine = timer.look()
     cpu_s = time.process_time() - began_s
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled() and task.exception()]
     await _ask(pipe, "reset")
@@ -302,7 +307,7 @@ async def _measure(
     closing = await _ask(pipe, "figures")
     if failed:
         raise failed[0]  # type: ignore[misc]  # there is one
-    return Run(figures, cpu_s, before_mb, closing)
+    return Run(figures, cpu_s, before_mb, closing, machine)
 
 
 async def _ask(pipe: Pipe, what: str) -> Any:
@@ -322,12 +327,12 @@ def run(
     closing_s: float = 0.0,
 ) -> Run:
     """Load a world for some time, or until it is enough, and then close all streams at once."""
-    with world(actors, tick_ms) as (address, pipe):
+    with bare_timer(next(iter(_cores()), None)) as timer, world(actors, tick_ms) as (address, pipe):
 
         async def load() -> Run:
             opened, stop = asyncio.Semaphore(0), asyncio.Event()
             agents = make(address, opened, stop)
-            return await _measure(pipe, agents, opened, stop, seconds, tick_ms / 1000, enough, closing_s)
+            return await _measure(pipe, timer, agents, opened, stop, seconds, tick_ms / 1000, enough, closing_s)
 
         return run_on_quick_loop(load())
 
@@ -383,7 +388,7 @@ def _results(name: str, found: Run, answers_ms: float, seconds: float, tick_ms: 
     print(f"  {figures}\n  closing: {found.closing}")
     print(
         f"  CPU: world {figures.cpu_s / seconds:.2f} cores, {tick_cpu_ms:.0f} ms for a tick; "
-        f"load {found.cpu_s / seconds:.2f} cores"
+        f"load {found.cpu_s / seconds:.2f} cores; {found.machine}"
     )
     missed = max(0.0, expected - figures.ticks) + figures.overruns
     return [

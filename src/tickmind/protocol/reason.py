@@ -36,7 +36,7 @@ class Reason(StrEnum):
 
     # Actions.
     ASLEEP = "asleep"  # only Wake and Wait are possible
-    INCAPACITATED = "incapacitated"  # only Use, Say and Wait are possible
+    INCAPACITATED = "incapacitated"  # only Wake, Use, Say and Wait are possible
     NOT_ASLEEP = "not_asleep"
     TOO_TIRED = "too_tired"  # not enough energy to wake up
     UNKNOWN_KIND = "unknown_kind"  # no such kind of item in this world

@@ -8,5 +8,5 @@ class Status(IntFlag):
 
     AWAKE = 0
     ASLEEP = 1
-    INCAPACITATED = 2  # too hungry to do anything but eat, speak and wait
+    INCAPACITATED = 2  # too hungry to do anything but wake, eat, speak and wait
     UNCONTROLLED = 4  # nobody holds a lease

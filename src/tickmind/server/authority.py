@@ -329,6 +329,7 @@ class Authority:
             ticks=tally.ticks,
             overruns=tally.overruns,
             overrun_ms=tally.late_s * 1000,
+            overrun_most_ms=tally.late_most_s * 1000,
             jitter_p50_ms=tally.jitter.quantile(0.5) * 1000,
             jitter_p99_ms=tally.jitter.quantile(0.99) * 1000,
             jitter_most_ms=tally.jitter.most_s * 1000,

@@ -53,6 +53,7 @@ class Tally:
     ticks: int = 0
     overruns: int = 0
     late_s: float = 0.0  # by how much overruns have put ticks off, together
+    late_most_s: float = 0.0
     accepted: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)
     jitter: Durations = field(default_factory=lambda: Durations(0.0001, 0.5))  # how late ticks began
@@ -70,6 +71,7 @@ class ServerStatistics:
     ticks: int
     overruns: int
     overrun_ms: float
+    overrun_most_ms: float
     jitter_p50_ms: float
     jitter_p99_ms: float
     jitter_most_ms: float

@@ -177,6 +177,7 @@ class TickLoop:
         tally, now_s = self._authority.tally, self._clock.monotonic()
         tally.overruns += 1
         tally.late_s += late_s
+        tally.late_most_s = max(tally.late_most_s, late_s)
         if now_s >= self._report_again_s:
             self._report_again_s = now_s + REPORT_EVERY_S
             late_ms = round(late_s * 1000, 1)

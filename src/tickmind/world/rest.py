@@ -22,7 +22,7 @@ def _allowed(*actions: ActionType) -> "Bool":
 
 _KNOWN = _allowed(*ActionType)
 _WHEN_ASLEEP = _allowed(ActionType.WAIT, ActionType.WAKE)
-_WHEN_INCAPACITATED = _allowed(ActionType.WAIT, ActionType.USE, ActionType.SAY)
+_WHEN_INCAPACITATED = _allowed(ActionType.WAIT, ActionType.WAKE, ActionType.USE, ActionType.SAY)
 
 
 def take_control(turn: Turn, controlled: "Bool | None") -> None:

@@ -14,7 +14,7 @@ class Needs:
 
     Awake, energy falls by `energy_per_tick`; asleep, it rises by `rest_per_tick`; hunger grows always. At energy 0 an
     actor falls asleep where it stands and can't wake below `wake_energy`. At hunger 1000 it is incapacitated: it can
-    only eat, speak and wait, until it has eaten; where there is no `starvation` it goes on hungry. While nobody
+    only wake, eat, speak and wait, until it has eaten; where there is no `starvation` it goes on hungry. While nobody
     controls an actor its needs stand still.
     """
 

@@ -417,7 +417,10 @@ async def test_a_hostile_provider_costs_its_own_callers_little_and_others_nothin
             finally:
                 tracemalloc.stop()
             where = f"{path} {document.get('stream')}: {status}, {size} bytes, {last[-200:]!r}"
-            assert status in statuses | ({502, 504} if path.endswith("generate") or 200 in statuses else set()), where
+            allowed = statuses | ({502, 504} if path.endswith("generate") or 200 in statuses else set())
+            if took_s >= TIMEOUT_S:
+                allowed = allowed | {504}  # tries again took until the deadline
+            assert status in allowed, where
             assert took_s <= TIMEOUT_S + GRACE_S + 4 * lateness.worst_s, where
             assert grown <= MOST_BYTES, where
             if number != 1:

@@ -86,6 +86,7 @@ async def test_a_slow_disk_is_an_overrun_that_is_counted():
     assert sink.ticks == [1, 2, 3]
     assert core.tally.overruns == 3
     assert core.tally.late_s == pytest.approx(0.6)
+    assert core.tally.late_most_s == pytest.approx(0.2)
 
 
 async def test_others_who_keep_the_loop_busy_get_turns_but_make_no_tick_late(monkeypatch):

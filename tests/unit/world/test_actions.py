@@ -286,7 +286,7 @@ def test_the_exhausted_fall_asleep_and_wake_only_when_rested(play):
     assert one.do(1, Wake()).ok  # 100
 
 
-def test_the_starving_can_only_eat_speak_and_wait(play):
+def test_the_starving_can_only_wake_eat_speak_and_wait(play):
     two = play("12", rules=NEEDS, carry={2: "{berries: 1}"}, state=", hunger: 995")
     two.step()
     assert two.me(1).status == Status.INCAPACITATED
@@ -294,6 +294,17 @@ def test_the_starving_can_only_eat_speak_and_wait(play):
     assert two.do(1, Say("help")).ok
     assert two.do(2, Use("berries")).ok
     assert two.me(2).status == Status.AWAKE
+
+
+def test_who_starves_asleep_wakes_and_eats(play):
+    one = play("1", rules=NEEDS, carry={1: "{berries: 1}"}, state=", hunger: 995")
+    assert one.do(1, Sleep()).ok
+    assert one.me(1).status == Status.ASLEEP | Status.INCAPACITATED
+    assert one.do(1, Use("berries")).reason is Reason.ASLEEP
+    assert one.do(1, Wake()).ok
+    assert one.me(1).status == Status.INCAPACITATED
+    assert one.do(1, Use("berries")).ok
+    assert one.me(1).status == Status.AWAKE
 
 
 def test_nobody_starves_where_there_is_no_starvation(play):
