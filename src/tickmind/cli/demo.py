@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from tickmind.cli.drill.drill import Drill
     from tickmind.cli.runner_status import RunnerStatus
+    from tickmind.llm.messages import Message
 
 SCENARIO = "willowbrook"
 TPS = 2.0
 WORLD_PORT = 50051
+GATEWAY_PORT = 8766
+VIEWER_PORT = 8700
 EXIT_FAILED = 1
 
 
@@ -115,18 +118,25 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         from tickmind.cli.served_model import served_model
 
         given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
-        async with served_model(os.environ, scripted=plan.scripted, given=given, steps=steps) as model:
+        async with served_model(
+            os.environ, scripted=plan.scripted, given=given, steps=steps, opening=_opening
+        ) as model:
             status.say(model.why)
             yield model.environment(os.environ)
 
     scenario = scenario_file(SCENARIO)
     folder = state_dir(Path.cwd() / STATE_DIR / SCENARIO, scenario)
-    settings = ["--config", str(plan.gateway_config)] if plan.gateway_config is not None else []
+    gateway_port = 0 if plan.any_ports else GATEWAY_PORT
+    if plan.gateway_config is None:
+        gateway = ["--host", "127.0.0.1"]
+    else:
+        gateway = ["--config", str(plan.gateway_config), "--port", str(gateway_port)]
     begun = (str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT))
     ensemble = Ensemble(
         plan.world(*begun),
-        [*settings, *plan.port(8766)],
-        plan.port(8700),
+        gateway,
+        gateway_port if plan.gateway_config is None else None,
+        plan.port(VIEWER_PORT),
         resume=plan.world("--resume", plan.run_id),
         world_addr="" if plan.any_ports else f"127.0.0.1:{WORLD_PORT}",
         models=models,
@@ -134,6 +144,12 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         beside=None if played is None else played.run,
     )
     await bring_up(ensemble, MappingFile(scenario), folder, status)
+
+
+def _opening() -> "tuple[Message, ...]":
+    from tickmind.characters.villager import Villager
+
+    return Villager.thinking.opening()
 
 
 def _drill(status: "RunnerStatus") -> "Drill":

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tickmind.cli.model_service import ModelService
 from tickmind.cli.parts import KeptPart, Part, PartError
 from tickmind.cli.runner import run_characters
 
@@ -38,6 +39,7 @@ class Ensemble:
 
     world: Sequence[str]
     gateway: Sequence[str] = ()
+    gateway_port: int | None = None  # 0 is any; with one nobody waits for the gateway, which answers when it can
     viewer: Sequence[str] = ()
     resume: Sequence[str] = ()  # for a world that was killed, so that it goes on; without, its end is the end of all
     world_addr: str = ""  # where the world will be, if that is known before it says so
@@ -54,17 +56,19 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
     with hold_folder(folder):
         async with Warden() as warden, AsyncExitStack() as stack:
 
-            def start(name: str, arguments: Sequence[str], env: Mapping[str, str] | None = None) -> Part:
-                part = Part(name, [name, *arguments], warden, status.say, env)
+            def start(
+                name: str, arguments: Sequence[str], env: Mapping[str, str] | None = None, *descriptors: int
+            ) -> Part:
+                part = Part(name, [name, *arguments], warden, status.say, env, descriptors)
                 stack.push_async_callback(part.stop)
                 return part
 
             world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
             gateway = None
-            if ensemble.gateway:  # it takes no longer than the world, so both have the time that one takes
-                env = await stack.enter_async_context(ensemble.models())
-                gateway = start("gateway", ensemble.gateway, env)
-            parts: list[Part | KeptPart] = [world]
+            if ensemble.gateway:
+                service = ModelService(ensemble.gateway, ensemble.gateway_port, ensemble.models, start)
+                gateway = await stack.enter_async_context(service)
+            parts: list[Part | KeptPart | ModelService] = [world]
             if ensemble.viewer and _page_is_built(status.say):
                 seen = ensemble.world_addr or await world.address()
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])

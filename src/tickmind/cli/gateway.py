@@ -8,6 +8,8 @@ import typer
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
+    import socket
+
     from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
@@ -29,6 +31,10 @@ def gateway(
     host: Annotated[str | None, typer.Option(help="The address to listen on; goes before the file's.")] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")
+    ] = None,
+    fd: Annotated[
+        int | None,
+        typer.Option("--fd", min=3, help="An open socket, by its number, that listens already, in place of a port."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Show what the settings mean, or what is wrong in them, and exit.")
@@ -59,7 +65,7 @@ def gateway(
 
         show_config(settings, str(config) if config is not None else "the environment")
     else:
-        _serve(settings)
+        _serve(settings, fd)
 
 
 @gateway_app.command()
@@ -112,10 +118,27 @@ def _quoted(name: str) -> str:
     return name if name[:1].isalpha() and name.lower() not in ("true", "false", "null") else f'"{name}"'
 
 
-def _serve(settings: "GatewayConfig") -> None:
+def _listener(fd: int) -> "socket.socket":
+    import socket
+
+    try:
+        listener = socket.socket(fileno=fd)
+        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+    except OSError as error:
+        raise ConfigError(f"--fd {fd} can't be used ({error.strerror}); it must be a socket that listens") from error
+    if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
+        raise ConfigError(f"--fd {fd} can't be used; it must be a TCP socket that listens")
+    return listener
+
+
+def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     """Serve until somebody stops it; the address is told when it can be reached."""
     try:
         from tickmind.gateway.server import serve
     except ModuleNotFoundError as error:
         raise ConfigError(f"the gateway can't start: {error.name} is not installed") from error
-    serve(settings, on_ready=lambda url: typer.echo(f"The gateway is at {url}; Ctrl-C stops it.", err=True))
+    serve(
+        settings,
+        listener=None if fd is None else _listener(fd),
+        on_ready=lambda url: typer.echo(f"The gateway is at {url}; Ctrl-C stops it.", err=True),
+    )

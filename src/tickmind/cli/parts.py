@@ -27,7 +27,7 @@ class PartError(TickmindError):
 
 
 class Part:
-    """One command of ours as a process of its own: where it is, and what it says."""
+    """One command of ours as a process of its own: where it is, and what it says. `descriptors` are its 3, 4, ..."""
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Part:
         warden: "Warden",
         say: "Callable[[str], None]",
         env: Mapping[str, str] | None = None,
+        descriptors: Sequence[int] = (),
     ) -> None:
         from tickmind.runner import Command
         from tickmind.runner.logs import PacedReader
@@ -56,7 +57,7 @@ class Part:
             stop_signal=signal.SIGINT,
         )
         try:
-            self._child: Child = warden.launch(command, [write], lambda _ending: self._gone())
+            self._child: Child = warden.launch(command, [write, *descriptors], lambda _ending: self._gone())
         finally:
             os.close(write)
 

@@ -1,24 +1,30 @@
 """A model behind an address, for a gateway: the user's own, one on this machine, or a scripted double."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tickmind.base import Secret
+from tickmind.base import Secret, get_logger
 from tickmind.llm.default_model import scripted_choice
+from tickmind.llm.errors import LLMError
 from tickmind.llm.local.ladder import ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import find_runtime
-from tickmind.llm.local.server import LocalModel
+from tickmind.llm.local.server import LocalModel, default_threads
 from tickmind.llm.local.weights import WeightStore
 
 if TYPE_CHECKING:
+    from tickmind.llm.messages import Message
     from tickmind.llm.testing.behaviours import Step
     from tickmind.llm.transport import ModelRequest
 
-SLOTS = 4  # characters that a model on this machine answers at once
+MAX_SLOTS = 4  # characters that a model on this machine answers at once
+THREADS_PER_SLOT = 2  # where there are fewer, each answer would only come later
 CONTEXT_TOKENS = 2048  # of each
 _REMEMBERED = 8
+_READER = "everybody"
+_log = get_logger("tickmind.demo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +35,19 @@ class ServedModel:
     base_url: str = ""
     model: str = ""
     key: Secret | None = None
+    concurrency: int = 0  # how many requests it takes at once; 0 leaves that to the gateway
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """The environment for a gateway that is to ask it."""
         if not self.base_url:
             return dict(env)
-        key = {} if self.key is None else {"LLM_API_KEY": self.key.reveal()}
-        others = {name: value for name, value in env.items() if name not in ("LLM_API_KEY", "LLM_API")}
-        return {**others, "LLM_BASE_URL": self.base_url, "LLM_MODEL": self.model, **key}
+        own = {"LLM_BASE_URL": self.base_url, "LLM_MODEL": self.model}
+        if self.key is not None:
+            own["LLM_API_KEY"] = self.key.reveal()
+        if self.concurrency:
+            own["LLM_CONCURRENCY"] = str(self.concurrency)
+        of_another = ("LLM_API_KEY", "LLM_API", "LLM_CONCURRENCY")
+        return {**{name: value for name, value in env.items() if name not in of_another}, **own}
 
 
 @asynccontextmanager
@@ -46,11 +57,12 @@ async def served_model(
     scripted: bool = False,
     given: bool = False,
     steps: "Callable[[ModelRequest], Step] | None" = None,
+    opening: "Callable[[], tuple[Message, ...]]" = tuple,
 ) -> AsyncIterator[ServedModel]:
     """Serve the model that the ladder of default models gives, for as long as the context lasts.
 
     `given` says that the gateway has models of its own, so that none is needed. `steps` is what a scripted one does
-    instead of answering as a villager.
+    instead of answering as a villager. `opening` is how all questions begin; a model on this machine reads that first.
     """
     if given:
         yield ServedModel("Using the models of the gateway's settings.")
@@ -59,10 +71,13 @@ async def served_model(
     choice = scripted_choice() if scripted else choose_model(gather_facts(env, store=store), known=store.known)
     if choice.weights:
         runtime = find_runtime(env, folder=store.cache)
-        local = LocalModel(choice.weights, slots=SLOTS, context=CONTEXT_TOKENS, store=store, runtime=runtime)
+        slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
+        local = LocalModel(choice.weights, slots=slots, context=CONTEXT_TOKENS, store=store, runtime=runtime)
         try:
             config = (await local.astart()).model_config()
-            yield ServedModel(choice.why, config.base_url, config.model, config.api_key)
+            reading = asyncio.create_task(_read_ahead(local, opening()))
+            yield ServedModel(choice.why, config.base_url, config.model, config.api_key, slots)
+            reading.cancel()
         finally:
             await local.astop()
     elif choice.kind is ModelKind.SCRIPTED:
@@ -74,3 +89,11 @@ async def served_model(
             yield ServedModel(choice.why, server.base_url, choice.name)
     else:
         yield ServedModel(choice.why)
+
+
+async def _read_ahead(local: LocalModel, opening: "tuple[Message, ...]") -> None:
+    try:
+        if opening:
+            await local.aprime(_READER, opening, keep=True)
+    except LLMError as error:
+        _log.warning("the model could not read ahead; its first answer takes longer", error=str(error))

@@ -58,7 +58,7 @@ def up(
     ensemble = Ensemble(
         world,
         models,
-        ["--port", str(viewer_port)] if viewer else [],
+        viewer=["--port", str(viewer_port)] if viewer else [],
         on_page=lambda url: status.say(f"Watch it at {url}"),
     )
     asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))

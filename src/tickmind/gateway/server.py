@@ -3,9 +3,11 @@
 import asyncio
 import gc
 import signal
+import socket
 import ssl
 from collections.abc import Callable
-from typing import cast
+from dataclasses import replace
+from typing import Any, cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
 from tickmind.gateway.gateway import Gateway
@@ -22,11 +24,25 @@ _log = get_logger("tickmind.gateway")
 
 
 class GatewayServer:
-    """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one."""
+    """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one.
 
-    def __init__(self, config: GatewayConfig, *, clock: Clock | None = None, tls: ssl.SSLContext | None = None) -> None:
+    `listener` is a socket that listens already, in place of the config's address.
+    """
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        *,
+        clock: Clock | None = None,
+        tls: ssl.SSLContext | None = None,
+        listener: socket.socket | None = None,
+    ) -> None:
+        if listener is not None:
+            host, port = listener.getsockname()[:2]
+            config = replace(config, host=host, port=port)
         check_exposure(config)
         self.config = config
+        self._listener = listener
         self._clock = clock or SystemClock()
         self._tls = tls
         self._connections: set[InboundConnection] = set()
@@ -69,8 +85,11 @@ class GatewayServer:
         self._gateway = gateway
         await gateway.start()
         try:
+            where: dict[str, Any] = (
+                {"sock": self._listener} if self._listener else {"host": self.config.host, "port": self.config.port}
+            )
             self._server = await loop.create_server(
-                self._accept, self.config.host, self.config.port, ssl=self._tls, backlog=1024, start_serving=False
+                self._accept, **where, ssl=self._tls, backlog=1024, start_serving=False
             )
             gateway.listening(self.port)  # before anybody is served
             await self._server.start_serving()
@@ -132,7 +151,12 @@ class _Closed(asyncio.Protocol):
         cast("asyncio.Transport", transport).abort()
 
 
-def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _url: None) -> None:
+def serve(
+    config: GatewayConfig,
+    *,
+    listener: socket.socket | None = None,
+    on_ready: Callable[[str], None] = lambda _url: None,
+) -> None:
     """Serve until Ctrl-C or SIGTERM; `on_ready` hears the address."""
 
     async def run() -> None:
@@ -140,7 +164,7 @@ def serve(config: GatewayConfig, *, on_ready: Callable[[str], None] = lambda _ur
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stopped.set)
-        server = GatewayServer(config)
+        server = GatewayServer(config, listener=listener)
         await server.start()
         gc.collect()
         gc.freeze()  # what is there now stays, so the collector need not go through it again and again

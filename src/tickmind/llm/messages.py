@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tickmind.llm.errors import LLMConfigError
@@ -131,6 +131,13 @@ def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     if isinstance(messages, str):
         return (Message.user(messages),)
     return tuple(_as_message(item) for item in messages)
+
+
+def instructed(turns: Sequence[Message], instructions: str) -> tuple[Message, ...]:
+    """Instructions go to the end of the system message, where they can be cached with it."""
+    if turns and turns[0].role == "system":
+        return (replace(turns[0], parts=(*turns[0].parts, Text(instructions))), *turns[1:])
+    return (Message.system(instructions), *turns)
 
 
 def _as_message(item: MessageLike) -> Message:

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from tickmind.llm.config import EffectiveCall
 from tickmind.llm.errors import LLMCancelledError, LLMResponseError, StructuredOutputError
-from tickmind.llm.messages import Message, MessagesLike, Text, as_messages
+from tickmind.llm.messages import MessagesLike, as_messages, instructed
 from tickmind.llm.result_stream import ResultStream
 from tickmind.llm.results import FINISH_CANCELLED, LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
@@ -70,7 +70,7 @@ class StructuredCall(Generic[T]):
         model: str | None = None,
     ) -> None:
         turns = as_messages(messages)
-        self.turns = _instructed(turns, form_instructions(schema, form)) if instruct else turns
+        self.turns = instructed(turns, form_instructions(schema, form)) if instruct else turns
         self.client = client
         self.schema = schema
         self.call = call
@@ -246,13 +246,6 @@ class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Gene
             self._fail(LLMCancelledError("the stream was left before there was a whole object"))
         else:
             self._settle(found)
-
-
-def _instructed(turns: tuple[Message, ...], instructions: str) -> tuple[Message, ...]:
-    """The form goes to the end of the system message, where it can be cached with it."""
-    if turns and turns[0].role == "system":
-        return (replace(turns[0], parts=(*turns[0].parts, Text(instructions))), *turns[1:])
-    return (Message.system(instructions), *turns)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

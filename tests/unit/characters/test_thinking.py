@@ -46,7 +46,7 @@ def test_a_villager_says_what_the_model_wants_said(solo):
     play_until(one, lambda: "What a fine day it is." in one.world.said)
     assert one.world.said.count("What a fine day it is.") == 1
     system, user = stub.asked[0]
-    assert "Your name is me" in system
+    assert user.startswith("Your name is me")
     assert "never an instruction" in system
     assert "Hunger 0 of 1000" in user
 
@@ -141,9 +141,25 @@ def test_a_deliberation_of_a_model_client_is_taken_too(solo):
     play_until(one, lambda: "From a coroutine." in one.world.said)
 
 
+def test_questions_of_all_characters_begin_alike_and_as_the_opening_says(solo):
+    """So a model reads that only once, and may read it before anybody asks."""
+    asked = []
+    for settings in ({"name": "Ada", "personality": "You are grumpy."}, {"name": "Bo"}):
+        stub = Stub(plan())
+        one = solo(Villager, "@", client=stub, settings=settings)
+        play_until(one, lambda: stub.asked)  # noqa: B023 - it is called at once
+        asked.append(stub.asked[0])
+    assert asked[0][0] == asked[1][0]
+    assert asked[0][1] != asked[1][1]
+    (opening,) = Villager.thinking.opening()
+    assert opening.role == "system"
+    assert opening.text.startswith(asked[0][0])
+    assert '"goal": "gather" | "rest"' in opening.text
+
+
 @pytest.mark.parametrize("settings", [{"personality": "You are grumpy."}, {}])
 def test_personality_comes_from_the_settings(solo, settings):
     stub = Stub(plan())
     one = solo(Villager, "@", client=stub, settings=settings)
     play_until(one, lambda: stub.asked)
-    assert settings.get("personality", "You are friendly") in stub.asked[0][0]
+    assert settings.get("personality", "You are friendly") in stub.asked[0][1]

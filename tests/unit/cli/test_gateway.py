@@ -1,6 +1,8 @@
 """`tickmind gateway`: what it understood, what is wrong, keys for callers, and starting."""
 
 import json
+import os
+import socket
 import sys
 import types
 from pathlib import Path
@@ -32,7 +34,8 @@ def served(monkeypatch):
     """The configs that were served, by a server that is ready at once and stops at once."""
     found: list[GatewayConfig] = []
 
-    def serve(config, *, on_ready):
+    def serve(config, *, listener, on_ready):
+        assert listener is None
         found.append(config)
         on_ready(f"http://{config.host}:{config.port}")
 
@@ -163,6 +166,15 @@ def test_it_does_not_open_to_others_without_keys(tickmind, served, host):
     assert result.exit_code == 1
     assert "tickmind gateway key NAME" in result.stderr
     assert served == []
+
+
+def test_only_a_socket_that_listens_is_taken_over(tickmind):
+    with socket.socket() as unbound, Path(os.devnull).open() as no_socket:
+        for fd in (unbound.fileno(), no_socket.fileno()):
+            result = tickmind("gateway", "--fd", str(fd))
+            assert result.exit_code == 1
+            assert "a socket that listens" in result.stderr or "a TCP socket that listens" in result.stderr
+            assert "Traceback" not in result.stderr
 
 
 def test_a_part_that_is_not_installed_is_told(tickmind, monkeypatch):

@@ -165,7 +165,7 @@ class _Reader:
     def _add_env_provider(
         self, reader: ProviderReader, providers: dict[str, Provider], host: str, port: int
     ) -> dict[str, Route]:
-        """Take LLM_BASE_URL, LLM_API_KEY and LLM_MODEL into account; the route of that model, if one is named."""
+        """Take the LLM_ variables into account; the route of LLM_MODEL, if that is named."""
         found = reader.from_environment(providers, is_own=lambda url: _is_own_address(url, host, port))
         if found.ignored:
             _log.warning(found.ignored)

@@ -58,7 +58,7 @@ class LayOver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FromEnvironment:
-    """What LLM_BASE_URL, LLM_API_KEY and LLM_MODEL say; `ignored` is why they are not used."""
+    """What LLM_BASE_URL, LLM_API_KEY, LLM_MODEL and LLM_CONCURRENCY say; `ignored` is why they are not used."""
 
     provider: Provider | None = None
     model: str = ""
@@ -127,8 +127,21 @@ class ProviderReader:
         elif not keys and not key:
             keys = (self._key("", ""),) if is_loopback(url.host) else ()
             missing = (*missing, "LLM_API_KEY") if not keys else ()
-        provider = replace(base, keys=keys, missing_keys=missing, default_model=model or base.default_model)
+        limits = self._concurrency(base.limits)
+        provider = replace(
+            base, keys=keys, missing_keys=missing, limits=limits, default_model=model or base.default_model
+        )
         return FromEnvironment(provider, model)
+
+    def _concurrency(self, limits: Limits) -> Limits:
+        try:
+            said = self._sources.expand("${LLM_CONCURRENCY}")
+        except SourceError:  # not set
+            return limits
+        if said.isascii() and said.isdigit() and int(said) >= 1:
+            return replace(limits, concurrency=int(said))
+        self._wrong((), f"LLM_CONCURRENCY must be how many requests may be under way at once, such as 4, not {said!r}")
+        return limits
 
     def _model_variable(self) -> str:
         try:

@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--parallel", type=int, required=True)
     parser.add_argument("--ctx-size", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
+    parser.add_argument("--slot-save-path", required=True)
     parser.add_argument("--cache-ram", type=int, required=True)
     parser.add_argument("--api-key-file", type=Path, required=True)
     options = parser.parse_args(arguments)
@@ -37,6 +38,7 @@ def main(arguments: list[str]) -> int:
     params.kv_unified = False  # each slot has its own share of the context
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
+    params.slot_save_path = options.slot_save_path
     params.cache_ram_mib = options.cache_ram
     params.api_keys = [options.api_key_file.read_text("utf-8").strip()]
     params.cors_origins = ""

@@ -8,7 +8,7 @@ import secrets
 import signal
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -24,11 +24,13 @@ from tickmind.llm.errors import (
     LLMResponseError,
 )
 from tickmind.llm.local.child import GuardedChild
+from tickmind.llm.local.kept_prompts import KeptPrompts
 from tickmind.llm.local.runtime import SERVER_VARIABLE, Runtime, find_runtime
 from tickmind.llm.local.slots import SlotPins
 from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.messages import MessagesLike, as_messages
 from tickmind.llm.transport import Capabilities
+from tickmind.llm.transports.chat import encode_message
 
 HOST = "127.0.0.1"
 DEFAULT_CONTEXT_TOKENS = 4096
@@ -50,9 +52,9 @@ class Primed:
 
 
 def default_threads() -> int:
-    """All cores that this process may use but one, which is left to the world."""
+    """All cores that this process may use but one, which is left to the world; of two both, as the world goes first."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-    return max(1, cores - 1)
+    return max(min(cores, 2), cores - 1)
 
 
 class LocalModel:
@@ -83,6 +85,8 @@ class LocalModel:
         self._weights, self._context, self._port = weights, context, port
         self._prompt_cache_mb, self._start_timeout_s = prompt_cache_mb, start_timeout_s
         self._store, self._runtime = store or WeightStore(), runtime
+        self._kept = KeptPrompts(self._store.cache / "prompts")
+        self._identity: tuple[Path, tuple[str, ...]] | None = None  # of what runs: the weights' file, and the program
         self._clock = clock or SystemClock()
         self._name = weights if isinstance(weights, str) and "/" not in weights else Path(weights).stem
         self._child: GuardedChild | None = None
@@ -107,12 +111,14 @@ class LocalModel:
                 f"or name your own llama-server in {SERVER_VARIABLE}"
             )
         self._given_up.clear()
+        self._kept.make_folder()
         key = secrets.token_urlsafe(24)
         with tempfile.TemporaryDirectory(prefix="tickmind-model-") as folder:
             key_file = Path(folder) / "key"
             key_file.touch(mode=0o600)
             key_file.write_text(key, "utf-8")
             self._child = GuardedChild(self._command(runtime, path, key_file))
+            self._identity = path, runtime.command
             try:
                 port = self._wait_until_healthy(self._child)
             except BaseException:
@@ -202,24 +208,55 @@ class LocalModel:
         """Forget a character that is gone."""
         self._pins.release(character_id)
 
-    def prime(self, character_id: str, messages: MessagesLike) -> Primed:
-        """Have the beginning of a character's prompt read ahead, so that its first answer comes sooner."""
-        plain = [{"role": message.role, "content": message.text} for message in as_messages(messages)]
+    def prime(self, character_id: str, messages: MessagesLike, *, keep: bool = False) -> Primed:
+        """Have the beginning of a character's prompt read ahead, so that its first answer comes sooner.
+
+        With `keep` it stays in the cache: when the same weights are to read the same again, they have it at once.
+        """
+        plain = [encode_message(message) for message in as_messages(messages)]
+        kept = self._restored(character_id, plain) if keep else None
+        if kept is not None:
+            return kept
         body = {"messages": plain, "max_tokens": 1, "temperature": 0.0, **self.extra_for(character_id)}
-        endpoint = self.model_config()
-        reply = self._post("/v1/chat/completions", body, endpoint.api_key)
+        reply = self._post("/v1/chat/completions", body)
         try:
             usage = reply["usage"]
             cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-            return Primed(self.slot_for(character_id), int(usage["prompt_tokens"]), int(cached))
+            primed = Primed(self.slot_for(character_id), int(usage["prompt_tokens"]), int(cached))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise LLMResponseError(f"the local model's reply to priming has no token counts ({error!r})") from error
+        if keep:
+            name = self._kept_name(plain)
+            self._slot(primed.slot, "save", self._kept.unfinished(name))
+            self._kept.finish(name)
+        return primed
 
-    async def aprime(self, character_id: str, messages: MessagesLike) -> Primed:
+    async def aprime(self, character_id: str, messages: MessagesLike, *, keep: bool = False) -> Primed:
         """Prime without holding up the event loop."""
-        return await asyncio.to_thread(self.prime, character_id, messages)
+        return await asyncio.to_thread(self.prime, character_id, messages, keep=keep)
 
     # Within
+
+    def _kept_name(self, messages: Sequence[Any]) -> str:
+        assert self._identity is not None, "the model is running"
+        weights, program = self._identity
+        return KeptPrompts.name(weights, program, self._context, messages)
+
+    def _restored(self, character_id: str, messages: Sequence[Any]) -> Primed | None:
+        """Put what was kept into the character's slot; None if there is nothing, or nothing that can be read."""
+        self.model_config()  # says so if it is not running
+        name, slot = self._kept_name(messages), self.slot_for(character_id)
+        if not self._kept.has(name):
+            return None
+        try:
+            tokens = int(self._slot(slot, "restore", name)["n_restored"])
+        except (LLMResponseError, KeyError, TypeError, ValueError):
+            self._kept.forget(name)
+            return None
+        return Primed(slot, tokens, tokens)
+
+    def _slot(self, slot: int, action: str, name: str) -> dict[str, Any]:
+        return self._post(f"/slots/{slot}?action={action}", {"filename": name})
 
     def _command(self, runtime: Runtime, path: Path, key_file: Path) -> list[str]:
         options = [
@@ -228,6 +265,7 @@ class LocalModel:
             *("--host", HOST, "--port", str(self._port)),
             *("--parallel", str(self._pins.slots), "--ctx-size", str(self._context * self._pins.slots)),
             *("--threads", str(self._threads)),
+            *("--slot-save-path", f"{self._kept.folder}{os.sep}"),
             *("--api-key-file", str(key_file)),
         ]
         if runtime.is_package:
@@ -279,7 +317,9 @@ class LocalModel:
             raise LLMResponseError("the local model's reply is not a JSON object")
         return reply
 
-    def _post(self, path: str, body: Mapping[str, Any], key: Secret) -> dict[str, Any]:
+    def _post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        key = self.model_config().api_key
+        assert key is not None, "it was made when the server was started"
         port = int(self.base_url.rsplit(":", 1)[1].split("/")[0])
         connection = http.client.HTTPConnection(HOST, port, timeout=PRIME_TIMEOUT_S)
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key.reveal()}"}

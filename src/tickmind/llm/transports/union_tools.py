@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from tickmind.llm.assembly import ToolCallBuilder
 from tickmind.llm.grammar import MAX_REPEATS, tool_union_schema
-from tickmind.llm.messages import Message, Text
+from tickmind.llm.messages import Message, Text, instructed
 from tickmind.llm.transport import (
     Capabilities,
     ModelReply,
@@ -261,7 +261,7 @@ def _asked(request: ModelRequest) -> ModelRequest:
     form = {"type": "string", "maxLength": MAX_REPLY_CHARS} if request.output is None else request.output.schema
     tools = request.tools if choice != "none" else ()
     schema = tool_union_schema(tools, reply=form if choice != "required" else False)
-    turns = _instructed(turns, _instructions(request))
+    turns = instructed(turns, _instructions(request))
     return replace(request, messages=turns, tools=(), tool_choice="auto", output=OutputSpec(schema))
 
 
@@ -279,12 +279,6 @@ def _instructions(request: ModelRequest) -> str:
     if request.tool_choice == "none":
         lines.append("Answer now: no tool can be used any more.")
     return "\n".join(lines)
-
-
-def _instructed(turns: Sequence[Message], instructions: str) -> tuple[Message, ...]:
-    if turns and turns[0].role == "system":
-        return (replace(turns[0], parts=(*turns[0].parts, Text(instructions))), *turns[1:])
-    return (Message.system(instructions), *turns)
 
 
 def _plain_turns(messages: Sequence[Message], *, offers: bool, formed: bool) -> tuple[Message, ...]:

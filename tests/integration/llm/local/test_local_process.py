@@ -23,8 +23,10 @@ from tickmind.llm.errors import (
     LLMResponseError,
 )
 from tickmind.llm.local.child import LOG_LINES, GuardedChild
+from tickmind.llm.local.kept_prompts import MAX_KEPT
 from tickmind.llm.local.runtime import Runtime
 from tickmind.llm.local.server import LocalModel, Primed, default_threads
+from tickmind.llm.local.weights import WeightStore
 
 FAKE = Path(__file__).with_name("fake_llama_server.py")
 RUNTIME = Runtime((sys.executable, str(FAKE)), "a fake")
@@ -137,7 +139,7 @@ def test_the_server_gets_its_options(gguf: Path) -> None:
 
 def test_one_core_is_left_to_the_world() -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    assert default_threads() == max(1, cores - 1)
+    assert default_threads() == max(min(cores, 2), cores - 1)
 
 
 def test_the_key_is_in_no_argument_variable_log_or_repr(gguf: Path) -> None:
@@ -167,6 +169,45 @@ def test_priming_pins_the_character_to_its_slot(gguf: Path) -> None:
         model.slot_for("anna")
         assert model.prime("bert", [{"role": "system", "content": "You are Bert."}]) == Primed(1, 9, 4)
         assert json.loads(logged(model, "request "))["id_slot"] == 1
+
+
+def keeping(gguf: Path, cache: Path) -> LocalModel:
+    return LocalModel(gguf, runtime=RUNTIME, store=WeightStore(cache))
+
+
+def test_what_was_read_is_kept_for_the_next_start(gguf: Path, tmp_path: Path) -> None:
+    with keeping(gguf, tmp_path / "cache") as model:
+        assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
+    with keeping(gguf, tmp_path / "cache") as model:
+        assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 9)
+        assert model.prime("anna", "You are Bert.", keep=True) == Primed(0, 9, 4)
+        assert model.prime("anna", "You are Anna.") == Primed(0, 9, 4)
+    gguf.write_bytes(b"GGUF of another kind")
+    with keeping(gguf, tmp_path / "cache") as model:
+        assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
+
+
+def test_what_was_kept_and_is_broken_is_read_anew(gguf: Path, tmp_path: Path) -> None:
+    with keeping(gguf, tmp_path / "cache") as model:
+        model.prime("anna", "You are Anna.", keep=True)
+        (kept,) = (tmp_path / "cache" / "prompts").iterdir()
+        kept.write_bytes(b"broken")
+        assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
+        assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 9)
+
+
+def test_only_so_many_prompts_are_kept(gguf: Path, tmp_path: Path) -> None:
+    with keeping(gguf, tmp_path / "cache") as model:
+        for number in range(int(MAX_KEPT.maximum) + 3):
+            model.prime("anna", f"You are number {number}.", keep=True)
+        assert len(list((tmp_path / "cache" / "prompts").iterdir())) == MAX_KEPT.maximum
+        assert model.prime("anna", f"You are number {number}.", keep=True) == Primed(0, 9, 9)
+
+
+@LINUX
+def test_a_model_lets_everybody_else_go_first(gguf: Path) -> None:
+    with LocalModel(gguf, runtime=RUNTIME) as model:
+        assert int(logged(model, "nice ")) >= 10
 
 
 @pytest.mark.asyncio

@@ -291,6 +291,17 @@ def test_words_are_words_even_if_older_yaml_took_them_for_something_else(load):
 # The LLM_ variables
 
 
+def test_llm_concurrency_is_how_many_requests_may_be_under_way():
+    env = {"LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_CONCURRENCY": "1"}
+    assert load_config(env=env).providers["default"].limits.concurrency == 1
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "many", "1.5", "²"])
+def test_a_wrong_llm_concurrency_is_told(said):
+    with pytest.raises(ConfigFileError, match="LLM_CONCURRENCY must be how many requests"):
+        load_config(env={"LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_CONCURRENCY": said})
+
+
 def test_the_llm_variables_are_a_provider_of_their_own():
     env = {"LLM_BASE_URL": "https://llm.example/v1", "LLM_API_KEY": "k-0123456789", "LLM_MODEL": "big"}
     config = load_config(env=env)
