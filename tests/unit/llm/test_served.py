@@ -50,6 +50,7 @@ def test_a_wait_without_end_is_believed_for_a_day():
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
 )
 COOLDOWNS = st.fixed_dictionaries(
     {}, optional={"waitMs": JSON, "nextAllowedAt": JSON, "activeGames": JSON, "rateLimit": JSON}
