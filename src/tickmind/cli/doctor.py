@@ -15,7 +15,7 @@ LOW_DISK_MB = 500
 SLOW_SYNC_MS = 50.0
 _VILLAGE = {
     "world": ("grpc", "numba", "numpy"),
-    "gateway": ("httptools", "uvloop"),
+    "gateway": ("httptools", "msgspec", "uvloop"),
     "record": ("pyarrow",),
     "report": ("duckdb",),
     "viewer": ("aiohttp",),
@@ -87,6 +87,12 @@ def _extra(extra: str, modules: tuple[str, ...], verdict: Verdict, hint: str) ->
     if all(_is_installed(name) for name in modules):
         return Finding(extra, Verdict.GOOD, "installed")
     return Finding(extra, verdict, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
+
+
+def extra_with(module: str) -> str | None:
+    """The extra that brings a module, or None if it is none of an extra's."""
+    package = module.partition(".")[0]
+    return next((extra for extra, modules in (_VILLAGE | _MORE).items() if package in modules), None)
 
 
 def _is_installed(name: str) -> bool:

@@ -53,7 +53,10 @@ def needs_world() -> None:
     from importlib.util import find_spec
 
     if missing := [name for name in ("grpc", "numpy") if find_spec(name) is None]:
-        raise ConfigError(f"a runner needs {missing[0]}, which is not installed; install tickmind[world]")
+        raise ConfigError(
+            f"a runner needs {missing[0]}, which is not installed; install tickmind[world], or tickmind[village] for "
+            "all that the demo and `tickmind up` use"
+        )
 
 
 def state_dir(given: Path | None, mapping: Path) -> Path:

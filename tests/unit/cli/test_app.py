@@ -107,6 +107,19 @@ def test_an_error_that_repeats_a_key_is_masked(canary):
     assert canary not in result.output
 
 
+@pytest.mark.parametrize(("module", "extra"), [("msgspec", "gateway"), ("grpc.aio", "world"), ("pyarrow", "record")])
+def test_a_part_that_is_not_installed_is_told_with_what_to_install(module, extra):
+    result = CliRunner().invoke(endings(ModuleNotFoundError(f"No module named {module!r}", name=module)), ["end"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"this needs {module}, which is not installed: `pip install 'tickmind[{extra}]'`")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_module_that_no_part_brings_is_no_plain_ending():
+    result = CliRunner().invoke(endings(ModuleNotFoundError("No module named 'oops'", name="oops")), ["end"])
+    assert isinstance(result.exception, ModuleNotFoundError)
+
+
 def test_ctrl_c_ends_with_130_and_a_clean_line():
     result = CliRunner().invoke(endings(KeyboardInterrupt()), ["end"])
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "\nStopped.\n")
