@@ -7,20 +7,22 @@ from typing import Annotated
 import typer
 
 from tickmind.base import ConfigError, redact
+from tickmind.cli.scenarios import find_scenario
 
 EXIT_FAILED = 1
 
 
 def check(
     files: Annotated[
-        list[Path], typer.Argument(help="Scenarios, mappings and gateway settings, told apart by content.")
+        list[Path],
+        typer.Argument(help="Scenarios (also by name), mappings and gateway settings, told apart by content."),
     ],
 ) -> None:
     """Say what is wrong with files, by line, or what is in them."""
     failed = False
     for file in files:
         try:
-            typer.echo(f"{file}: {check_file(file)}")
+            typer.echo(f"{file}: {check_file(find_scenario(file))}")
         except ConfigError as error:
             failed = True
             typer.echo(redact(str(error)), err=True)

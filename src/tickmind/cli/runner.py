@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.5
 _LOOK_AT_FILE_S = 1.0
+_MISS_WORLD_S = 5.0  # a world that is running is seen well before
 STATE_DIR = ".tickmind"
 
 StateDir = Annotated[
@@ -89,11 +90,15 @@ async def run_characters(found: "Runner", file: "MappingFile", folder: Path, sta
         loop.add_signal_handler(number, found.stop)
     loop.add_signal_handler(signal.SIGHUP, lambda: _reload(found, file, status.say, even_if_same=True))
     running = asyncio.create_task(found.run())
-    looked_s = loop.time()
+    looked_s = began_s = loop.time()
+    missed = False
     try:
         while not running.done():
             await asyncio.wait({running}, timeout=EVERY_S)
             status.show(found)
+            if not (missed or found.sight.tick_s) and loop.time() - began_s >= _MISS_WORLD_S:
+                missed = True
+                status.say(f"There is no world at {found.mapping.world_addr} yet; agents start when there is one.")
             if loop.time() - looked_s >= _LOOK_AT_FILE_S:
                 looked_s = loop.time()
                 _reload(found, file, status.say)

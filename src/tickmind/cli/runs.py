@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
 RUNS = Path("runs")
+LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
 
 runs_app = typer.Typer(
     name="runs",
@@ -48,7 +49,7 @@ def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
     table = Table(box=None, pad_edge=False)
     for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
         right = heading in ("ticks", "actors", "size")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=heading in ("run", "state"))
+        table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
     for one in found:
         table.add_row(*(Text(harmless(cell)) for cell in _cells(one)))
     Console().print(table)
@@ -62,7 +63,7 @@ def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
 
 def _cells(run: "RunSummary") -> tuple[str, ...]:
     state = f"{run.state}, recovered" if run.recovered else str(run.state)
-    began = run.created_at[:19].replace("T", " ")
+    began = run.created_at[:16].replace("T", " ")
     return run.run_id, state, run.world, f"{run.ticks:,}", f"{run.actors:,}", size_text(run.size_bytes), began
 
 
@@ -109,11 +110,14 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
 
 
 def recover(run_id: RunId, folder: Folder = RUNS) -> None:
-    """Finish a run that a crash has left: keep every whole tick, and write its tables."""
+    """Finish a run that a crash has left: keep every whole tick, write its tables, and let its log go."""
     store = open_store(folder)
     before = store.summary(run_id)
     if before.state == "clean":
-        typer.echo(f"Run {run_id} is finished already; there is nothing to recover.")
+        had_log = (store.folder(run_id) / LOG_FOLDER).exists()
+        store.recover(run_id)
+        more = "its log is gone now, so it can't be resumed" if had_log else "there is nothing to recover"
+        typer.echo(f"Run {run_id} is finished already; {more}.")
         return
     with SealingProgress(run_id) as progress:
         after = store.recover(run_id, progress=progress.show)

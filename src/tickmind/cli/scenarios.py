@@ -7,19 +7,28 @@ from tickmind.base import ConfigError
 
 def find_scenario(given: Path) -> Path:
     """A scenario file: the one that is given, or one that comes with tickmind if only a name is."""
-    if given.exists() or given.suffix or given.name != str(given):
+    if given.exists():
+        return given
+    if given.suffix or given.name != str(given):
+        if given.stem in _known():
+            raise ConfigError(
+                f"there is no file {given}; for the {given.stem} that comes with tickmind say {given.stem}"
+            )
         return given
     return scenario_file(given.name)
 
 
 def scenario_file(name: str) -> Path:
     """A scenario that comes with tickmind, from the package or from a checkout."""
-    package = Path(__file__).parents[1]
-    known: set[str] = set()
-    for folder in (package / "scenarios", package.parents[1] / "scenarios"):
-        if (folder / f"{name}.yaml").is_file():
-            return folder / f"{name}.yaml"
-        known.update(file.stem for file in folder.glob("*.yaml"))
+    known = _known()
+    if name in known:
+        return known[name]
     if not known:
         raise ConfigError("the scenarios are not where this installation should have them; install tickmind again")
     raise ConfigError(f"there is no scenario {name!r}; there are {', '.join(sorted(known))}, or give a file")
+
+
+def _known() -> dict[str, Path]:
+    package = Path(__file__).parents[1]
+    folders = (package.parents[1] / "scenarios", package / "scenarios")  # the later goes before the earlier
+    return {file.stem: file for folder in folders for file in folder.glob("*.yaml")}

@@ -21,6 +21,10 @@ def test_good_files_are_told_by_what_they_are(tickmind, tmp_path):
     assert "the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2 agents" in third
 
 
+def test_a_scenario_that_comes_with_tickmind_is_checked_by_its_name(tickmind):
+    assert tickmind("check", "clearing").stdout.startswith("clearing: the world clearing, 24 x 15 tiles, 3 characters")
+
+
 def test_every_mistake_in_every_file_is_told(tickmind, tmp_path):
     (tmp_path / "agents.yaml").write_text(MAPPING % ", per_proces: 2")
     (tmp_path / "gateway.yaml").write_text("listn: {port: 0}\n")

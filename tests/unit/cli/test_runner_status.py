@@ -1,12 +1,15 @@
 """What a person sees of running characters, with and without a terminal."""
 
+import asyncio
 import io
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
 from rich.live import Live
 
+from tickmind.cli import runner as runner_command
 from tickmind.cli.runner_status import RunnerStatus
 from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
 
@@ -78,3 +81,25 @@ def test_without_a_terminal_each_change_is_one_line(capsys):
         "entity:1: villager is backing off (it exited with 1)",
         "1 characters, 3 restarts; all agents have ended.",
     ]
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("tick_s", "times"), [(0.0, 1), (1.0, 0)])
+async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_path, tick_s, times):
+    monkeypatch.setattr(runner_command, "_MISS_WORLD_S", 0.0)
+    monkeypatch.setattr(runner_command, "EVERY_S", 0.001)
+
+    async def isolation():
+        return "a fence"
+
+    async def run():
+        await asyncio.sleep(0.05)
+
+    found = runner()
+    found.isolation, found.run, found.stop = isolation, run, lambda: None
+    found.sight, found.mapping = SimpleNamespace(tick_s=tick_s), SimpleNamespace(world_addr="127.0.0.1:9")
+    file: Any = SimpleNamespace(reload=lambda **_: None)
+    await runner_command.run_characters(found, file, tmp_path, RunnerStatus())
+    assert (
+        capsys.readouterr().err.count("There is no world at 127.0.0.1:9 yet; agents start when there is one.") == times
+    )

@@ -55,6 +55,26 @@ def test_runs_are_listed_shown_and_recovered(tickmind, runs):
     assert "actor_state" in shown.stdout
 
 
+def test_recovering_a_finished_run_lets_its_log_go(tickmind, tmp_path):
+    run = RandomRun(1, 4)
+    store = RunStore(tmp_path / "runs")
+    with store.create(run.info, "spring", options=LogOptions(sync=SyncPolicy.NEVER, keep_log=True)) as log:
+        log.publish(run.tick())
+    assert (store.folder("spring") / "live").exists()
+    told = tickmind("recover", "spring").stdout
+    assert told == "Run spring is finished already; its log is gone now, so it can't be resumed.\n"
+    assert not (store.folder("spring") / "live").exists()
+    assert "there is nothing to recover" in tickmind("recover", "spring").stdout
+
+
+def test_a_run_takes_one_line_of_an_ordinary_terminal(tickmind, tmp_path):
+    run = RandomRun(1, 4)
+    with RunStore(tmp_path / "runs").create(run.info, options=LogOptions(sync=SyncPolicy.NEVER)) as log:
+        log.publish(run.tick())
+    lines = tickmind("runs").stdout.splitlines()
+    assert len(lines) == 2, lines
+
+
 @pytest.mark.parametrize("command", [("runs", "show"), ("recover",)])
 def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
     done = tickmind(*command, "nothing")
