@@ -108,7 +108,7 @@ def test_a_check_says_that_the_guides_files_are_good(start):
     code, said = start(*check).end()
     assert code == 0, said
     assert "agents.yaml: a mapping with 2 agents and 3 assignments" in said
-    assert "scenarios/clearing.yaml: the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2" in said
+    assert "clearing: the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2" in said
 
 
 def test_the_doctor_says_how_agents_are_kept(start):
