@@ -84,6 +84,10 @@ def demo(
 
     if drill and (ticks is not None or gateway_config is not None):
         raise ConfigError("a drill has a script for a model and ends by itself; leave out --ticks and --gateway-config")
+    if gateway_config is not None:
+        from tickmind.cli.check import check_file
+
+        check_file(gateway_config)
     if sys.stdin.isatty() and sys.stdout.isatty() and not (scripted or drill or gateway_config):
         from tickmind.cli.model import offer_model
         from tickmind.llm.local.weights import WeightStore

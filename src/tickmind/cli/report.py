@@ -66,10 +66,13 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     console.print(
         text(f"{figures.world}, run {figures.run_id}: {span}, {figures.actors:,} actors{after}"), style="bold"
     )
-    actions = table("Actions", "action", "tried", "worked")
-    for action in figures.actions[:_TOP]:
-        actions.add_row(text(action.action), f"{action.tried:,}", f"{action.worked / action.tried:.0%}")
-    console.print(actions)
+    if figures.actions:
+        actions = table("Actions", "action", "tried", "worked")
+        for action in figures.actions[:_TOP]:
+            actions.add_row(text(action.action), f"{action.tried:,}", f"{action.worked / action.tried:.0%}")
+        console.print(actions)
+    else:
+        console.print("Nobody did anything.")
     if figures.failures:
         failures = table("Failures", "action and reason", "count")
         for one in figures.failures[:_TOP]:
@@ -92,4 +95,6 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
     )
     for outage in figures.outages[:_TOP]:
         what = f"  {outage.kind} {outage.name}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
-        console.print(text(f"{what}  {outage.detail}"))
+        console.print(text(f"{what}  {outage.detail}".rstrip()))
+    if len(figures.outages) > _TOP:
+        console.print(f"  and {len(figures.outages) - _TOP:,} more, which the page has", highlight=False)

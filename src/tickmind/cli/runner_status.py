@@ -59,9 +59,8 @@ class RunnerStatus:
 
     def _tell(self, rows: "list[CharacterRow]") -> None:
         for row in rows:
-            words = (
-                f"{_agent(row)} is {row.state}{f' ({row.trouble})' if row.trouble and row.state != 'running' else ''}"
-            )
+            is_past = row.state in ("running", "stopped")  # the trouble, if there was any
+            words = f"{_agent(row)} is {row.state}{f' ({row.trouble})' if row.trouble and not is_past else ''}"
             if self._told.get(row.entity_id) != words:
                 self._told[row.entity_id] = words
                 self.say(harmless(one_line(f"{row.entity_id}: {words}")))

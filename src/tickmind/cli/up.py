@@ -39,13 +39,14 @@ def up(
     from tickmind.cli.ensemble import Ensemble, bring_up
     from tickmind.cli.runner_status import RunnerStatus
     from tickmind.runner import MappingFile
+    from tickmind.world import load_scenario
 
     file_given = find_scenario(scenario)
     if file_given != scenario and state is None:
         state = Path.cwd() / STATE_DIR / scenario  # not among the installed files
     scenario = file_given
     mapping = agents or scenario
-    check_file(scenario)
+    load_scenario(scenario)  # says what is wrong before anything starts
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)

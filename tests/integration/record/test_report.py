@@ -100,6 +100,18 @@ def test_states_over_time_add_up_to_all_actors(run):
         assert moment.awake + moment.asleep + moment.incapacitated + moment.uncontrolled == 6
 
 
+def test_the_summary_says_how_many_outages_it_leaves_out_and_that_nobody_did_anything(tmp_path):
+    store, world = RunStore(tmp_path), TileWorld.from_scenario(meadow(2))
+    with store.create(world.info, "quiet") as log:
+        log.publish(world.step({}, np.ones(2, dtype=bool)))
+    note_outages(store.folder("quiet"), [Outage("noted", f"trouble {number}", 1, 1, "") for number in range(20)])
+    told = CliRunner().invoke(app, ["report", "quiet", "--runs", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    assert "Nobody did anything." in told.stdout
+    assert "20 outages" in told.stdout
+    assert "  and 12 more, which the page has\n" in told.stdout
+
+
 def test_outages_are_those_that_were_made(run):
     _, records, figures = run
     agents = [(one.name, one.first_tick_id, one.last_tick_id) for one in figures.outages if one.kind == "agent"]

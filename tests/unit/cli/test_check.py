@@ -65,3 +65,18 @@ def test_a_missing_file_is_one_sentence(tickmind, arguments):
     result = tickmind(*arguments)
     assert result.exit_code == 1
     assert "can't be read" in result.stderr
+
+
+def test_up_judges_a_file_as_a_scenario_and_nothing_else(tickmind, tmp_path):
+    (tmp_path / "mine.yaml").write_text("name: x\n")
+    result = tickmind("up", "mine.yaml")
+    assert result.exit_code == 1
+    assert "mine.yaml, line 1, column 1: unknown key 'name'; known here: actors, " in result.stderr
+    assert "llm_variables" not in result.stderr
+
+
+def test_a_demo_with_settings_that_are_not_there_begins_no_run(tickmind, tmp_path):
+    result = tickmind("demo", "--gateway-config", "nowhere.yaml", "--no-browser", "--any-ports")
+    assert result.exit_code == 1
+    assert "nowhere.yaml: the configuration file can't be read" in result.stderr
+    assert not (tmp_path / "runs").exists()

@@ -83,6 +83,11 @@ def test_without_a_terminal_each_change_is_one_line(capsys):
     ]
 
 
+def test_who_stops_is_not_told_with_the_trouble_of_a_former_life(capsys):
+    RunnerStatus().show(runner(row("entity:1", LifeState.STOPPED, trouble="it was ended by signal 9")))
+    assert capsys.readouterr().err == "entity:1: villager is stopped\n"
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize(("tick_s", "times"), [(0.0, 1), (1.0, 0)])
 async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_path, tick_s, times):
