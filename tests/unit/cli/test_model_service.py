@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -16,7 +17,8 @@ class FakePart:
     """A gateway that is told when to end."""
 
     def __init__(self, told, error=None):
-        self.told, self.error, self._gone = told, error, None
+        self.told, self.error = told, error
+        self._gone: Callable[[], None] = lambda: None
 
     async def address(self):
         return "http://its.own/address"
@@ -39,7 +41,9 @@ class House:
     """What happened, in order, and a switch for the models."""
 
     def __init__(self, error=None):
-        self.told, self.started, self.ready = [], [], asyncio.Event()
+        self.told: list[str] = []
+        self.started: list[tuple[str, list[str], dict[str, str], int]] = []
+        self.ready = asyncio.Event()
         self.part = FakePart(self.told, error)
 
     @asynccontextmanager
@@ -88,8 +92,9 @@ async def test_models_that_do_not_come_up_end_it_and_say_why():
 
     @asynccontextmanager
     async def models():
-        raise PartError("no weights")
-        yield
+        if not house.ready.is_set():
+            raise PartError("no weights")
+        yield {}
 
     async with ModelService(["x"], 0, models, house.start) as service:
         service.when_gone(lambda: gone.append(True))
