@@ -1,9 +1,10 @@
 """`tickmind gateway`: the model service, its settings checked and explained, and keys for its callers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from tickmind.base import ConfigError
 
@@ -14,8 +15,20 @@ if TYPE_CHECKING:
 
 EXIT_USAGE = 2
 
+
+class FilesByOption(TyperGroup):
+    """Answers a settings file in the place of a command with how to give it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command."""
+        if args[0].endswith((".yaml", ".yml")):
+            ctx.fail(f"No such command {args[0]!r}. Settings are given as: tickmind gateway --config {args[0]}")
+        return super().resolve_command(ctx, args)
+
+
 gateway_app = typer.Typer(
     name="gateway",
+    cls=FilesByOption,
     help="One fair door to every model: queues, limits, fallback and keys, for any client.",
     invoke_without_command=True,
     add_completion=False,

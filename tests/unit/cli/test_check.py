@@ -67,6 +67,12 @@ def test_a_missing_file_is_one_sentence(tickmind, arguments):
     assert "can't be read" in result.stderr
 
 
+def test_a_gateways_file_without_its_option_is_answered_with_the_option(tickmind):
+    result = tickmind("gateway", "mine.yaml")
+    assert result.exit_code == 2
+    assert "Settings are given as: tickmind gateway --config mine.yaml" in result.stderr
+
+
 def test_up_judges_a_file_as_a_scenario_and_nothing_else(tickmind, tmp_path):
     (tmp_path / "mine.yaml").write_text("name: x\n")
     result = tickmind("up", "mine.yaml")
