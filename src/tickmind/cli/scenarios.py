@@ -1,8 +1,12 @@
-"""The scenarios that come with tickmind, by name."""
+"""The scenarios that come with tickmind, by name, and names for what is made of them."""
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tickmind.base import ConfigError
+
+_NAME_CHARS = 40
 
 
 def find_scenario(given: Path) -> Path:
@@ -23,3 +27,9 @@ def scenario_file(name: str) -> Path:
     if not known:
         raise ConfigError("the scenarios are not where this installation should have them; install tickmind again")
     raise ConfigError(f"there is no scenario {name!r}; there are {', '.join(sorted(known))}, or give a file")
+
+
+def new_run_id(name: str) -> str:
+    """A name for a run that begins now: what it is of, and when."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:_NAME_CHARS].strip("-_") or "run"
+    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}"

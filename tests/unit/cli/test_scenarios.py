@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.cli.scenarios import find_scenario, scenario_file
+from tickmind.cli.scenarios import find_scenario, new_run_id, scenario_file
+from tickmind.record.run_id import check_run_id
 
 
 @pytest.mark.parametrize("name", ["arena", "clearing", "escape", "island", "willowbrook"])
@@ -24,3 +25,8 @@ def test_a_file_is_taken_as_it_is_given(tmp_path, monkeypatch):
 def test_a_name_that_nobody_knows_is_answered_with_those_that_there_are():
     with pytest.raises(ConfigError, match=r"no scenario 'arean'; there are arena, .*willowbrook, or give a file"):
         find_scenario(Path("arean"))
+
+
+@pytest.mark.parametrize("name", ["clearing", "my village (2)", "Über-Dorf", "..", "x" * 300, "-_-", "a/b"])
+def test_whatever_a_scenario_is_called_its_run_has_a_name(name):
+    assert check_run_id(new_run_id(name)).rpartition("-")[2].isdigit()
