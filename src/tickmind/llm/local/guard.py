@@ -15,11 +15,9 @@ import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 _GRACE_S = 2.0
 _POLL_S = 0.5
-_NICE = 10  # whatever else runs on this machine goes first
 _PR_SET_PDEATHSIG = 1
 
 
@@ -34,10 +32,7 @@ def main(arguments: list[str]) -> int:
     parent, command = int(arguments[0]), arguments[1:]
     me, prctl = os.getpid(), _death_signal_setter()
 
-    def prepare() -> None:
-        os.nice(_NICE)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(_NICE), "ascii")  # counts where sessions share the processor
+    def die_with_me() -> None:
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != me:
@@ -54,7 +49,7 @@ def main(arguments: list[str]) -> int:
     child = subprocess.Popen(  # noqa: S603 - the command is the caller's own
         command,
         stdin=subprocess.DEVNULL,
-        preexec_fn=prepare,  # noqa: PLW1509 - this process has a single thread
+        preexec_fn=die_with_me,  # noqa: PLW1509 - this process has a single thread
     )
     try:
         while child.poll() is None and not told and os.getppid() == parent:

@@ -52,7 +52,7 @@ class Primed:
 
 
 def default_threads() -> int:
-    """All cores that this process may use but one, which is left to the world; of two both, as the world goes first."""
+    """All cores that this process may use but one, which is left to the world; of two both, for it needs little."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(min(cores, 2), cores - 1)
 

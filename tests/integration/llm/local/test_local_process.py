@@ -204,12 +204,6 @@ def test_only_so_many_prompts_are_kept(gguf: Path, tmp_path: Path) -> None:
         assert model.prime("anna", f"You are number {number}.", keep=True) == Primed(0, 9, 9)
 
 
-@LINUX
-def test_a_model_lets_everybody_else_go_first(gguf: Path) -> None:
-    with LocalModel(gguf, runtime=RUNTIME) as model:
-        assert int(logged(model, "nice ")) >= 10
-
-
 @pytest.mark.asyncio
 async def test_priming_has_an_async_twin(gguf: Path) -> None:
     async with LocalModel(gguf, runtime=RUNTIME) as model:
