@@ -127,6 +127,7 @@ def _listener(fd: int) -> "socket.socket":
     except OSError as error:
         raise ConfigError(f"--fd {fd} can't be used ({error.strerror}); it must be a socket that listens") from error
     if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
+        listener.detach()  # it stays whose it was
         raise ConfigError(f"--fd {fd} can't be used; it must be a TCP socket that listens")
     return listener
 
