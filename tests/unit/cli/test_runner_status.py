@@ -88,7 +88,7 @@ def test_a_gateway_that_does_not_answer_yet_holds_nothing_up():
     none = {"count": 0, "p50Ms": 0.0, "p99Ms": 0.0}
     lately = {"servedPerS": 0.0, "fallbacks": 0, "usd": 0.0, "waits": none}
     counts = {"at": 1, "upMs": 1, "requests": 3, "answered": 2, "queued": 0, "inFlight": 1, "fallbacks": 0}
-    lists = {"lanes": [], "chains": [], "sessions": [], "targets": [], "events": []}
+    lists: dict[str, list[str]] = {"lanes": [], "chains": [], "sessions": [], "targets": [], "events": []}
     words = {"sharing": "fair", "shared": {"problem": ""}, "stopping": False}
     body = json.dumps({**counts, **lists, **words, "total": {"usd": 0.0}, "lately": lately}).encode()
     with socket.create_server(("127.0.0.1", 0)) as door:
