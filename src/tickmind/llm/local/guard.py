@@ -33,11 +33,15 @@ def main(arguments: list[str]) -> int:
     """Start the command, wait for it or for the parent's end, and leave nothing behind."""
     parent, command = int(arguments[0]), arguments[1:]
     me, prctl = os.getpid(), _death_signal_setter()
+    leads_session = os.getsid(0) == me  # else the session is a person's terminal, which keeps its place
 
     def prepare() -> None:
         os.nice(_NICE)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(_NICE), "ascii")  # counts where sessions share the processor
+        if leads_session:
+            with contextlib.suppress(OSError):
+                Path("/proc/self/autogroup").write_text(
+                    str(_NICE), "ascii"
+                )  # counts where sessions share the processor
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != me:
