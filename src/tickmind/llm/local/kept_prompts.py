@@ -42,10 +42,17 @@ class KeptPrompts:
     def finish(self, name: str) -> None:
         """It was written."""
         (self.folder / self.unfinished(name)).replace(self.folder / name)
-        kept = sorted(self.folder.glob("*.slot"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(self.folder.glob("*.slot"), key=_written_s)
         for path in kept[: -int(MAX_KEPT.maximum)]:
             path.unlink(missing_ok=True)
 
     def forget(self, name: str) -> None:
         """It could not be read."""
         (self.folder / name).unlink(missing_ok=True)
+
+
+def _written_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another process has deleted it just now
+        return 0.0
