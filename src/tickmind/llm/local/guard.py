@@ -73,6 +73,9 @@ def main(arguments: list[str]) -> int:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_GRACE_S)
             child.kill()
+        if leads_session:  # what the command left behind, if it was a script
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.killpg(0, signal.SIGTERM)
     code = child.wait()
     return code if code >= 0 else 128 - code
 

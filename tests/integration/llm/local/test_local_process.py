@@ -205,6 +205,13 @@ def test_only_so_many_prompts_are_kept(gguf: Path, tmp_path: Path) -> None:
         assert model.prime("anna", f"You are number {number}.", keep=True) == Primed(0, 9, 9)
 
 
+def test_a_server_within_a_script_ends_with_it(gguf: Path, life: Life) -> None:
+    script = f'"{sys.executable}" "{FAKE}" "$@"; true'
+    with LocalModel(gguf, runtime=Runtime(("/bin/sh", "-c", script, "sh"), "a fake")) as model:
+        assert answers(model.base_url)
+    life.wait_for_end()
+
+
 @LINUX
 def test_a_model_lets_everybody_else_go_first(gguf: Path) -> None:
     with LocalModel(gguf, runtime=RUNTIME) as model:
