@@ -188,6 +188,13 @@ def test_what_was_read_is_kept_for_the_next_start(gguf: Path, tmp_path: Path) ->
         assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
 
 
+def test_where_nothing_can_be_kept_a_model_runs_all_the_same(gguf: Path) -> None:
+    with keeping(gguf, gguf / "cache") as model:  # below a file there is no folder
+        assert "--slot-save-path" not in logged(model, "arguments ")
+        for _ in range(2):
+            assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
+
+
 def test_what_was_kept_and_is_broken_is_read_anew(gguf: Path, tmp_path: Path) -> None:
     with keeping(gguf, tmp_path / "cache") as model:
         model.prime("anna", "You are Anna.", keep=True)
