@@ -67,6 +67,11 @@ class Life:
         os.close(self._fd)
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path / "own-cache"))
+
+
 @pytest.fixture
 def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
     path = tmp_path / "life"
