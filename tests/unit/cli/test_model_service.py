@@ -16,7 +16,7 @@ class FakePart:
     """A gateway that is told when to end."""
 
     def __init__(self, told, error=None):
-        self.told, self.error, self._gone = told, error, None
+        self.told, self.error, self._gone = told, error, lambda: None
 
     async def address(self):
         return "http://its.own/address"
@@ -39,7 +39,9 @@ class House:
     """What happened, in order, and a switch for the models."""
 
     def __init__(self, error=None):
-        self.told, self.started, self.ready = [], [], asyncio.Event()
+        self.told: list[str] = []
+        self.started: list[tuple[str, list[str], dict[str, str], int]] = []
+        self.ready = asyncio.Event()
         self.part = FakePart(self.told, error)
 
     @asynccontextmanager
@@ -53,6 +55,16 @@ class House:
     def start(self, name, arguments, env, *descriptors):
         self.started.append((name, list(arguments), dict(env), len(descriptors)))
         return self.part
+
+
+class NoModels:
+    """Models that do not come up."""
+
+    async def __aenter__(self):
+        raise PartError("no weights")
+
+    async def __aexit__(self, *exc):
+        pass
 
 
 async def until(condition):
@@ -86,17 +98,12 @@ async def test_without_a_port_its_own_address_is_waited_for():
 async def test_models_that_do_not_come_up_end_it_and_say_why():
     house, gone = House(), []
 
-    @asynccontextmanager
-    async def models():
-        raise PartError("no weights")
-        yield
-
-    async with ModelService(["x"], 0, models, house.start) as service:
+    async with ModelService(["x"], 0, NoModels, house.start) as service:
         service.when_gone(lambda: gone.append(True))
         await until(lambda: gone)
         with pytest.raises(PartError, match="no weights"):
             service.complain()
-    async with ModelService(["x"], None, models, house.start) as service:
+    async with ModelService(["x"], None, NoModels, house.start) as service:
         with pytest.raises(PartError, match="no weights"):
             await service.address()
 

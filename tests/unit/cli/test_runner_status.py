@@ -1,13 +1,16 @@
 """What a person sees of running characters, with and without a terminal."""
 
 import io
+import json
+import socket
+import time
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 from rich.live import Live
 
-from tickmind.cli.runner_status import RunnerStatus
+from tickmind.cli.runner_status import ModelLine, RunnerStatus
 from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
 
 
@@ -78,3 +81,28 @@ def test_without_a_terminal_each_change_is_one_line(capsys):
         "entity:1: villager is backing off (it exited with 1)",
         "1 characters, 3 restarts; all agents have ended.",
     ]
+
+
+def test_a_gateway_that_does_not_answer_yet_holds_nothing_up():
+    """Its address is known before its model is loaded."""
+    none = {"count": 0, "p50Ms": 0.0, "p99Ms": 0.0}
+    lately = {"servedPerS": 0.0, "fallbacks": 0, "usd": 0.0, "waits": none}
+    counts = {"at": 1, "upMs": 1, "requests": 3, "answered": 2, "queued": 0, "inFlight": 1, "fallbacks": 0}
+    lists: dict[str, list[str]] = {"lanes": [], "chains": [], "sessions": [], "targets": [], "events": []}
+    words = {"sharing": "fair", "shared": {"problem": ""}, "stopping": False}
+    body = json.dumps({**counts, **lists, **words, "total": {"usd": 0.0}, "lately": lately}).encode()
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        line = ModelLine(f"http://127.0.0.1:{door.getsockname()[1]}")
+        try:
+            assert line.text() == "models: no figures yet"
+            door.settimeout(60)
+            answering, _ = door.accept()
+            with answering:
+                answering.recv(65536)
+                answering.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            end_s = time.monotonic() + 60
+            while line.text() == "models: no figures yet" and time.monotonic() < end_s:
+                time.sleep(0.01)
+            assert line.text() == "models: 1 being asked, 0 waiting, 2 answered"
+        finally:
+            line.stop()

@@ -31,6 +31,7 @@ def main(arguments: list[str]) -> int:
     """Start the command, wait for it or for the parent's end, and leave nothing behind."""
     parent, command = int(arguments[0]), arguments[1:]
     me, prctl = os.getpid(), _death_signal_setter()
+    leads_session = os.getsid(0) == me  # else others are in its group, such as a person's shell
 
     def die_with_me() -> None:
         if prctl is not None:
@@ -64,6 +65,9 @@ def main(arguments: list[str]) -> int:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_GRACE_S)
             child.kill()
+        if leads_session:  # what the command left behind, if it was a script
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.killpg(0, signal.SIGTERM)
     code = child.wait()
     return code if code >= 0 else 128 - code
 

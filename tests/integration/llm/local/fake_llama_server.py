@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
     parser.add_argument("--api-key-file", type=Path)
-    parser.add_argument("--slot-save-path", type=Path)
+    parser.add_argument("--slot-save-path", type=Path, default=Path())
     options, _rest = parser.parse_known_args()
     if life := os.environ.get("FAKE_LIFE"):
         os.open(life, os.O_WRONLY)  # held until the very end, so that a reader sees when that is
