@@ -6,7 +6,7 @@ A virtual machine is stopped by its host at times, and nothing that runs in it i
 import multiprocessing
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
 from time import monotonic, sleep
@@ -48,11 +48,16 @@ def bare_timer(core: int | None) -> Iterator[BareTimer]:
     here, there = context.Pipe()
     process = context.Process(target=_watch, args=(there, core), daemon=True)
     process.start()
+    there.close()  # so that its end is heard, however it comes
     try:
         yield BareTimer(here)
     finally:
-        here.send("end")
+        with suppress(BrokenPipeError):
+            here.send("end")
         process.join(10)
+        if process.is_alive():
+            process.kill()
+        here.close()
 
 
 def _watch(pipe: Pipe, core: int | None) -> None:

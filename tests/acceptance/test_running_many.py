@@ -1,5 +1,6 @@
 """What the guide about running many shows is run: its file and its commands, as real processes that leave nothing."""
 
+import os
 import re
 import shutil
 import signal
@@ -145,6 +146,24 @@ def test_up_ends_with_its_world_and_brings_a_gateway(start, mark):
     assert code == 0, said
     assert "world: 60 ticks" in said
     assert gone(mark, 10)
+
+
+def test_a_world_that_is_killed_goes_on_and_nobody_is_lost(start, mark, folder):
+    process = start("up", "scenarios/clearing.yaml", "--no-gateway", "--no-viewer", "--port", "0", "--tps", "10")
+    process.says(r"entity:\d: \w+ is running", times=3)
+    (world,) = (pid for pid in marked(mark) if is_command(pid, "world"))
+    os.kill(world, signal.SIGKILL)
+    process.says(r"It was killed, so it goes on where it was.")
+    process.says(r"world: The world clearing is at", times=2)
+    code, said = process.end(signal.SIGINT)
+    assert code == 0, said
+    assert len(list((folder / "runs").glob("clearing-*/meta.json"))) == 1
+    assert gone(mark, 10)
+
+
+def is_command(pid, name):
+    words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+    return b"tickmind.cli" in words and words[words.index(b"tickmind.cli") + 1] == name.encode()
 
 
 def test_up_says_why_a_part_does_not_come_up(start, mark):

@@ -11,7 +11,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
-from tickmind.cli.scenarios import scenario_file
+from tickmind.cli.scenarios import new_run_id, scenario_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -78,7 +78,6 @@ def demo(
     """
     needs_world()
     import asyncio
-    from datetime import UTC, datetime
 
     from tickmind.cli.runner_status import RunnerStatus
 
@@ -93,7 +92,7 @@ def demo(
         from tickmind.llm.local.weights import WeightStore
 
         offer_model(WeightStore(), typer.confirm)
-    run_id = f"{'drill' if drill else 'demo'}-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+    run_id = new_run_id("drill" if drill else "demo")
     plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, browser, ports)
     status = RunnerStatus()
     played = _drill(status) if drill else None

@@ -9,8 +9,6 @@ from typer.core import TyperGroup
 from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
-    import socket
-
     from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
@@ -71,6 +69,8 @@ def gateway(
         return
     from tickmind.gateway.sharing.caller_keys import check_exposure
 
+    if fd is not None:
+        host, port = _address_of(fd)
     settings = load_config(config, host=host, port=port)
     check_exposure(settings)
     if check:
@@ -131,28 +131,34 @@ def _quoted(name: str) -> str:
     return name if name[:1].isalpha() and name.lower() not in ("true", "false", "null") else f'"{name}"'
 
 
-def _listener(fd: int) -> "socket.socket":
+def _address_of(fd: int) -> tuple[str, int]:
+    """Where a socket listens that somebody opened; it stays theirs."""
     import socket
 
     try:
         listener = socket.socket(fileno=fd)
-        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
         raise ConfigError(f"--fd {fd} can't be used ({error.strerror}); it must be a socket that listens") from error
-    if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
-        listener.detach()  # it belongs to whoever gave it
-        raise ConfigError(f"--fd {fd} can't be used; it must be a TCP socket that listens")
-    return listener
+    try:
+        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if not listens or listener.family not in (socket.AF_INET, socket.AF_INET6):
+            raise ConfigError(f"--fd {fd} can't be used; it must be a TCP socket that listens")
+        host, port = listener.getsockname()[:2]
+        return host, port
+    finally:
+        listener.detach()
 
 
 def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     """Serve until somebody stops it; the address is told when it can be reached."""
+    import socket
+
     try:
         from tickmind.gateway.server import serve
     except ModuleNotFoundError as error:
         raise ConfigError(f"the gateway can't start: {error.name} is not installed") from error
     serve(
         settings,
-        listener=None if fd is None else _listener(fd),
+        listener=None if fd is None else socket.socket(fileno=fd),
         on_ready=lambda url: typer.echo(f"The gateway is at {url}; Ctrl-C stops it.", err=True),
     )

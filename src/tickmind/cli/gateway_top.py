@@ -21,20 +21,27 @@ _QUIT: Final = (b"q", b"Q", b"\x03", b"\x04")
 
 
 class Poller:
-    """Asks in a thread of its own, so that keys are heard while a gateway takes its time."""
+    """Asks in a thread of its own, so that keys are heard while a gateway takes its time.
 
-    def __init__(self, figures: GatewayFigures, first: Overview, clock: Clock) -> None:
+    `first` are figures that are there already; without them it asks at once.
+    """
+
+    def __init__(self, figures: GatewayFigures, clock: Clock, first: Overview | None = None) -> None:
         self._figures = figures
         self._clock = clock
         self._lock = threading.Lock()
         self._last = (first, clock.monotonic())
+        self._first_wait_s = 0.0 if first is None else EVERY_S
         self._problem = ""
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="gateway-top", daemon=True)
         self._thread.start()
 
-    def last(self) -> tuple[Overview, float, str]:
-        """The last figures, how many seconds old they are, and why there are no newer ones, if there is a reason."""
+    def last(self) -> tuple[Overview | None, float, str]:
+        """The last figures, how many seconds old they are, and why there are no newer ones, if there is a reason.
+
+        Before the first there are none.
+        """
         with self._lock:
             overview, came_s = self._last
             return overview, self._clock.monotonic() - came_s, self._problem
@@ -44,12 +51,12 @@ class Poller:
         self._stopped.set()
 
     def _run(self) -> None:
-        wait_s = EVERY_S
+        wait_s = self._first_wait_s
         while not self._stopped.wait(wait_s):
             try:
                 overview = self._figures.ask()
             except GatewayAwayError as error:
-                wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+                wait_s = min(max(EVERY_S, 2 * wait_s), LONGEST_WAIT_S)
                 with self._lock:
                     self._problem = f"connection lost: {error}"
             else:
@@ -61,7 +68,8 @@ class Poller:
 
 def watch(figures: GatewayFigures, console: Console, keys: TextIO, *, clock: Clock | None = None) -> None:
     """Show a gateway until q or Ctrl-C; raises `GatewayAwayError` if it does not answer at first."""
-    poller = Poller(figures, figures.ask(), clock or SystemClock())
+    first = figures.ask()
+    poller = Poller(figures, clock or SystemClock(), first)
     try:
         with (
             _single_keys(keys) as pressed,
@@ -71,7 +79,9 @@ def watch(figures: GatewayFigures, console: Console, keys: TextIO, *, clock: Clo
             while True:
                 overview, age_s, problem = poller.last()
                 width, height = console.size
-                shown = picture(overview, figures.address, width=width, height=height, age_s=age_s, problem=problem)
+                shown = picture(
+                    overview or first, figures.address, width=width, height=height, age_s=age_s, problem=problem
+                )
                 live.update(shown, refresh=True)
                 if pressed.wait(REDRAW_S):
                     return

@@ -100,19 +100,23 @@ class RunnerStatus:
 
 
 class ModelLine:
-    """What a gateway's models are doing, in one line; asked in a thread, so that nothing waits for it."""
+    """What a gateway's models are doing, in one line; asked in a thread, so that nothing waits for it.
+
+    The gateway need not answer yet: its address may be known long before its model is loaded.
+    """
 
     def __init__(self, url: str) -> None:
         from tickmind.base import Secret, SystemClock
         from tickmind.cli.gateway_figures import GatewayFigures
         from tickmind.cli.gateway_top import Poller
 
-        figures = GatewayFigures(url, Secret(""))
-        self._poller = Poller(figures, figures.ask(), SystemClock())
+        self._poller = Poller(GatewayFigures(url, Secret("")), SystemClock())
 
     def text(self) -> str:
         """The line."""
         now, _, problem = self._poller.last()
+        if now is None:
+            return "models: no figures yet"
         if problem:
             return f"models: {harmless(one_line(problem))}"
         cost = f", ${now.total.usd:,.4f}" if now.total.usd else ""

@@ -1,8 +1,12 @@
-"""The scenarios that come with tickmind, by name."""
+"""The scenarios that come with tickmind, by name, and names for what is made of them."""
 
+import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tickmind.base import ConfigError
+
+_NAME_CHARS = 40
 
 
 def find_scenario(given: Path) -> Path:
@@ -32,3 +36,9 @@ def _known() -> dict[str, Path]:
     package = Path(__file__).parents[1]
     folders = (package.parents[1] / "scenarios", package / "scenarios")  # the later goes before the earlier
     return {file.stem: file for folder in folders for file in folder.glob("*.yaml")}
+
+
+def new_run_id(name: str) -> str:
+    """A name for a run that begins now: what it is of, and when."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:_NAME_CHARS].strip("-_") or "run"
+    return f"{plain}-{datetime.now(UTC):%Y%m%d-%H%M%S}"

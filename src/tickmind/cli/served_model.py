@@ -76,8 +76,10 @@ async def served_model(
         try:
             config = (await local.astart()).model_config()
             reading = asyncio.create_task(_read_ahead(local, opening()))
-            yield ServedModel(choice.why, config.base_url, config.model, config.api_key, slots)
-            reading.cancel()
+            try:
+                yield ServedModel(choice.why, config.base_url, config.model, config.api_key, slots)
+            finally:
+                reading.cancel()
         finally:
             await local.astop()
     elif choice.kind is ModelKind.SCRIPTED:
@@ -95,5 +97,5 @@ async def _read_ahead(local: LocalModel, opening: "tuple[Message, ...]") -> None
     try:
         if opening:
             await local.aprime(_READER, opening, keep=True)
-    except LLMError as error:
+    except (LLMError, OSError) as error:  # the latter of the cache
         _log.warning("the model could not read ahead; its first answer takes longer", error=str(error))

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tickmind.cli.runner import STATE_DIR, StateDir, needs_world, state_dir
-from tickmind.cli.scenarios import find_scenario
+from tickmind.cli.scenarios import find_scenario, new_run_id
 
 
 def up(
@@ -31,7 +31,7 @@ def up(
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
     state: StateDir = None,
 ) -> None:
-    """Bring up a world with all its characters and their models. Ctrl-C stops all of it."""
+    """Bring up a world with all its characters and their models; a world that is killed goes on. Ctrl-C stops all."""
     needs_world()
     import asyncio
 
@@ -50,16 +50,18 @@ def up(
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)
-    world = [str(scenario), "--port", str(port), "--runs", str(runs), "--wait-for", "1"]
-    world += ["--tps", str(tps)] if tps is not None else []
-    world += ["--ticks", str(ticks)] if ticks is not None else []
+    run_id = new_run_id(scenario.stem)
+    always = ["--runs", str(runs)]
+    always += ["--tps", str(tps)] if tps is not None else []
+    always += ["--until", str(ticks)] if ticks is not None else []
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
     status = RunnerStatus()
     ensemble = Ensemble(
-        world,
+        [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *always],
         models,
         viewer=["--port", str(viewer_port)] if viewer else [],
+        resume=["--resume", run_id, *always],
         on_page=lambda url: status.say(f"Watch it at {url}"),
     )
     asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))

@@ -10,7 +10,12 @@ from tickmind.agent import Character
 from tickmind.agent.thinking import Thinking
 from tickmind.ai import Action
 from tickmind.characters.villager import Villager
-from tickmind.llm.deliberation import Deliberation
+from tickmind.llm import ModelClient, ModelConfig
+from tickmind.llm.deliberation import Deliberation, deliberate
+from tickmind.llm.messages import Message
+from tickmind.llm.testing import FakeProvider
+from tickmind.llm.testing import Say as Reply
+from tickmind.llm.transports.chat import encode_message
 from tickmind.protocol import Say
 
 PATIENCE_S = 60
@@ -163,3 +168,18 @@ def test_personality_comes_from_the_settings(solo, settings):
     one = solo(Villager, "@", client=stub, settings=settings)
     play_until(one, lambda: stub.asked)
     assert settings.get("personality", "You are friendly") in stub.asked[0][1]
+
+
+@pytest.mark.asyncio
+async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter():
+    """Else what it read ahead is of no use."""
+    thinking, sent = Villager.thinking, []
+
+    def hear(request):
+        sent.append(request.messages[0])
+        return Reply(plan())
+
+    question = (Message.system(f"{thinking.role}\n\n{thinking.manners}"), Message.user("It is morning."))
+    async with FakeProvider(hear) as provider, ModelClient(ModelConfig(provider.base_url, model="m")) as client:
+        await deliberate(client, question, schema=thinking.schema, timeout_s=60)
+    assert [encode_message(sent[0])] == [encode_message(message) for message in thinking.opening()]

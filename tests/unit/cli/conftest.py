@@ -14,7 +14,15 @@ CANARY = "sk-canary-5f1e0d9c8b7a6f5e4d3c"
 
 @pytest.fixture(autouse=True)
 def _clean_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("LLM_BASE_URL", "LLM_API_KEY", "LLM_MODEL", "LLM_API", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in (
+        "LLM_BASE_URL",
+        "LLM_API_KEY",
+        "LLM_MODEL",
+        "LLM_API",
+        "LLM_CONCURRENCY",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)

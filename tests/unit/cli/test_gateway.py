@@ -1,5 +1,6 @@
 """`tickmind gateway`: what it understood, what is wrong, keys for callers, and starting."""
 
+import gc
 import json
 import os
 import socket
@@ -35,7 +36,8 @@ def served(monkeypatch):
     found: list[GatewayConfig] = []
 
     def serve(config, *, listener, on_ready):
-        assert listener is None
+        if listener is not None:
+            listener.detach()  # the test's own
         found.append(config)
         on_ready(f"http://{config.host}:{config.port}")
 
@@ -175,6 +177,19 @@ def test_only_a_socket_that_listens_is_taken_over(tickmind):
             assert result.exit_code == 1
             assert "a socket that listens" in result.stderr or "a TCP socket that listens" in result.stderr
             assert "Traceback" not in result.stderr
+        del result
+        gc.collect()
+        assert unbound.getsockname() == ("0.0.0.0", 0)  # what is refused is left to whom it belongs
+
+
+def test_with_a_socket_its_address_is_the_gateway_s_own(tickmind, served, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        own = listener.getsockname()[1]
+        for port in (own, GatewayConfig().port):
+            monkeypatch.setenv("LLM_BASE_URL", f"http://127.0.0.1:{port}/v1")
+            assert tickmind("gateway", "--fd", str(listener.fileno())).exit_code == 0
+    assert [(config.host, config.port) for config in served] == [("127.0.0.1", own)] * 2
+    assert ["default" in config.providers for config in served] == [False, True]
 
 
 def test_a_part_that_is_not_installed_is_told(tickmind, monkeypatch):

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-from collections.abc import Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -17,8 +16,7 @@ class FakePart:
     """A gateway that is told when to end."""
 
     def __init__(self, told, error=None):
-        self.told, self.error = told, error
-        self._gone: Callable[[], None] = lambda: None
+        self.told, self.error, self._gone = told, error, lambda: None
 
     async def address(self):
         return "http://its.own/address"
@@ -59,6 +57,16 @@ class House:
         return self.part
 
 
+class NoModels:
+    """Models that do not come up."""
+
+    async def __aenter__(self):
+        raise PartError("no weights")
+
+    async def __aexit__(self, *exc):
+        pass
+
+
 async def until(condition):
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110 - several things may bring it about
@@ -90,18 +98,12 @@ async def test_without_a_port_its_own_address_is_waited_for():
 async def test_models_that_do_not_come_up_end_it_and_say_why():
     house, gone = House(), []
 
-    @asynccontextmanager
-    async def models():
-        if not house.ready.is_set():
-            raise PartError("no weights")
-        yield {}
-
-    async with ModelService(["x"], 0, models, house.start) as service:
+    async with ModelService(["x"], 0, NoModels, house.start) as service:
         service.when_gone(lambda: gone.append(True))
         await until(lambda: gone)
         with pytest.raises(PartError, match="no weights"):
             service.complain()
-    async with ModelService(["x"], None, models, house.start) as service:
+    async with ModelService(["x"], None, NoModels, house.start) as service:
         with pytest.raises(PartError, match="no weights"):
             await service.address()
 

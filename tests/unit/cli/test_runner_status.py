@@ -2,6 +2,9 @@
 
 import asyncio
 import io
+import json
+import socket
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +13,7 @@ from rich.console import Console
 from rich.live import Live
 
 from tickmind.cli import runner as runner_command
-from tickmind.cli.runner_status import RunnerStatus
+from tickmind.cli.runner_status import ModelLine, RunnerStatus
 from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
 
 
@@ -108,3 +111,28 @@ async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_p
     assert (
         capsys.readouterr().err.count("There is no world at 127.0.0.1:9 yet; agents start when there is one.") == times
     )
+
+
+def test_a_gateway_that_does_not_answer_yet_holds_nothing_up():
+    """Its address is known before its model is loaded."""
+    none = {"count": 0, "p50Ms": 0.0, "p99Ms": 0.0}
+    lately = {"servedPerS": 0.0, "fallbacks": 0, "usd": 0.0, "waits": none}
+    counts = {"at": 1, "upMs": 1, "requests": 3, "answered": 2, "queued": 0, "inFlight": 1, "fallbacks": 0}
+    lists: dict[str, list[str]] = {"lanes": [], "chains": [], "sessions": [], "targets": [], "events": []}
+    words = {"sharing": "fair", "shared": {"problem": ""}, "stopping": False}
+    body = json.dumps({**counts, **lists, **words, "total": {"usd": 0.0}, "lately": lately}).encode()
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        line = ModelLine(f"http://127.0.0.1:{door.getsockname()[1]}")
+        try:
+            assert line.text() == "models: no figures yet"
+            door.settimeout(60)
+            answering, _ = door.accept()
+            with answering:
+                answering.recv(65536)
+                answering.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            end_s = time.monotonic() + 60
+            while line.text() == "models: no figures yet" and time.monotonic() < end_s:
+                time.sleep(0.01)
+            assert line.text() == "models: 1 being asked, 0 waiting, 2 answered"
+        finally:
+            line.stop()

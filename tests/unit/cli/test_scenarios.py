@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.cli.scenarios import find_scenario, scenario_file
+from tickmind.cli.scenarios import find_scenario, new_run_id, scenario_file
+from tickmind.record.run_id import check_run_id
 
 
 @pytest.mark.parametrize("name", ["arena", "clearing", "escape", "island", "willowbrook"])
@@ -31,3 +32,8 @@ def test_a_file_that_is_not_there_but_comes_with_tickmind_is_answered_with_its_n
     for given in ("scenarios/clearing.yaml", "clearing.yaml"):
         with pytest.raises(ConfigError, match=f"no file {given}; .* comes with tickmind say clearing"):
             find_scenario(Path(given))
+
+
+@pytest.mark.parametrize("name", ["clearing", "my village (2)", "Über-Dorf", "..", "x" * 300, "-_-", "a/b"])
+def test_whatever_a_scenario_is_called_its_run_has_a_name(name):
+    assert check_run_id(new_run_id(name)).rpartition("-")[2].isdigit()

@@ -45,6 +45,7 @@ _OWN_HEADERS = frozenset(
         "upgrade",
     ]
 )  # the gateway sets them, or they belong to one connection
+_COUNT = re.compile(r"[1-9][0-9]{0,5}")
 _SECRET_HEADER = re.compile(r"auth|cookie|credential|key|passw|secret|token", re.IGNORECASE)
 
 
@@ -138,9 +139,11 @@ class ProviderReader:
             said = self._sources.expand("${LLM_CONCURRENCY}")
         except SourceError:  # not set
             return limits
-        if said.isascii() and said.isdigit() and int(said) >= 1:
+        if _COUNT.fullmatch(said):
             return replace(limits, concurrency=int(said))
-        self._wrong((), f"LLM_CONCURRENCY must be how many requests may be under way at once, such as 4, not {said!r}")
+        self._wrong(
+            (), f"LLM_CONCURRENCY must be how many requests may be under way at once, such as 4, not {said[:40]!r}"
+        )
         return limits
 
     def _model_variable(self) -> str:

@@ -15,11 +15,9 @@ import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 _GRACE_S = 2.0
 _POLL_S = 0.5
-_NICE = 10  # whatever else runs on this machine goes first
 _PR_SET_PDEATHSIG = 1
 
 
@@ -33,11 +31,9 @@ def main(arguments: list[str]) -> int:
     """Start the command, wait for it or for the parent's end, and leave nothing behind."""
     parent, command = int(arguments[0]), arguments[1:]
     me, prctl = os.getpid(), _death_signal_setter()
+    leads_session = os.getsid(0) == me  # else others are in its group, such as a person's shell
 
-    def prepare() -> None:
-        os.nice(_NICE)
-        with contextlib.suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(_NICE), "ascii")  # counts where sessions share the processor
+    def die_with_me() -> None:
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != me:
@@ -54,7 +50,7 @@ def main(arguments: list[str]) -> int:
     child = subprocess.Popen(  # noqa: S603 - the command is the caller's own
         command,
         stdin=subprocess.DEVNULL,
-        preexec_fn=prepare,  # noqa: PLW1509 - this process has a single thread
+        preexec_fn=die_with_me,  # noqa: PLW1509 - this process has a single thread
     )
     try:
         while child.poll() is None and not told and os.getppid() == parent:
@@ -69,6 +65,9 @@ def main(arguments: list[str]) -> int:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(_GRACE_S)
             child.kill()
+        if leads_session:  # what the command left behind, if it was a script
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.killpg(0, signal.SIGTERM)
     code = child.wait()
     return code if code >= 0 else 128 - code
 

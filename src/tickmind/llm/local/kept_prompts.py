@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tickmind.base import Limit
+from tickmind.base import Limit, get_logger
+from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.local.cache import make_folder
 
 MAX_KEPT = Limit("number of prompts kept in the cache", 8)  # a file has 28 kB for each token of a model of 1.5 billion
 _NEW = "new-"
+_log = get_logger("tickmind.llm.local")
 
 
 class KeptPrompts:
@@ -20,9 +22,14 @@ class KeptPrompts:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def make_folder(self) -> None:
-        """Before a server is started that is to use it."""
-        make_folder(self.folder)
+    def make_folder(self) -> bool:
+        """Before a server is started that is to use it; False if nothing can be kept there."""
+        try:
+            make_folder(self.folder)
+        except LLMConfigError as error:
+            _log.warning("no prompts are kept", error=str(error))
+            return False
+        return os.access(self.folder, os.W_OK)
 
     @staticmethod
     def name(weights: Path, runtime: Sequence[str], context: int, messages: Sequence[Any]) -> str:
@@ -42,10 +49,17 @@ class KeptPrompts:
     def finish(self, name: str) -> None:
         """It was written."""
         (self.folder / self.unfinished(name)).replace(self.folder / name)
-        kept = sorted(self.folder.glob("*.slot"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(self.folder.glob("*.slot"), key=_written_s)
         for path in kept[: -int(MAX_KEPT.maximum)]:
             path.unlink(missing_ok=True)
 
     def forget(self, name: str) -> None:
         """It could not be read."""
         (self.folder / name).unlink(missing_ok=True)
+
+
+def _written_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another process has deleted it just now
+        return 0.0

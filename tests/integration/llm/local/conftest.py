@@ -23,5 +23,5 @@ def model() -> Iterator[LocalModel]:
         store.install(NAME)
     except LLMConnectionError as error:
         pytest.skip(f"the tiny model is not in the cache and can't be fetched: {error}")
-    with LocalModel(NAME, slots=2, context=2048) as running:
+    with LocalModel(NAME, slots=2, context=2048, threads=1) as running:  # the other tests have the rest
         yield running

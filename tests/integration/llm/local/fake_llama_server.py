@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int)
     parser.add_argument("--api-key-file", type=Path)
-    parser.add_argument("--slot-save-path", type=Path)
+    parser.add_argument("--slot-save-path", type=Path, default=Path())
     options, _rest = parser.parse_known_args()
     if life := os.environ.get("FAKE_LIFE"):
         os.open(life, os.O_WRONLY)  # held until the very end, so that a reader sees when that is
@@ -85,7 +85,6 @@ def main() -> None:
         for number in range(5000):
             say(f"line {number} " + "x" * 500)
     say("arguments", json.dumps(sys.argv[1:]))
-    say("nice", str(os.nice(0)))
     say("environment", json.dumps(dict(os.environ)))
     say(f"main: server is listening on http://127.0.0.1:{server.server_port} - starting the main loop")
     while True:

@@ -66,6 +66,11 @@ class Life:
         os.close(self._fd)
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path / "own-cache"))
+
+
 @pytest.fixture
 def life(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
     path = tmp_path / "life"
@@ -187,6 +192,13 @@ def test_what_was_read_is_kept_for_the_next_start(gguf: Path, tmp_path: Path) ->
         assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
 
 
+def test_where_nothing_can_be_kept_a_model_runs_all_the_same(gguf: Path) -> None:
+    with keeping(gguf, gguf / "cache") as model:  # below a file there is no folder
+        assert "--slot-save-path" not in logged(model, "arguments ")
+        for _ in range(2):
+            assert model.prime("anna", "You are Anna.", keep=True) == Primed(0, 9, 4)
+
+
 def test_what_was_kept_and_is_broken_is_read_anew(gguf: Path, tmp_path: Path) -> None:
     with keeping(gguf, tmp_path / "cache") as model:
         model.prime("anna", "You are Anna.", keep=True)
@@ -204,10 +216,11 @@ def test_only_so_many_prompts_are_kept(gguf: Path, tmp_path: Path) -> None:
         assert model.prime("anna", f"You are number {number}.", keep=True) == Primed(0, 9, 9)
 
 
-@LINUX
-def test_a_model_lets_everybody_else_go_first(gguf: Path) -> None:
-    with LocalModel(gguf, runtime=RUNTIME) as model:
-        assert int(logged(model, "nice ")) >= 10
+def test_a_server_within_a_script_ends_with_it(gguf: Path, life: Life) -> None:
+    script = f'"{sys.executable}" "{FAKE}" "$@"; true'
+    with LocalModel(gguf, runtime=Runtime(("/bin/sh", "-c", script, "sh"), "a fake")) as model:
+        assert answers(model.base_url)
+    life.wait_for_end()
 
 
 @pytest.mark.asyncio
@@ -329,6 +342,37 @@ async def test_a_cancelled_start_leaves_nothing_behind(gguf: Path, life: Life, m
         await starting
     life.wait_for_end()
     assert not model.running
+
+
+@pytest.mark.asyncio
+async def test_a_start_that_is_cancelled_before_the_server_is_there_does_not_wait_for_it(
+    gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looking, found = threading.Event(), threading.Event()
+    asked: list[int] = []
+
+    class SlowDisk(WeightStore):
+        def resolve(self, name_or_path: str | Path) -> Path:
+            looking.set()
+            found.wait(60)
+            return super().resolve(name_or_path)
+
+    def healthy(port: int) -> bool:
+        asked.append(port)
+        return True
+
+    monkeypatch.setattr(LocalModel, "_is_healthy", staticmethod(healthy))
+    model = LocalModel(gguf, runtime=RUNTIME, store=SlowDisk(tmp_path / "cache"))
+    starting = asyncio.create_task(model.astart())
+    await asyncio.to_thread(looking.wait, 60)
+    starting.cancel()
+    await asyncio.sleep(0)
+    found.set()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    assert asked == []
+    async with model:
+        assert model.running
 
 
 def test_giving_up_a_start_is_a_cancellation(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,14 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from tickmind.llm.grammar import json_grammar, tool_union_schema
-from tickmind.llm.local import LocalModel
+from tickmind.llm.local import LocalModel, WeightStore
 from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -171,6 +172,18 @@ def test_a_primed_character_reads_its_prompt_only_once(model: LocalModel) -> Non
     cached = reply["usage"]["prompt_tokens_details"]["cached_tokens"]
     assert primed.slot == model.slot_for("bertha") == 1
     assert cached >= primed.prompt_tokens - 8  # all but the frame of the reply
+
+
+@pytest.mark.usefixtures("model")
+def test_what_was_read_once_is_there_at_the_next_start(tmp_path: Path) -> None:
+    weights, text = WeightStore().resolve(NAME), SYSTEM.replace("Anna", "Clara")
+    opening, question = {"role": "system", "content": text}, QUESTION
+    for start in range(2):
+        with LocalModel(weights, context=2048, threads=1, store=WeightStore(tmp_path)) as again:
+            primed = again.prime("clara", [opening], keep=True)
+            assert (primed.cached_tokens >= primed.prompt_tokens - 1) == bool(start)
+            reply = ask(again, "chat/completions", {"messages": [opening, question], "max_tokens": 1})
+            assert reply["usage"]["prompt_tokens_details"]["cached_tokens"] >= primed.prompt_tokens - 8
 
 
 def test_strangers_are_turned_away(model: LocalModel) -> None:

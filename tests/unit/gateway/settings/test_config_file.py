@@ -296,7 +296,7 @@ def test_llm_concurrency_is_how_many_requests_may_be_under_way():
     assert load_config(env=env).providers["default"].limits.concurrency == 1
 
 
-@pytest.mark.parametrize("said", ["0", "-1", "many", "1.5", "²"])
+@pytest.mark.parametrize("said", ["0", "-1", "many", "1.5", "²", "9" * 5000])
 def test_a_wrong_llm_concurrency_is_told(said):
     with pytest.raises(ConfigFileError, match="LLM_CONCURRENCY must be how many requests"):
         load_config(env={"LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_CONCURRENCY": said})

@@ -1,0 +1,86 @@
+"""A model on this machine, served for as long as somebody needs it."""
+
+import asyncio
+import logging
+
+import pytest
+
+import tickmind.cli.served_model as module
+from tickmind.base import Secret
+from tickmind.cli.served_model import ServedModel, served_model
+from tickmind.llm.config import ModelConfig
+from tickmind.llm.errors import LLMConnectionError
+from tickmind.llm.local.ladder import ModelChoice, ModelKind
+from tickmind.llm.messages import Message
+
+pytestmark = pytest.mark.asyncio
+OPENING = (Message.system("All of you are villagers."),)
+
+
+class FakeLocal:
+    """Stands in for weights and their server; it reads until it is stopped, or fails to."""
+
+    def __init__(self, error=None):
+        self.error = error
+        self.reading, self.stopped = asyncio.Event(), asyncio.Event()
+
+    async def astart(self):
+        return self
+
+    def model_config(self):
+        return ModelConfig(base_url="http://127.0.0.1:1/v1", api_key=Secret("k"), model="m")
+
+    async def aprime(self, _character_id, messages, *, keep):
+        assert (messages, keep) == (OPENING, True)
+        self.reading.set()
+        if self.error is not None:
+            raise self.error
+        await self.stopped.wait()
+        raise LLMConnectionError("the local model does not answer")
+
+    async def astop(self):
+        self.stopped.set()
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Serves a fake model."""
+
+    def begin(local):
+        choice = ModelChoice(ModelKind.LOCAL, "m", "because")
+        monkeypatch.setattr(module, "choose_model", lambda *_facts, **_known: choice)
+        monkeypatch.setattr(module, "LocalModel", lambda *_weights, **_options: local)
+        return served_model({}, opening=lambda: OPENING)
+
+    return begin
+
+
+async def test_who_stops_while_the_model_reads_ahead_hears_no_complaint(serve, caplog):
+    local = FakeLocal()
+
+    async def use():
+        async with serve(local):
+            await asyncio.Event().wait()
+
+    using = asyncio.create_task(use())
+    async with asyncio.timeout(60):
+        await local.reading.wait()
+        using.cancel()
+        await asyncio.wait({using})
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert local.stopped.is_set()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("error", [LLMConnectionError("it is busy"), FileNotFoundError("the cache was cleared")])
+async def test_a_model_that_can_not_read_ahead_serves_all_the_same(serve, caplog, error):
+    local = FakeLocal(error)
+    with caplog.at_level(logging.WARNING):
+        async with serve(local) as model, asyncio.timeout(60):
+            assert isinstance(model, ServedModel)
+            while not caplog.records:  # noqa: ASYNC110 - a log has no event
+                await asyncio.sleep(0)
+    assert "could not read ahead" in caplog.text
