@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tickmind.cli.runner_status import RunnerStatus
     from tickmind.runner import MappingFile, Runner
 
+_HEAD_START_S = 5.0  # that characters have at most before a model is loaded
+_LOOK_S = 0.1
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -52,6 +55,7 @@ class Ensemble:
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
     """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left."""
     from tickmind.runner import Runner, Warden, hold_folder
+    from tickmind.runner.unit import KIT
 
     with hold_folder(folder):
         async with Warden() as warden, AsyncExitStack() as stack:
@@ -64,6 +68,7 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 return part
 
             world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
+            warden.warm(KIT)  # while the world gets ready
             gateway = None
             if ensemble.gateway:
                 service = ModelService(ensemble.gateway, ensemble.gateway_port, ensemble.models, start)
@@ -72,7 +77,7 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
             if ensemble.viewer and _page_is_built(status.say):
                 seen = ensemble.world_addr or await world.address()
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])
-                stack.enter_context(_telling(viewer, ensemble.on_page))
+                stack.enter_context(_running(_tell(viewer, ensemble.on_page)))
                 parts.append(viewer)
             file.world_addr = await world.address()
             if gateway is not None:
@@ -84,6 +89,8 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
             found = Runner(mapping, folder, warden=warden)
             for part in parts:
                 part.when_gone(found.stop)
+            if gateway is not None:
+                stack.enter_context(_running(_begin_after(found, gateway)))
             async with _beside(ensemble, Stage(world, file.world_addr, found)):
                 await run_characters(found, file, folder, status)
             for part in parts:
@@ -91,18 +98,28 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
 
 
 @contextmanager
-def _telling(viewer: Part, on_page: Callable[[str], None]) -> Iterator[None]:
-    """Tell where the page is as soon as it is there; characters need not wait for it."""
-
-    async def tell() -> None:
-        with suppress(PartError):  # its end is the end of all, and is complained about there
-            on_page(await viewer.address())
-
-    task = asyncio.create_task(tell())
+def _running(work: Coroutine[None, None, None]) -> Iterator[None]:
+    """Do something meanwhile."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:
         task.cancel()
+
+
+async def _tell(viewer: Part, on_page: Callable[[str], None]) -> None:
+    """Tell where the page is as soon as it is there; characters need not wait for it."""
+    with suppress(PartError):  # its end is the end of all, and is complained about there
+        on_page(await viewer.address())
+
+
+async def _begin_after(runner: "Runner", gateway: ModelService) -> None:
+    """Leave the processor to the characters until the first of them lives."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_HEAD_START_S):
+            while not any(row.controlled for row in runner.rows()):  # noqa: ASYNC110 - a look now and then will do
+                await asyncio.sleep(_LOOK_S)
+    gateway.begin()
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Models, and the gateway before them, brought up while everybody else is: with a known port nobody waits for them.
+"""Models, and the gateway before them, brought up after the characters: with a known port nobody waits for them.
 
 The socket is opened here and handed to the gateway. Until that answers, whoever asks waits in the socket's backlog.
 """
@@ -25,7 +25,10 @@ class StartPart(Protocol):
 
 
 class ModelService:
-    """Use it as `async with`; without a `port` (0 is any) the gateway opens its own, and its address is waited for."""
+    """Use it as `async with`. With a `port` (0 is any) it does nothing before `begin`; without one it begins at once.
+
+    So loading a model holds nobody up; without a port the gateway opens its own, and its address is waited for.
+    """
 
     def __init__(
         self,
@@ -43,9 +46,15 @@ class ModelService:
         self._serving: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._serving = asyncio.create_task(self._serve())
-        self._serving.add_done_callback(self._ended)
+        if self._door is None:
+            self.begin()
         return self
+
+    def begin(self) -> None:
+        """Bring models and gateway up, if that was not done before."""
+        if self._serving is None:
+            self._serving = asyncio.create_task(self._serve())
+            self._serving.add_done_callback(self._ended)
 
     async def __aexit__(self, *exc: object) -> None:
         if self._serving is not None:

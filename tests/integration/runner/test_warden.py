@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -225,6 +226,22 @@ def program(tmp_path):
     file = tmp_path / "look.py"
     file.write_text(LOOK)
     return file
+
+
+def maps_of_parent(pid):
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    return Path(f"/proc/{parent}/maps").read_text()
+
+
+@pytest.mark.asyncio
+async def test_a_kit_can_be_imported_before_anybody_wants_it(warden, start):
+    warden.warm(("decimal",))
+    other = start("sh", "-c", "echo here; read wait")
+    await other.line()
+    assert "_decimal" in maps_of_parent(other.child.keeper_pid)
+    other.child.kill()
+    await other.ending()
+    other.forget()
 
 
 @pytest.mark.asyncio

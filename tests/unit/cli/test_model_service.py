@@ -78,8 +78,10 @@ async def test_with_a_port_its_address_is_known_before_its_models_are_there():
     async with ModelService(["--host", "h"], 0, house.models, house.start) as service:
         address = await service.address()
         reader, writer = await asyncio.open_connection("127.0.0.1", int(address.rpartition(":")[2]))
-        assert house.started == []
         house.ready.set()
+        await asyncio.sleep(0)
+        assert house.started == []
+        service.begin()
         await until(lambda: house.started)
         assert house.started == [("gateway", ["--host", "h", "--fd", "3"], {"LLM_MODEL": "m"}, 1)]
         writer.close()
@@ -100,6 +102,7 @@ async def test_models_that_do_not_come_up_end_it_and_say_why():
 
     async with ModelService(["x"], 0, NoModels, house.start) as service:
         service.when_gone(lambda: gone.append(True))
+        service.begin()
         await until(lambda: gone)
         with pytest.raises(PartError, match="no weights"):
             service.complain()
@@ -112,6 +115,8 @@ async def test_a_gateway_that_goes_down_ends_it_and_its_models():
     house, gone = House(PartError("the gateway went down")), []
     async with ModelService(["x"], 0, house.models, house.start) as service:
         service.when_gone(lambda: gone.append(True))
+        service.begin()
+        service.begin()
         house.ready.set()
         await until(lambda: house.started)
         house.part.go()
@@ -123,10 +128,18 @@ async def test_a_gateway_that_goes_down_ends_it_and_its_models():
 
 async def test_closing_it_while_its_models_start_leaves_nothing():
     house = House()
-    async with ModelService(["x"], 0, house.models, house.start):
+    async with ModelService(["x"], 0, house.models, house.start) as service:
+        service.begin()
         await asyncio.sleep(0)
     assert house.told == ["models stopped"]
     assert house.started == []
+
+
+async def test_closing_it_before_it_began_leaves_nothing():
+    house = House()
+    async with ModelService(["x"], 0, house.models, house.start) as service:
+        service.complain()
+    assert house.told == house.started == []
 
 
 async def test_a_port_that_is_taken_is_told():

@@ -129,6 +129,12 @@ class Warden:
         self._send(data, [os.dup(each) for each in descriptors])
         return child
 
+    def warm(self, modules: Sequence[str]) -> None:
+        """Have a kit imported now, and not when the first agent wants it."""
+        if self._talk is None:
+            self._start()
+        self._send(json.dumps({"warm": list(modules)}).encode(), [])
+
     def say(self, message: Mapping[str, int]) -> None:
         """Give a short order about a child; children call this. One that is gone is not disturbed."""
         if self._talk is not None and message["number"] in self._children:

@@ -69,6 +69,8 @@ class _Warden:
         said: dict[str, Any] = json.loads(data)
         if "start" in said:
             self._start(Order.read(said["start"]), descriptors)
+        elif "warm" in said:
+            self._kit.holds(said["warm"])
         elif (tree := self._trees.get(said["number"])) is not None:
             if "stop_ms" in said:
                 with suppress(OSError):  # it has just ended
