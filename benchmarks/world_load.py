@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -281,8 +281,7 @@ async def _measure(
     closing_s: float,
 ) -> Run:
     tasks = [asyncio.ensure_future(agent) for agent in agents]
-    for _ in tasks:
-        await opened.acquire()
+    await _all_open(tasks, opened)
     await asyncio.sleep(SETTLE_TICKS * tick_s)
     before_mb = await _ask(pipe, "reset")
     began_s = time.process_time()
@@ -308,6 +307,28 @@ async def _measure(
     if failed:
         raise failed[0]  # type: ignore[misc]  # there is one
     return Run(figures, cpu_s, before_mb, closing, machine)
+
+
+class NotOpenError(Exception):
+    """An agent ended before all were there, such as one that was cut off because this process read nothing for long."""
+
+
+async def _all_open(tasks: Sequence[asyncio.Future[None]], opened: asyncio.Semaphore) -> None:
+    """Wait until every agent is there; one that ends before that tells why."""
+
+    async def count() -> None:
+        for _ in tasks:
+            await opened.acquire()
+
+    counting = asyncio.ensure_future(count())
+    while not counting.done():
+        await asyncio.wait([counting, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        if ended := [task for task in tasks if task.done()]:
+            counting.cancel()
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise NotOpenError("an agent ended before all were there") from ended[0].exception()
 
 
 async def _ask(pipe: Pipe, what: str) -> Any:

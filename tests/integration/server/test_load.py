@@ -1,13 +1,22 @@
 """Worlds under load, in processes of their own; the benchmark `world_load` asks for more and for longer."""
 
+import multiprocessing
 import threading
+import warnings
 from contextlib import contextmanager
 
 import pytest
-from benchmarks.world_load import control_agents, hosts, plain_agents, run, stalled_beside
+from benchmarks import world_load
+from benchmarks.world_load import control_agents, hosts, plain_agents, stalled_beside
 from tests.integration.stopwatch import Stopwatch
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+TRIES = 2
+LONGEST_S = 240
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.filterwarnings("default:an agent ended|the load did not"),
+]
 
 
 @contextmanager
@@ -26,6 +35,32 @@ def watching():
     finally:
         over.set()
         thread.join()
+
+
+def run(*given, **options):
+    """As `world_load.run`, in a thread of its own, so that a load that does not end holds nobody up.
+
+    On a machine that stands still for seconds, agents may be cut off while they begin or end; then it is tried again.
+    """
+    for _ in range(TRIES):
+        found, failed = [], []
+
+        def load():
+            try:
+                found.append(world_load.run(*given, **options))  # noqa: B023 - it is over before the next
+            except world_load.NotOpenError as error:
+                failed.append(f"{error}: {error.__cause__!r}")  # noqa: B023
+
+        thread = threading.Thread(target=load, daemon=True)
+        thread.start()
+        thread.join(LONGEST_S)
+        if found:
+            return found[0]
+        for process in multiprocessing.active_children():
+            process.kill()
+        trouble = failed[0] if failed else f"the load did not end within {LONGEST_S} s"
+        warnings.warn(trouble, stacklevel=2)
+    raise AssertionError(trouble)
 
 
 def check(figures, intents):
@@ -52,7 +87,7 @@ def test_stalled_readers_are_cut_off_and_cost_little():
     actors, stalled = 2000, 200
     agents = stalled_beside(actors, 50, stalled)
     with watching() as watch:
-        found = run(actors, agents, 240, tick_ms=200, enough=lambda found: found.cut == stalled)
+        found = run(actors, agents, 180, tick_ms=200, enough=lambda found: found.cut == stalled)
     figures = found.figures
     assert figures.cut == stalled
     assert figures.memory_mb - found.before_mb <= 64
