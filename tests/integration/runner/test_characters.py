@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sys
+import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -106,12 +107,13 @@ async def test_without_its_secret_a_killed_agent_is_back_when_the_lease_ran_out(
         (row,) = runner.rows()
         unit = runner.unit_of(row.entity_id)
         before = epoch(server, row.entity_id)
-        watch = tools.Stopwatch()
+        watch, began_s = tools.Stopwatch(), time.monotonic()
         os.kill(agent_pid(unit.pid), signal.SIGKILL)
         (unit.log_path.parent / "state" / "lease.json").unlink()
         took_s = await watch.until(lambda: epoch(server, row.entity_id) > before)
         sys.stdout.write(f"under control again after {took_s:.2f} s\n")
-        assert 5.0 < took_s < 12.0  # 10 s of the lease, which its last intent renewed
+        assert time.monotonic() - began_s > 5.0  # 10 s of the lease, which its last intent renewed
+        assert took_s < 12.0
         assert unit.life.restarts == 1
 
 
