@@ -2,7 +2,7 @@
 
 import multiprocessing
 import threading
-import warnings
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 import pytest
@@ -10,13 +10,8 @@ from benchmarks import world_load
 from benchmarks.world_load import control_agents, hosts, plain_agents, stalled_beside
 from tests.integration.stopwatch import Stopwatch
 
-TRIES = 2
 LONGEST_S = 240
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(600),
-    pytest.mark.filterwarnings("default:an agent ended|the load did not"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @contextmanager
@@ -38,29 +33,21 @@ def watching():
 
 
 def run(*given, **options):
-    """As `world_load.run`, in a thread of its own, so that a load that does not end holds nobody up.
+    """As `world_load.run`, in a thread of its own, so that a load that does not end fails and holds nobody up."""
+    found: Future[world_load.Run] = Future()
 
-    On a machine that stands still for seconds, agents may be cut off while they begin or end; then it is tried again.
-    """
-    for _ in range(TRIES):
-        found, failed = [], []
+    def load():
+        try:
+            found.set_result(world_load.run(*given, **options))
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the test raises it
+            found.set_exception(error)
 
-        def load():
-            try:
-                found.append(world_load.run(*given, **options))  # noqa: B023 - it is over before the next
-            except world_load.NotOpenError as error:
-                failed.append(f"{error}: {error.__cause__!r}")  # noqa: B023
-
-        thread = threading.Thread(target=load, daemon=True)
-        thread.start()
-        thread.join(LONGEST_S)
-        if found:
-            return found[0]
+    threading.Thread(target=load, daemon=True).start()
+    try:
+        return found.result(LONGEST_S)
+    finally:
         for process in multiprocessing.active_children():
-            process.kill()
-        trouble = failed[0] if failed else f"the load did not end within {LONGEST_S} s"
-        warnings.warn(trouble, stacklevel=2)
-    raise AssertionError(trouble)
+            process.kill()  # there are some only if it did not end
 
 
 def check(figures, intents):
