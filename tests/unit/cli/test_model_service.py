@@ -139,7 +139,8 @@ async def test_closing_it_before_it_began_leaves_nothing():
     house = House()
     async with ModelService(["x"], 0, house.models, house.start) as service:
         service.complain()
-    assert house.told == house.started == []
+    assert house.told == []
+    assert house.started == []
 
 
 async def test_a_port_that_is_taken_is_told():
