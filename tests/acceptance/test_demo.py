@@ -1,18 +1,22 @@
 """How the village bears outages, and how it ends. That it lives is tried in test_package, as it is installed."""
 
+import asyncio
 import json
+import os
 import re
-import signal
 import subprocess
 import sys
-import time
 
 import psutil
 import pytest
+from tests.terminal import in_terminal
 
 from tickmind.record import RunStore
 
 DEMO = (sys.executable, "-m", "tickmind.cli", "demo", "--scripted", "--no-browser", "--any-ports", "--tps", "4")
+SHOWN = (r"tick \d+: 12 characters", r"models: .* [1-9]\d* answered", r"villager +running +held +\w+ in \d")
+CTRL_C = b"\x03"
+HIDE_CURSOR, SHOW_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 
 @pytest.mark.slow
@@ -41,20 +45,19 @@ def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_ctrl_c_ends_all_of_it_and_finishes_the_run(tmp_path):
-    with subprocess.Popen(DEMO, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
-        assert demo.stderr is not None
-        for line in demo.stderr:
-            if "is running" in line:
-                break
-        family = psutil.Process(demo.pid).children(recursive=True)
+@pytest.mark.asyncio
+async def test_a_terminal_shows_the_village_until_ctrl_c_ends_all_of_it_and_finishes_the_run(tmp_path):
+    env = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR")}
+    async with in_terminal(*DEMO, env={**env, "TERM": "xterm"}, cwd=tmp_path) as screen:
+        await screen.until(lambda: all(re.search(shown, screen.text()) for shown in SHOWN), within_s=240)
+        family = psutil.Process(screen.process.pid).children(recursive=True)
         assert len(family) >= 4
-        demo.send_signal(signal.SIGINT)
-        output, _ = demo.communicate(timeout=300)
-    assert "tickmind report" in output
-    gone_by = time.monotonic() + 30
-    while (left := [one for one in family if one.is_running()]) and time.monotonic() < gone_by:
-        psutil.wait_procs(left, timeout=1)
+        screen.press(CTRL_C)
+        assert await asyncio.wait_for(screen.process.wait(), 300) == 0, screen.text()[-3000:]
+        await screen.until(lambda: "tickmind report" in screen.text())
+        assert "Watch it at http://" in screen.text()
+        assert screen.seen.rfind(SHOW_CURSOR) > screen.seen.rfind(HIDE_CURSOR) > 0
+    _, left = psutil.wait_procs(family, timeout=30)
     assert left == []
     (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())
     assert json.loads((tmp_path / "runs" / run_id / "meta.json").read_text())["finished"] is True

@@ -16,7 +16,7 @@ from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.cli.ask import ask
 from tickmind.cli.check import check
 from tickmind.cli.demo import demo
-from tickmind.cli.doctor import doctor, extra_with
+from tickmind.cli.doctor import doctor, how_to_install
 from tickmind.cli.gateway import gateway_app
 from tickmind.cli.model import model_app
 from tickmind.cli.new import new_app
@@ -60,12 +60,11 @@ class PlainEndings(TyperGroup):
             typer.echo(redact(str(error)), err=True)
             raise typer.Exit(EXIT_FAILED) from None
         except ModuleNotFoundError as error:
-            extra = extra_with(error.name or "")
-            if extra is None:
+            command = how_to_install(error.name or "")
+            if command is None:
                 raise
             _log.debug("the command failed", exc_info=error)
-            wanted = f"`pip install 'tickmind[{extra}]'`, or the whole village with `pip install 'tickmind[village]'`"
-            typer.echo(f"this needs {error.name}, which is not installed: {wanted}", err=True)
+            typer.echo(f"this needs {error.name}, which is not installed: {command}", err=True)
             raise typer.Exit(EXIT_FAILED) from None
         except KeyboardInterrupt:
             typer.echo("\nStopped.", err=True)

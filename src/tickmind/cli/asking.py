@@ -22,6 +22,7 @@ from tickmind.llm import (
 )
 from tickmind.llm.default_model import DefaultModel, local_choice, open_default_model, scripted_choice
 from tickmind.llm.local import ModelChoice, choose_model
+from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.prices import cost_usd
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.tools import (
@@ -98,6 +99,7 @@ def _choice(options: AskOptions) -> ModelChoice | ModelConfig | None:
     if options.scripted:
         return scripted_choice()
     if options.local:
+        WeightStore().resolve(options.local)  # says what is wrong before anything starts
         return local_choice(options.local)
     if options.base_url or options.model or options.api:
         settings: dict[str, Any] = {"api": options.api} if options.api else {}

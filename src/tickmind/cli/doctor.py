@@ -20,7 +20,7 @@ _VILLAGE = {
     "report": ("duckdb",),
     "viewer": ("aiohttp",),
 }  # extra -> what it brings; `tickmind demo` needs them all
-_MORE = {"local": ("xllamacpp",), "openai": ("openai",), "redis": ("redis",)}
+_MORE = {"gif": ("PIL",), "local": ("xllamacpp",), "openai": ("openai",), "redis": ("redis",)}
 _BY_NAMESPACES = "namespaces: nothing that an agent forks outlives it, not even if all of this is killed"
 _KEPT_BY = {
     "pid-namespace": f"PID {_BY_NAMESPACES}",
@@ -89,10 +89,14 @@ def _extra(extra: str, modules: tuple[str, ...], verdict: Verdict, hint: str) ->
     return Finding(extra, verdict, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
 
 
-def extra_with(module: str) -> str | None:
-    """The extra that brings a module, or None if it is none of an extra's."""
+def how_to_install(module: str) -> str | None:
+    """The command that brings a module, or None if it is none of an extra's."""
     package = module.partition(".")[0]
-    return next((extra for extra, modules in (_VILLAGE | _MORE).items() if package in modules), None)
+    for extra, modules in (_VILLAGE | _MORE).items():
+        if package in modules:
+            whole = ", or the whole village with `pip install 'tickmind[village]'`" if extra in _VILLAGE else ""
+            return f"`pip install 'tickmind[{extra}]'`{whole}"
+    return None
 
 
 def _is_installed(name: str) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tickmind.gateway.settings.config import GatewayConfig
 
 EXIT_USAGE = 2
+COLUMNS_OF_A_PIPE = 160  # a file has no width, and nothing in it should be cut
 
 
 class FilesByOption(TyperGroup):
@@ -113,14 +114,15 @@ def top(
 
     from rich.console import Console
 
-    from tickmind.base import Secret
     from tickmind.cli.gateway_figures import GatewayFigures
     from tickmind.cli.gateway_picture import picture
     from tickmind.cli.gateway_top import watch
 
-    figures = GatewayFigures(url, Secret(os.environ.get("TICKMIND_GATEWAY_KEY", "")))
+    figures = GatewayFigures(url)
     console = Console()
     if once or not console.is_terminal:
+        if not console.is_terminal and "COLUMNS" not in os.environ:
+            console = Console(width=COLUMNS_OF_A_PIPE)
         console.print(picture(figures.ask(), figures.address, width=console.width))
     else:
         watch(figures, console, sys.stdin)
@@ -153,10 +155,8 @@ def _serve(settings: "GatewayConfig", fd: int | None) -> None:
     """Serve until somebody stops it; the address is told when it can be reached."""
     import socket
 
-    try:
-        from tickmind.gateway.server import serve
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"the gateway can't start: {error.name} is not installed") from error
+    from tickmind.gateway.server import serve
+
     serve(
         settings,
         listener=None if fd is None else socket.socket(fileno=fd),

@@ -1,6 +1,7 @@
 """What a running gateway says of itself, read and checked: what `tickmind gateway top` shows of its overview."""
 
 import http.client
+import os
 from typing import Annotated, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -13,6 +14,7 @@ from tickmind.cli.screen import harmless, one_line
 MOST_BYTES: Final = 8 * 1024 * 1024
 TIMEOUT_S: Final = 5.0
 PATH: Final = "/api/llm/overview"
+KEY_NAME: Final = "TICKMIND_GATEWAY_KEY"
 
 Shown = Annotated[str, BeforeValidator(lambda text: one_line(harmless(text)) if isinstance(text, str) else text)]
 
@@ -165,11 +167,15 @@ class Overview(_Figures):
 
 
 class GatewayFigures:
-    """Asks one gateway. It follows no redirect, so the key goes nowhere else."""
+    """Asks one gateway, with the key in TICKMIND_GATEWAY_KEY if none is given.
 
-    def __init__(self, url: str, key: Secret, *, timeout_s: float = TIMEOUT_S) -> None:
+    It follows no redirect, so the key goes nowhere else.
+    """
+
+    def __init__(self, url: str, key: Secret | None = None, *, timeout_s: float = TIMEOUT_S) -> None:
+        key = Secret(os.environ.get(KEY_NAME, "")) if key is None else key
         if not key.reveal().isascii() or not key.reveal().isprintable() or " " in key.reveal():
-            raise ConfigError("the key in TICKMIND_GATEWAY_KEY has signs that no key has; copy it again")
+            raise ConfigError(f"the key in {KEY_NAME} has signs that no key has; copy it again")
         self._url = _parse(url)
         self._key = key
         self._timeout_s = timeout_s
@@ -184,7 +190,7 @@ class GatewayFigures:
         status, body = self._get()
         if status == 401:
             wrong = "does not know the key in" if self._key else "asks for a key; put one into"
-            raise GatewayAwayError(f"the gateway at {self.address} {wrong} TICKMIND_GATEWAY_KEY")
+            raise GatewayAwayError(f"the gateway at {self.address} {wrong} {KEY_NAME}")
         if status != 200:
             raise GatewayAwayError(f"what is at {self.address} answers with status {status}; is it a gateway?")
         try:

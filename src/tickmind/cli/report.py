@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 _TOP = 8  # rows of each table on the terminal
+_OUTAGES = {"noted": "{}", "model": "the model {} failed call after call", "agent": "{} had no agent"}
 
 
 def report(
@@ -94,7 +95,7 @@ def _summary(figures: "RunFigures", console: "Console") -> None:
         highlight=False,
     )
     for outage in figures.outages[:_TOP]:
-        what = f"  {outage.kind} {outage.name}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
+        what = f"  {_OUTAGES[outage.kind].format(outage.name)}: ticks {outage.first_tick_id} to {outage.last_tick_id}"
         console.print(text(f"{what}  {outage.detail}".rstrip()))
     if len(figures.outages) > _TOP:
         console.print(f"  and {len(figures.outages) - _TOP:,} more, which the page has", highlight=False)

@@ -50,14 +50,12 @@ def runner(
 
 
 def needs_world() -> None:
-    """Say what to install if this installation has no worlds."""
+    """End at once where this installation has no worlds, and not when the first part starts."""
     from importlib.util import find_spec
 
-    if missing := [name for name in ("grpc", "numpy") if find_spec(name) is None]:
-        raise ConfigError(
-            f"a runner needs {missing[0]}, which is not installed; install tickmind[world], or tickmind[village] for "
-            "all that the demo and `tickmind up` use"
-        )
+    for name in ("grpc", "numpy"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def state_dir(given: Path | None, mapping: Path) -> Path:

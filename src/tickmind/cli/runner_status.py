@@ -106,11 +106,11 @@ class ModelLine:
     """
 
     def __init__(self, url: str) -> None:
-        from tickmind.base import Secret, SystemClock
+        from tickmind.base import SystemClock
         from tickmind.cli.gateway_figures import GatewayFigures
         from tickmind.cli.gateway_top import Poller
 
-        self._poller = Poller(GatewayFigures(url, Secret("")), SystemClock())
+        self._poller = Poller(GatewayFigures(url), SystemClock())
 
     def text(self) -> str:
         """The line."""

@@ -1,24 +1,37 @@
 """`tickmind runs` and `tickmind recover`: what was recorded, and finishing what a crash has left."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from tickmind.base import ConfigError
 from tickmind.cli.screen import harmless
 from tickmind.cli.sealing_progress import SealingProgress
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader, RunStore, RunSummary
+    from tickmind.record.meta import TableMeta
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
 RUNS = Path("runs")
 LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
 
+
+class RunsGroup(TyperGroup):
+    """Tells whoever names a run where a command stands how to see that run."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; a name that is none may well be a run."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {args[0]}` tells of it")
+        return super().resolve_command(ctx, args)
+
+
 runs_app = typer.Typer(
     name="runs",
+    cls=RunsGroup,
     help="What was recorded: all runs, or one of them.",
     add_completion=False,
 )
@@ -26,10 +39,8 @@ runs_app = typer.Typer(
 
 def open_store(folder: Path) -> "RunStore":
     """The runs in a folder."""
-    try:
-        from tickmind.record import RunStore
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"runs need {error.name}, which is not installed; install tickmind[record,world]") from error
+    from tickmind.record import RunStore
+
     return RunStore(folder)
 
 
@@ -83,7 +94,7 @@ def show(run_id: RunId, folder: Folder = RUNS) -> None:
     summary = store.summary(run_id)
     with store.open(run_id) as run:
         for name, value in _facts(summary, run):
-            typer.echo(f"{name:<10} {harmless(value)}")
+            typer.echo(f"{name} {harmless(value)}")
     if summary.state == "crashed":
         typer.echo(f"\nIt was not finished. `tickmind recover {run_id}` writes its tables.")
 
@@ -104,9 +115,13 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         facts.insert(6, ("finished", meta.finished_at))
     if meta.stored_at:
         facts.append(("stored at", meta.stored_at))
-    facts += [(name, f"{table.rows:,} rows, {size_text(table.size_bytes)}") for name, table in meta.tables.items()]
+    facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]
     width = max(len(name) for name, _ in facts)
     return [(name.ljust(width), value) for name, value in facts]
+
+
+def _table_text(table: "TableMeta") -> str:
+    return f"{table.rows:,} row{'s' if table.rows != 1 else ''}, {size_text(table.size_bytes)}"
 
 
 def recover(run_id: RunId, folder: Folder = RUNS) -> None:

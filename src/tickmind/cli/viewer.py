@@ -42,13 +42,11 @@ def viewer(
     """Show a running world in the browser. Ctrl-C stops it."""
     import asyncio
 
-    try:
-        from tickmind.server import load_tokens
-        from tickmind.viewer.live import LiveSource
-        from tickmind.wire import Connection, WorldClient
-        from tickmind.wire import Tls as WorldTls
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
+    from tickmind.server import load_tokens
+    from tickmind.viewer.live import LiveSource
+    from tickmind.wire import Connection, WorldClient
+    from tickmind.wire import Tls as WorldTls
+
     config = _config(host, port, tls, token_file, allow_host)
     token = load_tokens(world_token_file)[0] if world_token_file is not None else None
     roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
@@ -88,10 +86,8 @@ def replay(
     """Show a recorded run in the browser, finished or still going on. Ctrl-C stops it."""
     import asyncio
 
-    try:
-        from tickmind.viewer.replay import ReplaySource
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
+    from tickmind.viewer.replay import ReplaySource
+
     open_run = _opener(run, runs)
     if export is not None:
         from tickmind.viewer.clip import clip_of
@@ -118,14 +114,12 @@ def replay(
 def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | None, follow: str) -> bytes:
     import asyncio
 
-    try:
-        from tickmind.viewer.browser import find_chromium
-        from tickmind.viewer.gif import GifLook, gif_of
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"animations need {error.name}, which is not installed; install tickmind[gif]") from error
+    from tickmind.viewer.browser import find_chromium
+    from tickmind.viewer.gif import GifLook, gif_of
+
     program = find_chromium()
-    typer.echo("Drawing; a tick takes about a second.", err=True)
     with open_run() as reader:
+        typer.echo("Drawing; a tick takes about a second.", err=True)
         return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow)))
 
 
@@ -137,10 +131,8 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":
-    try:
-        from tickmind.record import RunStore
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
+    from tickmind.record import RunStore
+
     folder = Path(run)
     if folder.is_dir() and (folder / "meta.json").exists():
         runs, run = folder.resolve().parent, folder.resolve().name
@@ -151,10 +143,8 @@ def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":
 def _config(
     host: str, port: int, tls: Path | None, token_file: Path | None, allow_host: list[str] | None
 ) -> "ViewerConfig":
-    try:
-        from tickmind.viewer.server import ViewerConfig
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
+    from tickmind.viewer.server import ViewerConfig
+
     tokens: tuple[Any, ...] = ()
     if token_file is not None:
         from tickmind.server import load_tokens
@@ -198,7 +188,3 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path} can't be read: {error.strerror}") from error
-
-
-def _missing(error: ModuleNotFoundError) -> ConfigError:
-    return ConfigError(f"the viewer needs {error.name}, which is not installed; install tickmind[viewer,world]")

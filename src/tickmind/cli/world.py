@@ -70,11 +70,9 @@ def world(
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
     _check_arguments(scenario, run_id, resume, no_record=no_record)
     scenario = find_scenario(scenario) if scenario is not None else None
-    try:
-        from tickmind.cli.world_serving import Serving
-        from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"a world needs {error.name}, which is not installed; install tickmind[world]") from error
+    from tickmind.cli.world_serving import Serving
+    from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
+
     config = ServerConfig(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
         tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,

@@ -159,9 +159,17 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
             await asyncio.sleep(seconds)
             return (len(times) - before) / (time.monotonic() - began_s)
 
+        async def reached(lowest):
+            """Whether so much is served in a window of three; a machine that stands still in one has two more."""
+            for _ in range(3):
+                found = await rate(3.0)
+                assert found <= 1.1 * PER_SECOND
+                if found >= lowest:
+                    return True
+            return False
+
         await served(40)
-        together = await rate(3.0)
-        assert 0.6 * PER_SECOND <= together <= 1.1 * PER_SECOND
+        assert await reached(0.6 * PER_SECOND)
         assert min(crowd.served.values()) >= 0.25 * max(crowd.served.values()), crowd.served
         any_server.kill()
         await until(lambda: first.shared()["problem"], "the loss is told")
@@ -174,6 +182,5 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
         await second.kill()
         await until(lambda: first.shared()["gateways"] == 1, "the dead one is not counted any more")
         await served(20)
-        alone = await rate(3.0)
-        assert 0.7 * PER_SECOND <= alone <= 1.1 * PER_SECOND, "what was the other's is used"
+        assert await reached(0.7 * PER_SECOND), "what was the other's is used"
         assert busiest(times, 3.0) <= 1.25 * 3 * PER_SECOND

@@ -1,16 +1,12 @@
 """`tickmind gateway top` before a real gateway: one picture, a live one, and plain words where there is none."""
 
 import asyncio
-import contextlib
-import fcntl
 import os
-import pty
 import re
-import struct
 import sys
-import termios
 
 import pytest
+from tests.terminal import in_terminal
 
 from tickmind.gateway.settings.config import Caller
 from tickmind.gateway.sharing.caller_keys import hash_key, new_key
@@ -25,8 +21,11 @@ def command(*arguments):
 
 
 def surroundings(key="", columns=140):
-    kept = {name: value for name, value in os.environ.items() if name not in {KEY_NAME, "LINES", "NO_COLOR"}}
-    return {**kept, KEY_NAME: key, "COLUMNS": str(columns), "TERM": "xterm-256color"}
+    """An environment; without `columns` it tells no width."""
+    left_out = {KEY_NAME, "COLUMNS", "LINES", "NO_COLOR"}
+    kept = {name: value for name, value in os.environ.items() if name not in left_out}
+    width = {} if columns is None else {"COLUMNS": str(columns)}
+    return {**kept, **width, KEY_NAME: key, "TERM": "xterm-256color"}
 
 
 async def top(*arguments, key="", columns=140):
@@ -73,6 +72,17 @@ async def test_what_goes_to_a_pipe_is_one_picture_of_its_width(housing):
 
 @pytest.mark.slow
 @pytest.mark.asyncio
+async def test_nothing_is_cut_in_a_pipe_that_has_no_width(housing):
+    async with housing() as house:
+        await house.generate(sessionId="village")
+        code, out, _ = await top("--url", house.server.url, columns=None)
+    assert code == 0
+    assert "share of the last minute" in out
+    assert "\N{HORIZONTAL ELLIPSIS}" not in out
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio
 async def test_where_callers_need_keys_it_says_so_and_takes_one_from_the_environment(housing):
     key = new_key()
     async with housing(settings={"callers": (Caller("ada", hash_key(key)),)}) as house:
@@ -101,61 +111,8 @@ async def test_without_a_gateway_it_says_what_to_do(housing):
     assert "start one with `tickmind gateway`" in err
 
 
-class Terminal:
-    """A terminal in which it runs, of a size that can be changed."""
-
-    def __init__(self, descriptor, process):
-        self.descriptor = descriptor
-        self.process = process
-        self.seen = b""
-        asyncio.get_running_loop().add_reader(descriptor, self._read)
-
-    def _read(self):
-        try:
-            self.seen += os.read(self.descriptor, 65536)
-        except OSError:  # the other side is closed
-            asyncio.get_running_loop().remove_reader(self.descriptor)
-
-    def resize(self, columns, lines):
-        fcntl.ioctl(self.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-
-    def last_picture(self):
-        return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]", b"", self.seen.rpartition(b"\x1b[H")[2]).decode()
-
-    async def until(self, holds):
-        async with asyncio.timeout(DEADLINE_S):
-            while not holds():  # noqa: ASYNC110 - the terminal tells nobody
-                await asyncio.sleep(0.02)
-
-    def press(self, key):
-        os.write(self.descriptor, key)
-
-
-@contextlib.asynccontextmanager
-async def terminal(*arguments):
-    outer, inner = pty.openpty()
-    surround = surroundings()
-    del surround["COLUMNS"]
-    process = await asyncio.create_subprocess_exec(
-        *command(*arguments),
-        stdin=inner,
-        stdout=inner,
-        stderr=inner,
-        env=surround,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
-    )
-    os.close(inner)
-    screen = Terminal(outer, process)
-    screen.resize(120, 30)
-    try:
-        yield screen
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        asyncio.get_running_loop().remove_reader(outer)
-        os.close(outer)
+def terminal(*arguments):
+    return in_terminal(*command(*arguments), env=surroundings(columns=None))
 
 
 @pytest.mark.slow

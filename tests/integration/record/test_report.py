@@ -108,7 +108,7 @@ def test_the_summary_says_how_many_outages_it_leaves_out_and_that_nobody_did_any
     told = CliRunner().invoke(app, ["report", "quiet", "--runs", str(tmp_path)])
     assert told.exit_code == 0, told.output
     assert "Nobody did anything." in told.stdout
-    assert "20 outages" in told.stdout
+    assert "20 outages\n  trouble 0: ticks 1 to 1\n" in told.stdout
     assert "  and 12 more, which the page has\n" in told.stdout
 
 
@@ -198,6 +198,8 @@ def test_the_command_tells_the_figures_and_where_the_page_is(tmp_path):
     done = CliRunner().invoke(app, ["report", "told", "--runs", str(tmp_path)])
     assert done.exit_code == 0, done.output
     assert "ticks 1 to 120, 6 actors" in done.stdout
+    assert " had no agent: ticks 40 to 54\n" in done.stdout
+    assert "the model small failed call after call: ticks 60 to 80" in done.stdout
     assert done.stdout.strip().endswith("report.html")
     assert (tmp_path / "told" / "report.html").stat().st_size > 5000
     missing = CliRunner().invoke(app, ["report", "nothere", "--runs", str(tmp_path)])

@@ -115,6 +115,34 @@ def test_a_part_that_is_not_installed_is_told_with_what_to_install(module, extra
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "module", "extra"),
+    [
+        ("world arena --no-record", "grpc", "world"),
+        ("demo", "numpy", "world"),
+        ("up arena", "grpc", "world"),
+        ("gateway", "httptools", "gateway"),
+        ("viewer", "aiohttp", "viewer"),
+        ("runs", "pyarrow", "record"),
+        ("replay spring --gif spring.gif", "PIL", "gif"),
+    ],
+)
+def test_a_command_without_its_part_tells_what_to_install(tmp_path, command, module, extra):
+    program = f"import sys; sys.modules[{module!r}] = None; from tickmind.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert f"is not installed: `pip install 'tickmind[{extra}]'`" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_module_that_no_part_brings_is_no_plain_ending():
     result = CliRunner().invoke(endings(ModuleNotFoundError("No module named 'oops'", name="oops")), ["end"])
     assert isinstance(result.exception, ModuleNotFoundError)

@@ -220,6 +220,12 @@ def test_weights_that_are_not_installed_are_named(ask):
     assert "tickmind model install smollm2-135m" in result.stderr
 
 
+def test_nothing_is_said_to_start_where_there_are_no_such_weights(ask):
+    result = ask("--local", "nobody", "Hi")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("nobody is neither a GGUF file nor one of: ")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

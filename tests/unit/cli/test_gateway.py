@@ -190,11 +190,3 @@ def test_with_a_socket_its_address_is_the_gateway_s_own(tickmind, served, monkey
             assert tickmind("gateway", "--fd", str(listener.fileno())).exit_code == 0
     assert [(config.host, config.port) for config in served] == [("127.0.0.1", own)] * 2
     assert ["default" in config.providers for config in served] == [False, True]
-
-
-def test_a_part_that_is_not_installed_is_told(tickmind, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tickmind.gateway.server", None)
-    result = tickmind("gateway")
-    assert result.exit_code == 1
-    assert "the gateway can't start" in result.stderr
-    assert "Traceback" not in result.stderr

@@ -113,8 +113,9 @@ async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_p
     )
 
 
-def test_a_gateway_that_does_not_answer_yet_holds_nothing_up():
-    """Its address is known before its model is loaded."""
+def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):
+    """Its address is known before its model is loaded, and it may want the key of the environment."""
+    monkeypatch.setenv("TICKMIND_GATEWAY_KEY", "sk-tm-for-figures")
     none = {"count": 0, "p50Ms": 0.0, "p99Ms": 0.0}
     lately = {"servedPerS": 0.0, "fallbacks": 0, "usd": 0.0, "waits": none}
     counts = {"at": 1, "upMs": 1, "requests": 3, "answered": 2, "queued": 0, "inFlight": 1, "fallbacks": 0}
@@ -128,7 +129,7 @@ def test_a_gateway_that_does_not_answer_yet_holds_nothing_up():
             door.settimeout(60)
             answering, _ = door.accept()
             with answering:
-                answering.recv(65536)
+                assert b"Authorization: Bearer sk-tm-for-figures\r\n" in answering.recv(65536)
                 answering.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             end_s = time.monotonic() + 60
             while line.text() == "models: no figures yet" and time.monotonic() < end_s:

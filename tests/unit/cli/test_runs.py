@@ -52,7 +52,9 @@ def test_runs_are_listed_shown_and_recovered(tickmind, runs):
     assert "nothing to recover" in tickmind("recover", "crashed-1").stdout
     shown = tickmind("runs", "show", "crashed-1")
     assert "clean, recovered after a crash" in shown.stdout
-    assert "actor_state" in shown.stdout
+    told = dict(line.split(maxsplit=1) for line in shown.stdout.splitlines())
+    assert told["ticks"] == "1 to 5"
+    assert told["ticks.parquet"].startswith("5 rows, ")
 
 
 def test_recovering_a_finished_run_lets_its_log_go(tickmind, tmp_path):
@@ -83,6 +85,12 @@ def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
     done = tickmind(*command, "../etc")
     assert done.exit_code == 1
     assert "can't be a run id" in done.stderr
+
+
+def test_a_run_in_the_place_of_a_command_is_answered_with_the_command(tickmind):
+    done = tickmind("runs", "demo-1")
+    assert done.exit_code == 2
+    assert "`tickmind runs show demo-1` tells of it" in done.stderr
 
 
 def test_another_folder_can_be_named(tickmind, tmp_path):
