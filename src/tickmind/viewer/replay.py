@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickmind.base import Limit, get_logger
+from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.errors import NoSuchWindowError
@@ -33,7 +33,6 @@ NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _STATE = -1  # in place of a window's last tick: only the keyframe after its first one
 _MOVE = ACTION_CODES[ActionType.MOVE]
-_log = get_logger(__name__)
 
 
 class RunFrames:
