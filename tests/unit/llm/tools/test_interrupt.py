@@ -94,8 +94,7 @@ async def test_a_history_that_is_cleared_while_a_resumed_run_is_at_work_does_not
         agent.clear_history()
         return script.say("Done.")
 
-    steps = [script.say("", ("burn", '{"house":"mill"}')), clear_and_say]
-    agent = agent_with(script(steps), history=["hello"])
+    agent = agent_with(script([script.say("", ("burn", '{"house":"mill"}')), clear_and_say]), history=["hello"])
     await agent.resume(await agent.invoke("burn it"), "yes")
     assert [message.text for message in agent.history] == ["burn it", "", "mill burns", "Done."]
     assert well_formed(agent.history)
