@@ -13,7 +13,6 @@ import { readHash, writeHash, type Filters, type Tab } from "./hash";
 const PANEL_MS = 120; // how often panels follow a playing film
 const DIGEST_MS = 2000;
 const SPAN_MS = 1000;
-const NOTE_TICKS = 64; // how far back it is looked for what an agent said of itself
 
 export class App {
   readonly world: World;
@@ -45,8 +44,6 @@ export class App {
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
-  private thinkers = new Set<number>();
-  private thinkersAt = Number.NaN;
 
   private constructor(
     world: World,
@@ -250,26 +247,6 @@ export class App {
 
   /** Who asks a model at the tick that is shown. */
   thinking(): ReadonlySet<number> {
-    const { tick } = this.player;
-    if (this.thinkersAt === tick) return this.thinkers;
-    if (this.thinkersAt !== tick - 1) this.thinkers = new Set();
-    const from = this.thinkersAt === tick - 1 ? tick : tick - NOTE_TICKS;
-    for (let at = from; at <= tick; at += 1) {
-      for (const note of this.film.agentsAt(at)) {
-        if (note.state === "deliberating") this.thinkers.add(note.row);
-        else this.thinkers.delete(note.row);
-      }
-    }
-    this.thinkersAt = tick;
-    return this.thinkers;
-  }
-
-  /** What an agent last told of itself up to the tick that is shown. */
-  agentNote(row: number, tick: number) {
-    for (let at = tick; at > tick - 4 * NOTE_TICKS; at -= 1) {
-      const found = this.film.agentsAt(at).find((note) => note.row === row);
-      if (found) return found;
-    }
-    return null;
+    return this.film.states.asking(this.player.tick);
   }
 }

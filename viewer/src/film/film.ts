@@ -1,10 +1,11 @@
 /** The frames that are at hand, and the scene at any tick that they reach. Windows that nobody looks at are let go. */
 
 import { Kind, Tag, type Frame } from "../frames/layout";
-import { agentNotesOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
+import { agentNotesOf, holdingOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
 import { Scene } from "../frames/scene";
 import type { World } from "../frames/world";
 import type { Source, Span } from "./source";
+import { AgentStates } from "./states";
 
 const MOST_BYTES = 160 * 1024 * 1024;
 const FEW = 500; // characters; the windows of fewer come at once
@@ -19,6 +20,7 @@ export interface StatusChange {
 
 export class Film {
   readonly scene: Scene;
+  readonly states = new AgentStates(this);
   span: Span = { first: 1, last: 0, growing: false, connected: true, live: false };
   private readonly keyframes = new Map<number, Frame>();
   private readonly ticks = new Map<number, Frame>();
@@ -57,6 +59,10 @@ export class Film {
 
   tickFrame(tick: number): Frame | undefined {
     return this.ticks.get(tick);
+  }
+
+  keyframe(tick: number): Frame | undefined {
+    return this.keyframes.get(tick);
   }
 
   marksAt(tick: number): Mark[] {
@@ -100,6 +106,8 @@ export class Film {
   }
 
   private addNotes(frame: Frame): void {
+    const held = holdingOf(frame);
+    if (held) this.states.hold(frame.tick, held);
     for (const mark of marksOf(frame)) {
       const there = this.marks.get(mark.tick) ?? [];
       if (!there.some((one) => one.row === mark.row && one.brief === mark.brief)) there.push(mark);

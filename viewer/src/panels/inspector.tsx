@@ -220,7 +220,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
   const mind = mindAt(report, tick);
   const directives = mind ? [] : directivesOf(thoughts);
   const now = deedAt(app, row, tick);
-  const note = app.agentNote(row, tick);
+  const note = app.film.states.of(row, tick);
   const id = world.actorIds[row];
   return (
     <div class="inspector">
@@ -232,7 +232,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         <p class="quiet">
           {plain(world.typeOf(row))} at {scene.xOf(row)}, {scene.yOf(row)}
         </p>
-        <Chips status={scene.statusOf(row)} thinking={app.thinking().has(row)} />
+        <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} />
         <div class="buttons">
           <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
             Follow
