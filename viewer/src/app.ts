@@ -3,10 +3,13 @@
 import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
+import { EventLog } from "./events";
 import { Film } from "./film/film";
+import { Places } from "./film/places";
 import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
-import { Kind, Tag } from "./frames/layout";
+import { Kind } from "./frames/layout";
+import { saidIn } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
 
@@ -18,6 +21,8 @@ export class App {
   readonly world: World;
   readonly film: Film;
   readonly player: Player;
+  readonly places: Places;
+  readonly log: EventLog;
   map: MapView | null = null;
 
   readonly tick = signal(0); // the tick that panels show
@@ -52,6 +57,8 @@ export class App {
     this.world = world;
     this.film = new Film(world, source);
     this.player = new Player(this.film);
+    this.places = new Places(this.film);
+    this.log = new EventLog(this.film, this.places);
   }
 
   static async open(source: Source): Promise<App> {
@@ -124,6 +131,7 @@ export class App {
   sync(now: number): void {
     const { player, film } = this;
     this.arrive();
+    this.places.note();
     const still = !player.playing && !player.following;
     if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
     this.lastPanel = now;
@@ -238,8 +246,7 @@ export class App {
     if (known) return known;
     const frame = this.film.tickFrame(tick);
     if (!frame) return [];
-    const said = frame.json<[number, string, string, number, number][]>(Tag.SAID, []);
-    const speech = said.map(([row, , text]) => ({ row, tick, text }));
+    const speech = saidIn(frame).map(([row, , text]) => ({ row, tick, text }));
     this.spoken.set(tick, speech);
     if (this.spoken.size > 4000) this.spoken.clear();
     return speech;
