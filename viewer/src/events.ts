@@ -8,7 +8,7 @@ import type { EventType, Filters } from "./hash";
 import { deed, effect, plain } from "./words";
 
 const LOOK_TICKS = 2000; // so far back it is looked for what passes the filters
-const LOOK_BYTES = 1 << 20; // of frames that are looked through at once; what is further back waits
+const LOOK_BYTES = 1 << 18; // of frames that are looked through at once; what is further back waits
 const MOST_KEPT = 10_000; // ticks and entries that are kept for the next time
 
 export interface Entry {
@@ -22,7 +22,7 @@ export interface Entry {
 
 export interface Recent {
   entries: Entry[];
-  from: number; // the tick at which the list ends, because it or what was before is not at hand or comes too much
+  from: number; // the next tick to look through, if it is or comes to hand
   more: boolean; // there is more to look through
 }
 
@@ -114,58 +114,74 @@ export class EventLog {
     }
   }
 
-  private *of(type: EventType, tick: number, frame: Frame, places: Int16Array | null): Generator<Found> {
-    const { film } = this;
-    const { world } = film;
-    const passes = (row: number) => this.named(row) && this.within(places, row);
-    if (type === "thought") {
-      const marks = film.marksAt(tick);
-      for (let at = marks.length - 1; at >= 0; at -= 1) {
-        const mark = marks[at];
-        if (!passes(mark.row)) continue;
-        yield [at, mark.row, () => (mark.error_type ? `no answer: ${mark.error_type}` : mark.brief || "(no words)"), !!mark.error_type];
-      }
-    } else if (type === "control") {
-      const changes = film.statusChangesAt(tick);
-      for (let at = changes.length - 1; at >= 0; at -= 1) {
-        const { row, before, after } = changes[at];
-        if (!passes(row)) continue;
-        const down = Boolean(after & Status.INCAPACITATED);
-        if ((before ^ after) & Status.INCAPACITATED) {
-          yield [2 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
-        }
-        const gone = Boolean(after & Status.UNCONTROLLED);
-        if ((before ^ after) & Status.UNCONTROLLED) {
-          yield [2 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
-        }
-      }
-    } else if (type === "object") {
-      if (this.filters.actor) return;
-      const changes = thingChanges(frame);
-      for (let at = changes.length - 1; at >= 0; at -= 1) {
-        const change = changes[at];
-        if (change.length === 4) {
-          const [x, y, item, amount] = change;
-          if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
-        } else if (change[1] === "state") {
-          const thing = change[0];
-          if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
-          yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[change[2]] ?? "?")}`, false];
-        }
-      }
-    } else if (type === "speech") {
-      const said = saidIn(frame);
-      for (let at = said.length - 1; at >= 0; at -= 1) {
-        const [row, , text, x, y] = said[at];
-        if (this.named(row) && this.inside(x, y)) yield [at, row, () => text, false];
-      }
-    } else {
-      if (type === "failure") yield* this.failed(frame, passes);
-      yield* this.results(frame, type === "failure", passes);
+  private of(type: EventType, tick: number, frame: Frame, places: Int16Array | null): Iterable<Found> {
+    const passes = (row: number) =>
+      this.named(row) && (!places || this.inside(places[2 * row], places[2 * row + 1]));
+    switch (type) {
+      case "thought":
+        return this.thoughts(tick, passes);
+      case "control":
+        return this.controls(tick, passes);
+      case "object":
+        return this.objects(frame);
+      case "failure":
+        return this.failures(frame, passes);
+      case "action":
+        return this.results(frame, false, passes);
+      case "speech":
+        return this.speech(frame);
     }
   }
 
-  private *failed(frame: Frame, passes: (row: number) => boolean): Generator<Found> {
+  private *thoughts(tick: number, passes: Passes): Generator<Found> {
+    const marks = this.film.marksAt(tick);
+    for (let at = marks.length - 1; at >= 0; at -= 1) {
+      const { row, error_type, brief } = marks[at];
+      if (passes(row)) yield [at, row, () => (error_type ? `no answer: ${error_type}` : brief || "(no words)"), !!error_type];
+    }
+  }
+
+  private *controls(tick: number, passes: Passes): Generator<Found> {
+    const changes = this.film.statusChangesAt(tick);
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const { row, before, after } = changes[at];
+      if (!passes(row)) continue;
+      const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
+      if ((before ^ after) & Status.INCAPACITATED) {
+        yield [2 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
+      }
+      if ((before ^ after) & Status.UNCONTROLLED) {
+        yield [2 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
+      }
+    }
+  }
+
+  private *objects(frame: Frame): Generator<Found> {
+    if (this.filters.actor) return;
+    const { world } = this.film;
+    const changes = thingChanges(frame);
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const change = changes[at];
+      if (change.length === 4) {
+        const [x, y, item, amount] = change;
+        if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
+      } else if (change[1] === "state") {
+        const [thing, , state] = change;
+        if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
+        yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
+      }
+    }
+  }
+
+  private *speech(frame: Frame): Generator<Found> {
+    const said = saidIn(frame);
+    for (let at = said.length - 1; at >= 0; at -= 1) {
+      const [row, , text, x, y] = said[at];
+      if (this.named(row) && this.inside(x, y)) yield [at, row, () => text, false];
+    }
+  }
+
+  private *failures(frame: Frame, passes: Passes): Generator<Found> {
     const { world } = this.film;
     const narrowed = this.filters.actor !== "" || this.filters.region !== null;
     const { found, more } = failedSteps(frame, world.actors, narrowed ? passes : undefined);
@@ -174,9 +190,10 @@ export class EventLog {
       const [row, reason, direction] = found[at];
       yield [FIRST_STEP + at, row, () => deed(world, { action: 1, reason, direction }), true];
     }
+    yield* this.results(frame, true, passes);
   }
 
-  private *results(frame: Frame, failures: boolean, passes: (row: number) => boolean): Generator<Found> {
+  private *results(frame: Frame, failures: boolean, passes: Passes): Generator<Found> {
     const { world } = this.film;
     const rows = frame.u32(Tag.RESULT_ROWS);
     const codes = frame.u8(Tag.RESULT_CODES);
@@ -206,10 +223,6 @@ export class EventLog {
     return this.names[row] > 0;
   }
 
-  private within(places: Int16Array | null, row: number): boolean {
-    return !places || this.inside(places[2 * row], places[2 * row + 1]);
-  }
-
   private inside(x: number, y: number): boolean {
     const { region } = this.filters;
     return !region || (x >= region.left && x <= region.right && y >= region.top && y <= region.bottom);
@@ -217,6 +230,7 @@ export class EventLog {
 }
 
 type Found = [number: number, row: number, text: () => string, bad: boolean]; // the number is its place among those of its kind
+type Passes = (row: number) => boolean;
 type Detail = [row: number, target: string, effects: [string, number][]];
 
 /** Kinds in the order of lists, the newest first: what agents told came last. */

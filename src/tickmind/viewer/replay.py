@@ -79,6 +79,8 @@ class RunFrames:
             states.take(status for status in statuses if done < status.tick_id <= tick_id)
             done = tick_id
             yield states.frame(tick_id, scene.sim_time_ms - (last - tick_id) * reader.info.tick_duration_ms)
+        states.take(status for status in statuses if done < status.tick_id)
+        self._states.keep(last, states)  # the next window goes on from there
         reports = reader.thoughts(before + 1, last + LATE_TICKS)
         thoughts = [report for report in reports if report.tick_id <= last]
         if found := notes(last, scene.sim_time_ms, thoughts, statuses, self.names.actor_rows):

@@ -66,12 +66,14 @@ class RecordedStates:
         if mark != tick_id:
             told = self._reader.statuses(None if mark is None else mark + 1, tick_id + LATE_TICKS)
             states.take(status for status in told if status.tick_id <= tick_id)
-            self._keep(tick_id, states)
+            self.keep(tick_id, states)
         return states
 
-    def _keep(self, tick_id: int, states: AgentStates) -> None:
-        if not self._reader.meta.finished and tick_id + LATE_TICKS > (self._reader.last_tick_id or 0):
-            return  # more may be told of it
+    def keep(self, tick_id: int, states: AgentStates) -> None:
+        """Keep the states after a tick, unless more may be told of it."""
+        reader = self._reader
+        if tick_id in self._kept or not (reader.meta.finished or tick_id + LATE_TICKS <= (reader.last_tick_id or 0)):
+            return
         insort(self._marks, tick_id)
         self._kept[tick_id] = states.copy()
         if not MAX_KEPT.allows(len(self._marks)):

@@ -194,7 +194,7 @@ const KEYS: [keys: string, words: string][] = [
   ["f", "follow the character"],
   ["v", "field of view"],
   ["1 2 3 4", "panels"],
-  ["/", "find a character"],
+  ["/", "find a character; then ↑ ↓ and Enter"],
   ["Esc", "let go of the character"],
 ];
 
