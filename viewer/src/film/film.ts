@@ -20,13 +20,13 @@ export interface StatusChange {
 
 export class Film {
   readonly scene: Scene;
-  readonly states = new AgentStates(this);
   span: Span = { first: 1, last: 0, growing: false, connected: true, live: false };
   private readonly keyframes = new Map<number, Frame>();
   private readonly ticks = new Map<number, Frame>();
   private readonly marks = new Map<number, Mark[]>(); // tick -> thoughts
   private readonly agents = new Map<number, AgentNote[]>(); // tick -> how agents were doing
   private readonly changes = new Map<number, StatusChange[]>();
+  readonly states = new AgentStates(this); // of agents, at any tick
   private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
   private readonly used = new Map<number, number>(); // window -> when it was last wanted
   private rest: { window: number; stop: AbortController } | null = null; // of the window that was jumped into last
