@@ -3,22 +3,26 @@
 import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
+import { EventLog } from "./events";
 import { Film } from "./film/film";
 import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
-import { Kind, Tag } from "./frames/layout";
+import { Places } from "./film/places";
+import { Kind } from "./frames/layout";
+import { saidIn } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
 
 const PANEL_MS = 120; // how often panels follow a playing film
 const DIGEST_MS = 2000;
 const SPAN_MS = 1000;
-const NOTE_TICKS = 64; // how far back it is looked for what an agent said of itself
 
 export class App {
   readonly world: World;
   readonly film: Film;
   readonly player: Player;
+  readonly places: Places;
+  readonly log: EventLog;
   map: MapView | null = null;
 
   readonly tick = signal(0); // the tick that panels show
@@ -45,8 +49,6 @@ export class App {
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
-  private thinkers = new Set<number>();
-  private thinkersAt = Number.NaN;
 
   private constructor(
     world: World,
@@ -55,6 +57,8 @@ export class App {
     this.world = world;
     this.film = new Film(world, source);
     this.player = new Player(this.film);
+    this.places = new Places(this.film);
+    this.log = new EventLog(this.film, this.places);
   }
 
   static async open(source: Source): Promise<App> {
@@ -127,6 +131,7 @@ export class App {
   sync(now: number): void {
     const { player, film } = this;
     this.arrive();
+    this.places.note();
     const still = !player.playing && !player.following;
     if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
     this.lastPanel = now;
@@ -241,8 +246,7 @@ export class App {
     if (known) return known;
     const frame = this.film.tickFrame(tick);
     if (!frame) return [];
-    const said = frame.json<[number, string, string, number, number][]>(Tag.SAID, []);
-    const speech = said.map(([row, , text]) => ({ row, tick, text }));
+    const speech = saidIn(frame).map(([row, , text]) => ({ row, tick, text }));
     this.spoken.set(tick, speech);
     if (this.spoken.size > 4000) this.spoken.clear();
     return speech;
@@ -250,26 +254,6 @@ export class App {
 
   /** Who asks a model at the tick that is shown. */
   thinking(): ReadonlySet<number> {
-    const { tick } = this.player;
-    if (this.thinkersAt === tick) return this.thinkers;
-    if (this.thinkersAt !== tick - 1) this.thinkers = new Set();
-    const from = this.thinkersAt === tick - 1 ? tick : tick - NOTE_TICKS;
-    for (let at = from; at <= tick; at += 1) {
-      for (const note of this.film.agentsAt(at)) {
-        if (note.state === "deliberating") this.thinkers.add(note.row);
-        else this.thinkers.delete(note.row);
-      }
-    }
-    this.thinkersAt = tick;
-    return this.thinkers;
-  }
-
-  /** What an agent last told of itself up to the tick that is shown. */
-  agentNote(row: number, tick: number) {
-    for (let at = tick; at > tick - 4 * NOTE_TICKS; at -= 1) {
-      const found = this.film.agentsAt(at).find((note) => note.row === row);
-      if (found) return found;
-    }
-    return null;
+    return this.film.states.asking(this.player.tick);
   }
 }

@@ -16,6 +16,7 @@ from tickmind.viewer.minds import Minds, NeedsNow
 from tickmind.viewer.shelf import Shelf
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_of_snapshot
+from tickmind.viewer.states import AgentStates
 from tickmind.viewer.watchers import Watchers
 from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
 
@@ -57,6 +58,7 @@ class LiveSource:
         self._thoughts = Shelf(MAX_THOUGHT_BYTES)
         self._minds = Minds({})
         self._needs = NeedsNow(0)
+        self._states = AgentStates({})
         self._connected = False
         self._seen_s = 0.0  # when the last tick came
         self._keyframe: tuple[int, bytes] = (-1, b"")  # tick, frame
@@ -123,8 +125,13 @@ class LiveSource:
             return b""
         tick_id = self._stage.scene.tick_id
         if self._keyframe[0] != tick_id:
-            self._keyframe = (tick_id, self._stage.keyframe())
+            self._keyframe = (tick_id, self._stage.keyframe() + self._holding())
         return self._keyframe[1]
+
+    def _holding(self) -> bytes:
+        """The states that agents are in now, as far as they told."""
+        assert self._stage is not None, "agents are asked for after the first snapshot"
+        return self._states.frame(self._stage.scene.tick_id, self._stage.scene.sim_time_ms)
 
     async def _follow(self) -> None:
         failures = 0
@@ -178,11 +185,12 @@ class LiveSource:
             self._thoughts = Shelf(MAX_THOUGHT_BYTES)
             self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
             self._needs = NeedsNow(len(world.actors))
+            self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
         self._minds.add_needs(scene.tick_id, snapshot.needs)
         self._needs.take(snapshot.needs)
         self._stage = Stage(world, scene)
         self._keyframe = (-1, b"")
-        self._history.begin(scene.tick_id, self._stage.keyframe())
+        self._history.begin(scene.tick_id, self._newest_keyframe())
         self._seen_s = 0.0
         self._connected = True
         self._ready.set()
@@ -196,13 +204,15 @@ class LiveSource:
         self._seen_s = now_s
         if self._history.wants_keyframe():
             self._history.begin(stage.scene.tick_id, self._newest_keyframe())
+            self._watchers.send(self._holding())
         frame = stage.event(event)
         self._history.add(event.tick_id, frame)
         self._watchers.send(frame)
         said = notes(event.tick_id, event.sim_time_ms, event.thoughts, event.statuses, stage.names.actor_rows)
         if said:
-            self._history.add(event.tick_id, said)
+            self._history.add_told(event.tick_id, said)
             self._watchers.send(said)
+            self._states.take(event.statuses)
         self._digest.add_tick(event.tick_id, stage.scene.actors, event.results, len(event.utterances), gap_ms)
         self._digest.add_thoughts(event.thoughts)
         self._digest.add_needs(event.tick_id, self._needs.take(event.needs))

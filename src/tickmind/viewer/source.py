@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 1 << 20  # about what the steps of one window of ticks come to
 MAX_WINDOW_TICKS = Limit("number of ticks in one window", 1024)
 MAX_THOUGHTS = Limit("number of thoughts in one answer", 200)
+LATE_TICKS = 16  # so much later than it was a thought or a state may be told
 _SHORTEST, _LONGEST = 16, 256
 
 

@@ -183,16 +183,23 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
         page = await browser.show(f"{server.url}#tick=12&actor=entity:1", width=width)
         await expect(page.locator(".thought")).to_be_visible()
         await page.evaluate(AXE.read_text(encoding="utf-8"))
-        for tab in ("inspector", "log", "talk", "charts"):
-            await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
-            await page.wait_for_timeout(200)
+        for state in ("inspector", "log", "talk", "charts", "found", "help"):
+            if state == "found":
+                await page.get_by_role("combobox", name="Find a character").fill("entity")
+                await expect(page.locator("#found li").first).to_be_visible()
+            elif state == "help":
+                await page.evaluate("tickmindViewer.app.help.value = true")
+                await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+            else:
+                await page.evaluate(f"tickmindViewer.app.tab.value = '{state}'")
+                await page.wait_for_timeout(200)
             found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
             problems = [
                 (one["id"], node["target"], node.get("failureSummary"))
                 for one in found["violations"]
                 for node in one["nodes"]
             ]
-            assert problems == [], tab
+            assert problems == [], state
         await picture(page, f"width-{width}")
 
 

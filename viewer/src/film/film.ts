@@ -1,10 +1,11 @@
 /** The frames that are at hand, and the scene at any tick that they reach. Windows that nobody looks at are let go. */
 
 import { Kind, Tag, type Frame } from "../frames/layout";
-import { agentNotesOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
+import { agentNotesOf, holdingOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
 import { Scene } from "../frames/scene";
 import type { World } from "../frames/world";
 import type { Source, Span } from "./source";
+import { AgentStates } from "./states";
 
 const MOST_BYTES = 160 * 1024 * 1024;
 const FEW = 500; // characters; the windows of fewer come at once
@@ -25,6 +26,7 @@ export class Film {
   private readonly marks = new Map<number, Mark[]>(); // tick -> thoughts
   private readonly agents = new Map<number, AgentNote[]>(); // tick -> how agents were doing
   private readonly changes = new Map<number, StatusChange[]>();
+  readonly states = new AgentStates(this); // of agents, at any tick
   private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
   private readonly used = new Map<number, number>(); // window -> when it was last wanted
   private rest: { window: number; stop: AbortController } | null = null; // of the window that was jumped into last
@@ -57,6 +59,10 @@ export class Film {
 
   tickFrame(tick: number): Frame | undefined {
     return this.ticks.get(tick);
+  }
+
+  keyframe(tick: number): Frame | undefined {
+    return this.keyframes.get(tick);
   }
 
   marksAt(tick: number): Mark[] {
@@ -100,6 +106,8 @@ export class Film {
   }
 
   private addNotes(frame: Frame): void {
+    const held = holdingOf(frame);
+    if (held) this.states.hold(frame.tick, held);
     for (const mark of marksOf(frame)) {
       const there = this.marks.get(mark.tick) ?? [];
       if (!there.some((one) => one.row === mark.row && one.brief === mark.brief)) there.push(mark);
