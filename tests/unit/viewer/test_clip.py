@@ -68,7 +68,7 @@ def test_no_tick_of_a_clip_is_further_than_a_window_from_a_keyframe(frames_of, f
 
 def test_a_reader_that_begins_anew_at_each_keyframe_sees_the_same_as_one_that_goes_on(frames_of, reader):
     _hello, *frames = frames_of()
-    seen = {}
+    seen: dict[int, object] = {}
     for frame in frames:
         if frame.kind is FrameKind.NOTES:
             continue
