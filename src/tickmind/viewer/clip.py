@@ -55,7 +55,7 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
     digest.add_thoughts(reports)
     rows = maker.names.actor_rows
     head = {
-        "span": {**Span(first, last, growing=False).shown(), "live": False},
+        "span": {**Span(first, last, growing=False, run_id=reader.run_id).shown(), "live": False},
         "digest": digest.shown(most_buckets=MOST_BUCKETS),
         "thoughts": [whole_thought(report, rows[report.entity_id]) for report in reports if report.entity_id in rows],
         "minds": _minds(reader, first, last, rows),
