@@ -42,6 +42,7 @@ export class App {
   readonly loaded = signal(0); // grows when frames came, for panels that list them
 
   private stopWatching = () => {};
+  private left = false; // the page is about to begin anew
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
@@ -78,7 +79,7 @@ export class App {
         (frame) => {
           film.addNewest(frame);
           if (frame.kind === Kind.TICK) player.arrived(performance.now());
-          if (player.following && player.position < film.span.first - 1) player.position = film.span.last;
+          else if (frame.kind === Kind.KEYFRAME) void this.refreshSpan(); // the server begins anew: with the same run?
         },
         (connected) => (this.connected.value = connected),
       );
@@ -89,7 +90,7 @@ export class App {
     await film.need(player.tick).catch(() => {});
     void this.refreshDigest();
     window.setInterval(() => void this.refreshDigest(), DIGEST_MS);
-    if (film.span.growing) window.setInterval(() => void this.refreshSpan(), SPAN_MS);
+    if (this.world.info.mode !== "clip") window.setInterval(() => void this.refreshSpan(), SPAN_MS);
   }
 
   close(): void {
@@ -109,9 +110,19 @@ export class App {
       this.connected.value = false;
       return;
     }
-    const { film } = this;
-    film.span = { ...span, last: Math.max(span.last, span.live ? film.span.last : span.last) };
     this.connected.value = span.connected;
+    if (!span.run_id) return; // the server does not know more than we do
+    if (span.run_id !== this.world.info.run_id) this.beginAnew();
+    else this.film.span = { ...span, last: Math.max(span.last, span.live ? this.film.span.last : span.last) };
+  }
+
+  /** The server shows another run, of which nothing is known here: map, names and ticks are others. */
+  private beginAnew(): void {
+    if (this.left) return;
+    this.left = true;
+    this.close();
+    this.remember();
+    location.reload();
   }
 
   /** Brings the camera to who is visited, once the tick that is wanted is there. */
@@ -142,9 +153,10 @@ export class App {
     this.remember();
   }
 
+  /** Keep in the address what is shown; nothing of a tick that another run has not. */
   private remember(): void {
     const id = this.selected.peek() >= 0 ? this.world.actorIds[this.selected.peek()] : "";
-    const tick = this.player.following || this.player.playing ? null : this.player.tick;
+    const tick = this.player.following || this.player.playing || this.left ? null : this.player.tick;
     const text = writeHash({ tick, actor: id, tab: this.tab.peek(), filters: this.filters.peek() });
     if (text !== location.hash) history.replaceState(null, "", text || location.pathname + location.search);
   }

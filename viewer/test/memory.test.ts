@@ -1,23 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
-import { Frame, Kind, Tag } from "../src/frames/layout";
+import { Kind, Tag } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
+import { made } from "./made";
 
 const WINDOW = 16;
-
-function frame(kind: number, tick: number, told: Record<number, unknown> = {}): Frame {
-  const parts = Object.entries(told).map(([tag, value]) => [Number(tag), new TextEncoder().encode(JSON.stringify(value))] as const);
-  const bytes = new Uint8Array(parts.reduce((sum, [, part]) => sum + part.length, 0));
-  const sections = new Map<number, [number, number]>();
-  let at = 0;
-  for (const [tag, part] of parts) {
-    bytes.set(part, at);
-    sections.set(tag, [at, part.length]);
-    at += part.length;
-  }
-  return new Frame(kind, tick, 0, 24 + at, bytes.buffer, sections);
-}
 
 const thought = (tick: number, brief: string) => ({ tick, row: 0, waited: 1, brief, model: "m", latency_s: 1, cost_usd: null, tokens: 1, error_type: "" });
 
@@ -25,19 +13,19 @@ const thought = (tick: number, brief: string) => ({ tick, row: 0, waited: 1, bri
 function live(mostBytes: number) {
   const source = {
     window: async (first: number, last: number) => [
-      frame(Kind.KEYFRAME, first - 1),
-      ...Array.from({ length: last - first + 1 }, (_, at) => frame(Kind.TICK, first + at)),
+      made(Kind.KEYFRAME, first - 1),
+      ...Array.from({ length: last - first + 1 }, (_, at) => made(Kind.TICK, first + at)),
     ],
   } as unknown as Source;
   const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0 } as unknown as World;
   const film = new Film(world, source, mostBytes);
   film.span = { run_id: "r", first: 1, last: 0, growing: true, connected: true, live: true };
-  film.addNewest(frame(Kind.KEYFRAME, 0));
+  film.addNewest(made(Kind.KEYFRAME, 0));
   const grow = (to: number, notes: (tick: number) => Record<number, unknown> | null = () => null) => {
     for (let tick = film.span.last + 1; tick <= to; tick += 1) {
-      film.addNewest(frame(Kind.TICK, tick));
+      film.addNewest(made(Kind.TICK, tick));
       const told = notes(tick);
-      if (told) film.addNewest(frame(Kind.NOTES, tick, told));
+      if (told) film.addNewest(made(Kind.NOTES, tick, told));
     }
   };
   return { film, grow };
@@ -64,10 +52,10 @@ describe("the memory of a page that stays open", () => {
     const { film, grow } = live(2_000_000);
     const told = { [Tag.THOUGHTS]: [thought(3, "I go home.")], [Tag.STATES]: [[3, 1, "running", "walks"]] };
     grow(10);
-    film.add(frame(Kind.NOTES, 10, told));
+    film.add(made(Kind.NOTES, 10, told));
     const once = film.bytes;
-    for (let again = 0; again < 5; again += 1) film.add(frame(Kind.NOTES, 10, told));
-    film.add(frame(Kind.TICK, 7));
+    for (let again = 0; again < 5; again += 1) film.add(made(Kind.NOTES, 10, told));
+    film.add(made(Kind.TICK, 7));
     expect(film.bytes).toBe(once);
   });
 
