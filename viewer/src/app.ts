@@ -4,6 +4,7 @@ import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
 import { Film } from "./film/film";
+import { nextEvent, type EventName } from "./film/jumps";
 import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
 import { Kind, Tag } from "./frames/layout";
@@ -43,6 +44,9 @@ export class App {
 
   private stopWatching = () => {};
   private left = false; // the page is about to begin anew
+  private moves = 0; // how often somebody went to another place in time
+  private wish: { names: EventName[]; direction: 1 | -1; moves: number } | null = null; // the jump to make next
+  private searching = false; // for where a jump goes to
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
@@ -147,7 +151,7 @@ export class App {
       this.playing.value = player.playing || player.following;
       this.speed.value = player.speed;
       this.live.value = player.following;
-      this.waiting.value = player.waiting;
+      this.waiting.value = player.waiting || this.searching;
       this.loaded.value = film.version;
     });
     this.remember();
@@ -191,6 +195,7 @@ export class App {
   }
 
   seek(tick: number): void {
+    this.moves += 1;
     this.player.seek(tick);
     this.map?.touch();
   }
@@ -202,6 +207,7 @@ export class App {
 
   toggle(): void {
     const { player, film } = this;
+    this.moves += 1;
     if (player.following) {
       player.following = false;
       player.playing = false;
@@ -219,21 +225,31 @@ export class App {
   }
 
   goLive(): void {
+    this.moves += 1;
     this.player.follow();
   }
 
-  /** Go to the next or previous tick with something of a kind, as far as the digest knows. */
-  jump(names: string[], direction: 1 | -1): void {
-    const digest = this.digest.peek();
-    if (!digest) return;
-    const { first, step, columns } = digest;
-    const count = columns[names[0]]?.length ?? 0;
-    const now = this.player.tick;
-    for (let at = Math.floor((now - first) / step) + direction; at >= 0 && at < count; at += direction) {
-      if (!names.some((name) => columns[name][at] > 0)) continue;
-      this.player.playing = false;
-      this.seek(first + at * step);
-      return;
+  /** Go to the next or previous tick with one of these events. Whoever goes elsewhere meanwhile stays there. */
+  jump(names: EventName[], direction: 1 | -1): void {
+    this.wish = { names, direction, moves: this.moves };
+    if (!this.searching) void this.search();
+  }
+
+  private async search(): Promise<void> {
+    this.searching = true;
+    try {
+      while (this.wish) {
+        const { names, direction, moves } = this.wish;
+        this.wish = null;
+        const digest = this.digest.peek();
+        const tick = digest && (await nextEvent(this.film, digest, names, this.player.tick, direction));
+        if (tick === null || moves !== this.moves) continue;
+        this.player.playing = false;
+        this.player.seek(tick);
+        this.map?.touch();
+      }
+    } finally {
+      this.searching = false;
     }
   }
 
