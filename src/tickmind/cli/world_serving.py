@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickmind.base import TickmindError
+from tickmind.cli.scenarios import new_run_id
 from tickmind.cli.sealing_progress import SealingProgress
 from tickmind.cli.world_status import EVERY_S, WorldStatus
 from tickmind.server import Pace, ServerConfig, WorldServer
@@ -94,6 +95,7 @@ class Serving:
             reports=run.log if run is not None else None,
             checkpoints=run.checkpoints if run is not None else None,
             history=run.history if run is not None else None,
+            run_id=run.run_id if run is not None else new_run_id(self._scenario.name),
         )
         async with server:
             if run is not None:

@@ -78,6 +78,7 @@ class Authority:
         lease_ttl_ms: int = LEASE_TTL_MS,
         secrets: Callable[[], str] = secret_token,
         incarnation: int = 1,
+        run_id: str = "",
         reports: ReportSink | None = None,
         limits: ServerLimits = MAX,
     ) -> None:
@@ -116,7 +117,7 @@ class Authority:
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> what was read from it in this tick
         self._view: WorldView | None = None  # the world after the last tick on record
-        self._viewing = Viewing(info, world.view().actors)
+        self._viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
 
     # The tick

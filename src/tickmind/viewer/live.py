@@ -51,6 +51,8 @@ class LiveSource:
         self._limit = history
         self._rng = rng or random.SystemRandom()
         self._world: WorldInfo | None = None
+        self._told_run_id = ""  # as the world calls its run
+        self._run_id = ""  # as the pages know it, which is never empty once there is a map
         self._hello = b""
         self._stage: Stage | None = None
         self._history = History(1)
@@ -98,7 +100,8 @@ class LiveSource:
 
     def span(self) -> Span:
         """Which ticks can be shown."""
-        return Span(self._history.first_tick_id, self._history.last_tick_id, growing=True, connected=self._connected)
+        first, last = self._history.first_tick_id, self._history.last_tick_id
+        return Span(first, last, growing=True, connected=self._connected, run_id=self._run_id)
 
     async def window(self, first: int, last: int) -> bytes:
         """Frames of the past, as far as they are kept."""
@@ -173,13 +176,16 @@ class LiveSource:
             await asyncio.gather(coming, return_exceptions=True)
 
     async def _restart(self, world: WorldInfo) -> None:
-        """Take the world whole."""
+        """Take the world whole, and begin anew if it is in another run: no tick of a run is ever taken back."""
         snapshot = await self._client.snapshot(world)
         scene = scene_of_snapshot(snapshot)
-        if world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
+        named = snapshot.run_id != self._told_run_id
+        if named or world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
             window = window_ticks(len(world.actors))
             self._world = world
-            self._hello = hello(world, mode="live", window_ticks=window)
+            self._told_run_id = snapshot.run_id
+            self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
+            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
             self._history = History(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = Shelf(MAX_THOUGHT_BYTES)

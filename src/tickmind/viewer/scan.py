@@ -87,4 +87,9 @@ class Scan:
 def span_of(reader: "RunReader") -> Span:
     """Which ticks a run has by now."""
     first, last = reader.first_tick_id, reader.last_tick_id
-    return Span(first or 1, (first or 1) - 1 if last is None else last, growing=not reader.meta.finished)
+    return Span(
+        first or 1,
+        (first or 1) - 1 if last is None else last,
+        growing=not reader.meta.finished,
+        run_id=reader.run_id,
+    )

@@ -23,10 +23,12 @@ class Span:
     last_tick_id: int
     growing: bool
     connected: bool = True
+    run_id: str = ""  # which run they are of; empty while nobody knows
 
     def shown(self) -> dict[str, Any]:
         """The form that the page reads."""
         return {
+            "run_id": self.run_id,
             "first": self.first_tick_id,
             "last": self.last_tick_id,
             "growing": self.growing,

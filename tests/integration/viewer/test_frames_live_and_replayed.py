@@ -141,7 +141,7 @@ async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_pa
             process.kill()
             process.wait()
             await until(lambda: not source.span().connected, 60)
-            seen = source.span().last_tick_id
+            first, seen = source.span().first_tick_id, source.span().last_tick_id
             assert max(by_tick(await source.window(1, seen))) == seen  # what was seen can still be looked at
             await world_process("--resume", "away", "--port", port, *runs)
             await until(lambda: source.span().connected and source.span().last_tick_id > seen + 3, 180)
@@ -149,3 +149,4 @@ async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_pa
             while not frames or frames[-1].tick_id <= seen + 2:
                 frames += unpack(await asyncio.wait_for(watcher.next(), 60))
             assert any(frame.kind is FrameKind.KEYFRAME and frame.tick_id >= seen for frame in frames)
+            assert (source.span().run_id, source.span().first_tick_id) == ("away", first)  # nothing of it is lost

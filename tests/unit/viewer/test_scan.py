@@ -34,7 +34,7 @@ def test_a_scan_finds_the_numbers_that_whole_ticks_give(tmp_path):
         wanted.add_thoughts(reader.thoughts())
     assert scan.digest.shown() == wanted.shown()
     assert scan.digest.shown()["ticks"] == TICKS
-    assert scan.span == Span(1, TICKS, growing=False)
+    assert scan.span == Span(1, TICKS, growing=False, run_id="r")
 
 
 def test_a_scan_makes_way_until_it_is_quiet_and_ends_when_it_is_stopped(tmp_path):
