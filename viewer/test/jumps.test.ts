@@ -5,7 +5,7 @@ import { nextEvent, type EventName } from "../src/film/jumps";
 import type { Digest, Source } from "../src/film/source";
 import { Kind, Tag } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
-import { made } from "./made";
+import { frameOf } from "./making";
 
 const NAMES: EventName[] = ["said", "answers", "outages"];
 const WINDOW = 16;
@@ -20,11 +20,11 @@ function run(said: number[], thought: number[] = [], { step = 10, lost = (_first
       if (lost(first)) throw new Error("these ticks are not there");
       const told = thought.filter((tick) => tick >= first && tick <= last).map((tick) => ({ tick, row: 0, brief: "b", model: "m", error_type: "" }));
       return [
-        made(Kind.KEYFRAME, first - 1),
+        frameOf(Kind.KEYFRAME, first - 1),
         ...Array.from({ length: last - first + 1 }, (_, at) =>
-          made(Kind.TICK, first + at, said.includes(first + at) ? { [Tag.SAID]: [[0, "entity:1", "hello", 1, 1]] } : {}),
+          frameOf(Kind.TICK, first + at, said.includes(first + at) ? { [Tag.SAID]: [[0, "entity:1", "hello", 1, 1]] } : {}),
         ),
-        made(Kind.NOTES, last, { [Tag.THOUGHTS]: told }),
+        frameOf(Kind.NOTES, last, { [Tag.THOUGHTS]: told }),
       ];
     },
   } as unknown as Source;
@@ -106,7 +106,7 @@ describe("the keys for events", () => {
     const info = { name: "w", mode: "clip", window_ticks: WINDOW, tick_ms: 100, run_id: "r" };
     const app = await App.open({
       ...source,
-      hello: async () => made(Kind.HELLO, 0, { [Tag.INFO]: info }),
+      hello: async () => frameOf(Kind.HELLO, 0, { [Tag.INFO]: info }),
       span: async () => film.span,
       digest: async () => digest,
     } as Source);

@@ -3,7 +3,7 @@ import { Film } from "../src/film/film";
 import type { Source } from "../src/film/source";
 import { Kind, Tag } from "../src/frames/layout";
 import type { World } from "../src/frames/world";
-import { made } from "./made";
+import { frameOf } from "./making";
 
 const WINDOW = 16;
 
@@ -13,19 +13,19 @@ const thought = (tick: number, brief: string) => ({ tick, row: 0, waited: 1, bri
 function live(mostBytes: number) {
   const source = {
     window: async (first: number, last: number) => [
-      made(Kind.KEYFRAME, first - 1),
-      ...Array.from({ length: last - first + 1 }, (_, at) => made(Kind.TICK, first + at)),
+      frameOf(Kind.KEYFRAME, first - 1),
+      ...Array.from({ length: last - first + 1 }, (_, at) => frameOf(Kind.TICK, first + at)),
     ],
   } as unknown as Source;
   const world = { info: { window_ticks: WINDOW, tick_ms: 100 }, actors: 2, things: 0 } as unknown as World;
   const film = new Film(world, source, mostBytes);
   film.span = { run_id: "r", first: 1, last: 0, growing: true, connected: true, live: true };
-  film.addNewest(made(Kind.KEYFRAME, 0));
-  const grow = (to: number, notes: (tick: number) => Record<number, unknown> | null = () => null) => {
+  film.addNewest(frameOf(Kind.KEYFRAME, 0));
+  const grow = (to: number, notes: (tick: number) => Record<number, object> | null = () => null) => {
     for (let tick = film.span.last + 1; tick <= to; tick += 1) {
-      film.addNewest(made(Kind.TICK, tick));
+      film.addNewest(frameOf(Kind.TICK, tick));
       const told = notes(tick);
-      if (told) film.addNewest(made(Kind.NOTES, tick, told));
+      if (told) film.addNewest(frameOf(Kind.NOTES, tick, told));
     }
   };
   return { film, grow };
@@ -52,10 +52,10 @@ describe("the memory of a page that stays open", () => {
     const { film, grow } = live(2_000_000);
     const told = { [Tag.THOUGHTS]: [thought(3, "I go home.")], [Tag.STATES]: [[3, 1, "running", "walks"]] };
     grow(10);
-    film.add(made(Kind.NOTES, 10, told));
+    film.add(frameOf(Kind.NOTES, 10, told));
     const once = film.bytes;
-    for (let again = 0; again < 5; again += 1) film.add(made(Kind.NOTES, 10, told));
-    film.add(made(Kind.TICK, 7));
+    for (let again = 0; again < 5; again += 1) film.add(frameOf(Kind.NOTES, 10, told));
+    film.add(frameOf(Kind.TICK, 7));
     expect(film.bytes).toBe(once);
   });
 

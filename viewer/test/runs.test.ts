@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { App } from "../src/app";
 import type { Source, Span } from "../src/film/source";
 import { Kind, Tag, type Frame } from "../src/frames/layout";
-import { made } from "./made";
+import { frameOf } from "./making";
 
 const address = { hash: "", pathname: "/", search: "", reload: vi.fn() };
 
@@ -25,14 +25,14 @@ async function opened(span: Partial<Span>, mode = "live") {
   let onFrame = (_frame: Frame) => {};
   const asked = { spans: 0 };
   const source = {
-    hello: async () => made(Kind.HELLO, 0, { [Tag.INFO]: { name: "w", mode, window_ticks: 16, tick_ms: 100, run_id: "monday" } }),
+    hello: async () => frameOf(Kind.HELLO, 0, { [Tag.INFO]: { name: "w", mode, window_ticks: 16, tick_ms: 100, run_id: "monday" } }),
     span: async () => {
       asked.spans += 1;
       return { ...now };
     },
     window: async (first: number, last: number) => [
-      made(Kind.KEYFRAME, first - 1),
-      ...Array.from({ length: last - first + 1 }, (_, at) => made(Kind.TICK, first + at)),
+      frameOf(Kind.KEYFRAME, first - 1),
+      ...Array.from({ length: last - first + 1 }, (_, at) => frameOf(Kind.TICK, first + at)),
     ],
     digest: async () => ({ first: 1, step: 1, ticks: 0, columns: {} }),
     watch: (call: (frame: Frame) => void) => {
@@ -52,7 +52,7 @@ describe("a page whose server shows another run", () => {
     const { app, now, frame } = await opened({});
     expect(app.film.span.last).toBe(40);
     Object.assign(now, { run_id: "tuesday", first: 1, last: 2 });
-    frame(made(Kind.KEYFRAME, 2));
+    frame(frameOf(Kind.KEYFRAME, 2));
     await soon();
     expect(address.reload).toHaveBeenCalledTimes(1);
   });
@@ -86,12 +86,12 @@ describe("a page whose server shows another run", () => {
 describe("a page whose run goes on", () => {
   it("stays as it is while the world is away and when it is back", async () => {
     const { app, now, frame } = await opened({});
-    frame(made(Kind.TICK, 41));
+    frame(frameOf(Kind.TICK, 41));
     Object.assign(now, { connected: false });
     await second();
     expect(app.connected.value).toBe(false);
     Object.assign(now, { connected: true, last: 43 });
-    frame(made(Kind.KEYFRAME, 43));
+    frame(frameOf(Kind.KEYFRAME, 43));
     await second();
     expect([app.film.span.first, app.film.span.last, app.connected.value]).toEqual([1, 43, true]);
     expect([app.film.has(40), address.reload.mock.calls.length]).toEqual([true, 0]);
