@@ -3,6 +3,7 @@
 import logging
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
@@ -15,7 +16,7 @@ from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.parsers import parse_into, plain_copy, take_field
+from tickmind.strategy.parsers import parse_into, take_field
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.workers import Job
 
@@ -190,8 +191,7 @@ class Answers:
             self._roster.put(eid, agent)
         self._manager.tell_response(eid, latency_s, len(text), self._roster.tick)
         if self._manager.records_thoughts:
-            thought = self._thought(eid, flight, said, directives=plain_copy(changed))
-            self._manager.tell_thought(thought, self._roster.tick)
+            self._manager.tell_thought(partial(self._thought, eid, flight, said, directives=changed), self._roster.tick)
 
     def fail(
         self,
@@ -214,7 +214,7 @@ class Answers:
             self._roster.put(eid, agent)
         self._manager.tell_error(eid, kind, message, tick)
         if self._manager.records_thoughts and flight is not None:
-            self._manager.tell_thought(self._thought(eid, flight, said, kind=kind, error=message), tick)
+            self._manager.tell_thought(partial(self._thought, eid, flight, said, kind=kind, error=message), tick)
 
     def _thought(
         self,

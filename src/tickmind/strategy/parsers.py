@@ -2,8 +2,6 @@
 
 import copy
 import importlib
-import json
-import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +13,17 @@ from tickmind.ai import Blackboard
 from tickmind.base import Limit, LimitExceededError
 from tickmind.llm import StructuredOutputError, read_reply
 from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured.json_reader import checked_json
 from tickmind.strategy.errors import ParseError
 
 ParserFn: TypeAlias = Callable[[str, Blackboard], None]
 
 MAX_REPLY_CHARS = Limit("length of a reply", 200_000, "characters")
+MAX_DEPTH = Limit("nesting of what a reply puts on the Blackboard", 52, "levels")  # a snapshot takes some more
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*[A-Za-z][\w+-]*")  # behind an opening fence
 _NOTHING: Mapping[str, Any] = {}
+_COLLECTIONS = frozenset({dict, list, tuple, set, deque})  # that are copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def read_object(response: str) -> dict[str, Any]:
     """The JSON object of a reply, fenced or not."""
     try:
         MAX_REPLY_CHARS.check(len(response))
-        found = json.loads(_unfenced(response.strip()), parse_constant=_no_constant, parse_float=_finite)
-    except (ValueError, RecursionError, LimitExceededError) as error:
+        found = checked_json(_unfenced(response.strip()))
+    except (ValueError, LimitExceededError) as error:
         raise ParseError(f"the reply is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise ParseError(f"the reply is JSON, but a {type(found).__name__} and not an object")
@@ -69,17 +70,6 @@ def _unfenced(text: str) -> str:
         return text
     inside = text.split(_FENCE, 1)[1].rsplit(_FENCE, 1)[0]
     return _LANGUAGE.sub("", inside, count=1)
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is too large")
-    return number
 
 
 def make_directive_parser(
@@ -129,7 +119,7 @@ class DirectiveParser:
 
 
 def parse_into(response: str, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> dict[str, Any]:
-    """Run a parser on a copy and take over what it changed; returns that. On an error nothing has changed."""
+    """Run a parser on a copy and take over what it changed; returns a copy of that. On an error nothing has changed."""
     MAX_REPLY_CHARS.check(len(response))
     found = read_object(response) if parser is default_json_parser or declared.form is not None else _NOTHING
     if declared.form is not None:
@@ -160,18 +150,19 @@ def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
 
 
 def _take_over(worked_on: Blackboard, blackboard: Blackboard, declared: Declared) -> dict[str, Any]:
-    """Commit what differs, as far as the declared keys go; returns the keys that have a new value."""
+    """Commit what differs, as far as the declared keys go; returns a copy of what has a new value."""
     old, new = blackboard.data, worked_on.data
     changed = {key: value for key, value in new.items() if key not in old or _differs(old[key], value)}
     gone = [key for key in old if key not in new]
     if declared.keys is not None:
         changed = {key: value for key, value in changed.items() if key in declared.keys}
         gone = [key for key in gone if key in declared.keys]
+    told = {key: plain_copy(value, levels=int(MAX_DEPTH.maximum)) for key, value in changed.items()}
     for key, value in changed.items():
         blackboard.set(key, value, who="strategy")
     for key in gone:
         blackboard.delete(key, who="strategy")
-    return changed
+    return told
 
 
 def _differs(old: Any, new: Any) -> bool:
@@ -183,20 +174,28 @@ def _differs(old: Any, new: Any) -> bool:
         return True
 
 
-def plain_copy(value: Any) -> Any:
-    """A copy of the built-in collections and dataclasses in a value, at any depth; everything else is shared."""
+def plain_copy(value: Any, *, levels: int | None = None) -> Any:
+    """A copy of the built-in collections and dataclasses in a value; everything else is shared.
+
+    Raises `ParseError` if they are nested more than `levels` deep.
+    """
     kind = type(value)
+    is_record = kind not in _COLLECTIONS and is_dataclass(kind) and kind.__eq__ is not object.__eq__
+    if kind not in _COLLECTIONS and not is_record:  # a dataclass without equality is known by its identity
+        return value
+    if levels is not None:
+        if not levels:
+            raise ParseError(f"what the reply changes is nested more than {MAX_DEPTH.maximum} levels deep")
+        levels -= 1
     if kind is dict:
-        return {key: plain_copy(item) for key, item in value.items()}
-    if kind in (list, tuple):
-        return kind(plain_copy(item) for item in value)
+        return {key: plain_copy(item, levels=levels) for key, item in value.items()}
     if kind is set:
         return set(value)
     if kind is deque:
-        return deque(map(plain_copy, value), value.maxlen)
-    if is_dataclass(kind) and kind.__eq__ is not object.__eq__:  # one without equality is known by its identity
+        return deque((plain_copy(item, levels=levels) for item in value), value.maxlen)
+    if is_record:
         made = copy.copy(value)
         for field in fields(kind):
-            object.__setattr__(made, field.name, plain_copy(getattr(value, field.name)))
+            object.__setattr__(made, field.name, plain_copy(getattr(value, field.name), levels=levels))
         return made
-    return value
+    return kind(plain_copy(item, levels=levels) for item in value)
