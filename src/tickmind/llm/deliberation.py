@@ -8,6 +8,7 @@ from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
 from tickmind.llm.messages import Message
+from tickmind.llm.results import LLMResult, StructuredResult
 from tickmind.llm.served import Served
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.tools import AgentResult, ToolAgent
@@ -19,7 +20,7 @@ T = TypeVar("T")
 class Deliberation:
     """A reply with what is known about it."""
 
-    text: str
+    text: str  # as the model wrote it
     thinking: str = ""
     model: str = ""
     prompt_tokens: int | None = None
@@ -29,6 +30,7 @@ class Deliberation:
     provider: str = ""  # who answered, if a gateway said so
     attempts: int = 1
     queued_s: float | None = None  # in a gateway's queue
+    data: Mapping[str, Any] | None = None  # the object that the text means, if one was asked for
 
 
 async def deliberate(
@@ -43,23 +45,20 @@ async def deliberate(
 ) -> Deliberation:
     """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete."""
     settings = _settings(client, call, timeout_s, extra)
+    found: LLMResult | StructuredResult[Any]
     if schema is None:
-        result = await client.complete(messages, settings)
-        text = result.content
-        found: Any = result
+        found = await client.complete(messages, settings)
     elif on_field is None:
         found = await client.complete_structured(messages, ReplySchema.of(schema), settings)
-        text = found.raw_content
     else:
         async with client.stream_structured(messages, ReplySchema.of(schema), settings) as stream:
             async for update in stream:
                 for name, value in update.completed:
                     on_field(name, value)
             found = await stream.result
-        text = found.raw_content
     served = found.served or Served()
     return Deliberation(
-        text,
+        found.content if isinstance(found, LLMResult) else found.raw_content,
         found.thinking,
         found.model,
         found.prompt_tokens,
@@ -69,6 +68,7 @@ async def deliberate(
         provider=served.provider,
         attempts=served.tries,
         queued_s=served.waited_s,
+        data=None if isinstance(found, LLMResult) else found.data,
     )
 
 

@@ -11,7 +11,7 @@ from tickmind.base import Clock
 from tickmind.llm import LLMCooldownError, LLMDroppedError, LLMRateLimitError
 from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
-from tickmind.strategy.batches import share, taken_apart
+from tickmind.strategy.batches import Reply, share, taken_apart
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
@@ -110,9 +110,10 @@ class Answers:
         self._counts.note_queue(answer.queued_s)
         self._cool(flight, answer.wait_s, job.done_at_s)
         eids = list(flight.agents)
-        texts = {eids[0]: answer.text} if len(flight.messages) == 1 else taken_apart(answer.text, eids)
+        whole = Reply(answer.text, answer.data)
+        replies = {eids[0]: whole} if len(flight.messages) == 1 else taken_apart(whole, eids)
         for eid, agent in flight.agents.items():
-            self._answer(world, eid, agent, texts[eid], flight, answer, latency_s)
+            self._answer(world, eid, agent, replies[eid], flight, answer, latency_s)
 
     def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
         """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
@@ -161,7 +162,7 @@ class Answers:
         world: "World",
         eid: int,
         agent: LLMAgent,
-        text: str | ParseError,
+        reply: Reply | ParseError,
         flight: Flight,
         answer: Deliberation,
         latency_s: float,
@@ -169,27 +170,28 @@ class Answers:
         agent.pending = False
         if not self._roster.is_agent(world, eid, agent):
             return  # a callback of this very tick took it away
-        said = _Said(latency_s, answer, answer.text if isinstance(text, ParseError) else text)
+        said = _Said(latency_s, answer, answer.text if isinstance(reply, ParseError) else reply.text)
         parser = self._manager.parser(agent.parser)
         try:
-            if isinstance(text, ParseError):
-                raise text  # noqa: TRY301  one place where a reply that can't be used ends
+            if isinstance(reply, ParseError):
+                raise reply  # noqa: TRY301  one place where a reply that can't be used ends
             if parser is None:
                 raise ParseError(f"there is no parser {agent.parser!r} any more")  # noqa: TRY301  likewise
-            changed = parse_into(text, world.get(eid, Blackboard), parser, self._manager.declared(agent))
+            declared = self._manager.declared(agent)
+            changed = parse_into(reply.text, world.get(eid, Blackboard), parser, declared, reply.data)
         except Exception as error:  # noqa: BLE001  a parser is anybody's code
             self.fail(world, eid, agent, ErrorKind.PARSE, told(error), flight, said)
             return
         agent.consecutive_errors = 0
         self._counts.answered += 1
         if self._config.conversation_turns:
-            agent.turns.append((flight.messages[eid], text))
+            agent.turns.append((flight.messages[eid], reply.text))
             del agent.turns[: -self._config.conversation_turns]
         if self._config.skip_unchanged:
             agent.prompt_hash = self._manager.prompt_hash(flight.system_prompt, flight.messages[eid])
         if self._roster.is_agent(world, eid, agent):
             self._roster.put(eid, agent)
-        self._manager.tell_response(eid, latency_s, len(text), self._roster.tick)
+        self._manager.tell_response(eid, latency_s, len(reply.text), self._roster.tick)
         if self._manager.records_thoughts:
             self._manager.tell_thought(partial(self._thought, eid, flight, said, directives=changed), self._roster.tick)
 

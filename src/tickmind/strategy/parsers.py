@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,6 @@ MAX_REPLY_CHARS = Limit("length of a reply", 200_000, "characters")
 MAX_DEPTH = Limit("nesting of what a reply puts on the Blackboard", 52, "levels")  # a snapshot takes some more
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*[A-Za-z][\w+-]*")  # behind an opening fence
-_NOTHING: Mapping[str, Any] = {}
 _COLLECTIONS = frozenset({dict, list, tuple, set, deque})  # that are copied
 
 
@@ -118,18 +118,38 @@ class DirectiveParser:
                 handlers[name](value, blackboard)
 
 
-def parse_into(response: str, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> dict[str, Any]:
-    """Run a parser on a copy and take over what it changed; returns a copy of that. On an error nothing has changed."""
+def parse_into(
+    response: str, blackboard: Blackboard, parser: ParserFn, declared: Declared, data: Any = None
+) -> dict[str, Any]:
+    """Run a parser on a copy and take over what it changed; returns a copy of that. On an error nothing has changed.
+
+    `data` is what the client has read in the reply, if it has; it counts in the place of the text.
+    """
     MAX_REPLY_CHARS.check(len(response))
-    found = read_object(response) if parser is default_json_parser or declared.form is not None else _NOTHING
+    found: dict[str, Any] = {}
+    if data is not None:
+        found = _own_object(data)
+        response = response if declared.form is None else json.dumps(found, ensure_ascii=False)
+    elif parser is default_json_parser or declared.form is not None:
+        found = read_object(response)
     if declared.form is not None:
         _check(found, declared.form)
     worked_on = Blackboard(plain_copy(blackboard.data))
     if parser is default_json_parser:
         worked_on.data.update((name, value) for name, value in found.items() if declared.allows(name))
+    elif isinstance(parser, DirectiveParser) and data is not None:
+        _check(found, parser.schema)
+        parser.take(found, worked_on)
     else:
         parser(response, worked_on)
     return _take_over(worked_on, blackboard, declared)
+
+
+def _own_object(data: Any) -> dict[str, Any]:
+    """A copy of what a client has read, for others may get the very same."""
+    if not isinstance(data, Mapping):
+        raise ParseError(f"what the client read in the reply is a {type(data).__name__} and not an object")
+    return {str(name): plain_copy(value, levels=int(MAX_DEPTH.maximum)) for name, value in data.items()}
 
 
 def take_field(name: str, value: Any, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> None:
