@@ -73,16 +73,25 @@ async def deliberate(
 
 
 async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:
-    """Let a tool agent work on it; a run that fails is an error here."""
-    result = await agent.invoke(messages)
+    """Let a tool agent work on it; a run that fails is an error here.
+
+    The agent's history goes along and stays as it is, so what is said and looked up here is not sent again with the
+    next question. System messages come behind the agent's own instructions.
+    """
+    told = [agent.config.system or "", *(message.text for message in messages if message.role == "system")]
+    alone = agent.twin(system="\n\n".join(text for text in told if text))
+    result = await alone.invoke([message for message in messages if message.role != "system"])
     if not result.ok or result.error is not None:
         raise _error_of(result)
     usage = result.usage
+    thoughts = [block.text for message in result.messages for block in message.thinking]
     return Deliberation(
         result.text,
+        thinking="\n\n".join(text for text in thoughts if text),
         model=agent.config.model,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+        cost_usd=agent.cost_usd(usage),
     )
 
 

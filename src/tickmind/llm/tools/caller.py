@@ -8,13 +8,14 @@ from typing import Protocol
 from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import ThinkingBlock
-from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, Usage
 
 
 class Caller(Protocol):
     """Anything that takes a request to a model: a `Transport`, or whatever wraps one.
 
-    A caller that knows which model to ask has a `default_model`; with any other the agent must be told.
+    A caller that knows which model to ask has a `default_model`; with any other the agent must be told. One that knows
+    prices has `cost_usd(model, usage)`.
     """
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
@@ -34,6 +35,10 @@ class ClientCaller:
     def __init__(self, client: ModelClient) -> None:
         self._client = client
         self.default_model = client.config.model
+
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """What so many tokens cost by the client's prices."""
+        return self._client.cost_usd(model, usage)
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Ask and wait for the whole reply, thinking separated."""
