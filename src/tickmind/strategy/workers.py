@@ -235,6 +235,7 @@ class Workers:
                 return False
             self._stuck += 1
         _log.error("an async client blocks its event loop; the loop is given up and another takes its place")
+        loop.give_up()
         life.add_done_callback(lambda _: self._loop_came_back(loop))
         return True
 
