@@ -40,10 +40,14 @@ async def deliberate(
     *,
     schema: ReplySchema[Any] | Mapping[str, Any] | None = None,
     on_field: Callable[[str, Any], None] | None = None,
+    on_retry: Callable[[], None] | None = None,
     timeout_s: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Deliberation:
-    """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete."""
+    """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete.
+
+    `on_retry` hears that a reply could not be used and is asked for again, so that its fields don't count.
+    """
     settings = _settings(client, call, timeout_s, extra)
     found: LLMResult | StructuredResult[Any]
     if schema is None:
@@ -52,7 +56,11 @@ async def deliberate(
         found = await client.complete_structured(messages, ReplySchema.of(schema), settings)
     else:
         async with client.stream_structured(messages, ReplySchema.of(schema), settings) as stream:
+            attempt = 1
             async for update in stream:
+                if update.attempt != attempt and on_retry is not None:
+                    on_retry()
+                attempt = update.attempt
                 for name, value in update.completed:
                     on_field(name, value)
             found = await stream.result

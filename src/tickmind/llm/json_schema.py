@@ -71,3 +71,12 @@ class SchemaChecker:
                 f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
             ) from error
         return [(problem.json_path.removeprefix("$").removeprefix("."), problem.message) for problem in found]
+
+    def fits(self, value: Any, part: Any) -> bool:
+        """Whether a value fits one part of the schema, whose references are to the whole of it."""
+        from referencing.exceptions import Unresolvable  # heavy
+
+        try:
+            return next(iter(self._validator.evolve(schema=part).iter_errors(value)), None) is None
+        except Unresolvable:
+            return False

@@ -16,7 +16,7 @@ from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.parsers import parse_into, take_field
+from tickmind.strategy.parsers import Streamed, parse_into
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.workers import Job
 
@@ -73,19 +73,25 @@ class Answers:
         self._counts = counts
 
     def take_fields(self, world: "World") -> None:
-        """Put streamed fields on the Blackboard."""
+        """Put streamed fields on the Blackboard; those of a reply that is asked for again are put back."""
         for flight in self._flights.all():
             while flight.fields:
-                name, value = flight.fields.popleft()
+                field = flight.fields.popleft()
                 for eid, agent in tuple(flight.agents.items()):
-                    self._take_field(world, eid, agent, name, value)
+                    if field is None:
+                        flight.put_back(eid)
+                    else:
+                        self._take_field(world, eid, agent, flight, field)
 
-    def _take_field(self, world: "World", eid: int, agent: LLMAgent, name: str, value: Any) -> None:
+    def _take_field(self, world: "World", eid: int, agent: LLMAgent, flight: Flight, field: tuple[str, Any]) -> None:
         parser, board = self._manager.parser(agent.parser), world.find(eid, Blackboard)
         if parser is None or board is None:
             return
+        streamed = flight.streamed.get(eid)
+        if streamed is None or streamed.blackboard is not board:
+            streamed = flight.streamed[eid] = Streamed(board)
         try:
-            take_field(name, value, board, parser, self._manager.declared(agent))
+            streamed.take(*field, parser, self._manager.declared(agent))
         except Exception:  # noqa: BLE001  a handler is anybody's code; the whole reply will tell its error
             _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
 
@@ -121,6 +127,7 @@ class Answers:
             self._cool(flight, error.retry_after_s or 0.0, at_s)
         if isinstance(error, (LLMCooldownError, LLMDroppedError)):
             for eid, agent in flight.agents.items():
+                flight.put_back(eid)
                 self._hold_back(world, eid, agent, str(error.code), again=isinstance(error, LLMCooldownError))
             return
         self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.submitted_at_s)
@@ -168,6 +175,7 @@ class Answers:
         latency_s: float,
     ) -> None:
         agent.pending = False
+        flight.put_back(eid)  # the whole reply counts, and nothing else
         if not self._roster.is_agent(world, eid, agent):
             return  # a callback of this very tick took it away
         said = _Said(latency_s, answer, answer.text if isinstance(reply, ParseError) else reply.text)
@@ -210,6 +218,8 @@ class Answers:
         tick = self._roster.tick
         agent.pending = False
         agent.consecutive_errors += 1
+        if flight is not None:
+            flight.put_back(eid)
         if agent.consecutive_errors >= agent.max_retries:
             agent.cooldown_until = max(agent.cooldown_until, tick + agent.cooldown_ticks)
         if self._roster.is_agent(world, eid, agent):

@@ -43,6 +43,7 @@ class Question:
     timeout_s: float = 30.0
     on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
     priority: int = 0  # of the agent
+    on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
 
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""
@@ -104,6 +105,7 @@ class ModelAnswers:
             self._call,
             schema=question.schema,
             on_field=question.on_field,
+            on_retry=question.on_retry,
             timeout_s=question.timeout_s,
             extra=self._extra_for(question.entity_id) if self._extra_for is not None else None,
         )

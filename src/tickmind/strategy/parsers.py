@@ -23,6 +23,7 @@ MAX_REPLY_CHARS = Limit("length of a reply", 200_000, "characters")
 MAX_DEPTH = Limit("nesting of what a reply puts on the Blackboard", 52, "levels")  # a snapshot takes some more
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*[A-Za-z][\w+-]*")  # behind an opening fence
+_ABSENT: Any = object()
 _COLLECTIONS = frozenset({dict, list, tuple, set, deque})  # that are copied
 
 
@@ -77,7 +78,9 @@ def make_directive_parser(
 ) -> "DirectiveParser":
     """A parser for replies of a declared form: see `DirectiveParser`."""
     importlib.import_module("yaml")  # an untidy reply needs it, and the tick in which one comes must not wait for it
-    return DirectiveParser(ReplySchema.of(schema), namespace, dict(handlers or {}))
+    form = ReplySchema.of(schema)
+    form.prepare()
+    return DirectiveParser(form, namespace, dict(handlers or {}))
 
 
 @dataclass(frozen=True)
@@ -152,14 +155,51 @@ def _own_object(data: Any) -> dict[str, Any]:
     return {str(name): plain_copy(value, levels=int(MAX_DEPTH.maximum)) for name, value in data.items()}
 
 
-def take_field(name: str, value: Any, blackboard: Blackboard, parser: ParserFn, declared: Declared) -> None:
-    """Take in one field of a reply that is still coming; only declared ones, and those by parsers that know fields."""
-    worked_on = Blackboard(plain_copy(blackboard.data))
-    if isinstance(parser, DirectiveParser):
-        parser.take({name: value}, worked_on)
-    elif parser is default_json_parser and declared.form is not None and declared.allows(name):
-        worked_on.data[name] = value
-    _take_over(worked_on, blackboard, declared)
+class Streamed:
+    """Fields of a reply that is still coming, on one Blackboard, and what stood there before.
+
+    When the whole reply is there, or will never be, they are put back, and the reply counts as if nothing had come
+    before it. What somebody else has changed meanwhile is left alone.
+    """
+
+    def __init__(self, blackboard: Blackboard) -> None:
+        self.blackboard = blackboard
+        self._before: dict[str, Any] = {}  # key -> its value before any field came
+        self._written: dict[str, tuple[Any, Any]] = {}  # key -> what a field made of it, and a copy of that
+
+    def take(self, name: str, value: Any, parser: ParserFn, declared: Declared) -> None:
+        """Take in a field: only a declared one that fits its own schema, and only by parsers that know fields."""
+        directives = parser if isinstance(parser, DirectiveParser) else None
+        forms = (declared.form, directives.schema if directives is not None else None)
+        if not all(form is None or form.fits(name, value) for form in forms):
+            return
+        board = self.blackboard
+        worked_on = Blackboard(plain_copy(board.data))
+        if directives is not None:
+            directives.take({name: value}, worked_on)
+        elif parser is default_json_parser and declared.form is not None and declared.allows(name):
+            worked_on.data[name] = value
+        before = dict(board.data)
+        changed = _take_over(worked_on, board, declared)
+        for key in {*changed, *(before.keys() - board.data.keys())}:
+            old = before.get(key, _ABSENT)
+            if key not in self._written or self._written[key][0] is not old:  # somebody else's
+                self._before[key] = old
+            self._written[key] = (board.data.get(key, _ABSENT), changed.get(key, _ABSENT))
+
+    def put_back(self) -> None:
+        """Have the Blackboard be as it was before the first field."""
+        data = self.blackboard.data
+        for key, old in self._before.items():
+            value, copied = self._written[key]
+            if data.get(key, _ABSENT) is not value or _differs(copied, value):
+                continue
+            if old is _ABSENT:
+                self.blackboard.delete(key, who="strategy")
+            else:
+                self.blackboard.set(key, old, who="strategy")
+        self._before.clear()
+        self._written.clear()
 
 
 def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:

@@ -261,7 +261,7 @@ class Questions:
             priority = max(one.agent.priority for one in group)
             return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s, priority=priority)
         fields = flight.fields
-        hear = (lambda name, value: fields.append((name, value))) if self._config.stream_fields else None
+        streams = self._config.stream_fields
         return Question(
             first.system_prompt,
             first.user_message,
@@ -269,8 +269,9 @@ class Questions:
             first.entity_id,
             schema,
             timeout_s,
-            hear,
+            (lambda name, value: fields.append((name, value))) if streams else None,
             first.agent.priority,
+            (lambda: fields.append(None)) if streams else None,
         )
 
     def _submit(self, name: str, question: Question) -> Job[Any]:
