@@ -101,7 +101,7 @@ class Flights:
             flight = heapq.heappop(self._deadlines)[2]
             if self._is_under_way(flight):
                 self.end(flight.job)
-                self._workers.abandon(flight.job)
+                self._workers.abandon(flight.job, overdue=True)
                 found.append(flight)
         return found
 

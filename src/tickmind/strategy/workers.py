@@ -106,8 +106,11 @@ class Workers:
                 found.append(job)
         return found
 
-    def abandon(self, job: Job[Any]) -> None:
-        """Let go of a job: an async one is cancelled, a thread that is stuck in one is replaced if that is allowed."""
+    def abandon(self, job: Job[Any], *, overdue: bool = False) -> None:
+        """Let go of a job: an async one is cancelled, a thread that is stuck in one is replaced if that is allowed.
+
+        The log hears of a thread only if its job is overdue; else nobody can say that its client does not return.
+        """
         if job.future is not None:
             job.abandoned = True
             job.future.cancel()
@@ -127,7 +130,10 @@ class Workers:
             stuck = self._stuck
         if grows:
             self._start_thread()
-        _log.warning("a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck)
+        if overdue:
+            _log.warning(
+                "a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck
+            )
 
     def statistics(self) -> WorkerStatistics:
         """How busy the workers are."""
