@@ -132,7 +132,6 @@ def parse_into(
     found: dict[str, Any] = {}
     if data is not None:
         found = _own_object(data)
-        response = response if declared.form is None else json.dumps(found, ensure_ascii=False)
     elif parser is default_json_parser or declared.form is not None:
         found = read_object(response)
     if declared.form is not None:
@@ -143,6 +142,8 @@ def parse_into(
     elif isinstance(parser, DirectiveParser) and data is not None:
         _check(found, parser.schema)
         parser.take(found, worked_on)
+    elif data is not None and declared.form is not None:
+        parser(json.dumps(found, ensure_ascii=False), worked_on)
     else:
         parser(response, worked_on)
     return _take_over(worked_on, blackboard, declared)
