@@ -8,7 +8,7 @@ from typing import Protocol
 from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.messages import ThinkingBlock
-from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 
 
 class Caller(Protocol):
@@ -34,11 +34,8 @@ class ClientCaller:
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
+        self.cost_usd = client.cost_usd
         self.default_model = client.config.model
-
-    def cost_usd(self, model: str, usage: Usage) -> float | None:
-        """What so many tokens cost by the client's prices."""
-        return self._client.cost_usd(model, usage)
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Ask and wait for the whole reply, thinking separated."""
