@@ -98,7 +98,7 @@ class ReplySchema(Generic[T]):
     def fits(self, name: str, value: Any) -> bool:
         """Whether a value is all that the form wants of one field; rules between fields need the whole object."""
         properties = follow(self._schema, self._schema).get("properties", {})
-        return name not in properties or self._checker().fits(value, properties[name])
+        return name not in properties or self._checker().fits(value, name, properties[name])
 
     def prepare(self) -> None:
         """Load now what `fits` needs, where nobody should have to wait for it later."""
