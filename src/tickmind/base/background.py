@@ -5,8 +5,16 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
+
+_given_up: "WeakSet[asyncio.AbstractEventLoop]" = WeakSet()
+
+
+def is_over(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether a loop is closed, or was given up because something blocks it: what belonged to it may move on."""
+    return loop.is_closed() or loop in _given_up
 
 
 class BackgroundLoop:
@@ -74,6 +82,10 @@ class BackgroundLoop:
         finally:
             if not self._closed and hasattr(stream, "aclose"):
                 self.run(stream.aclose())
+
+    def give_up(self) -> None:
+        """Say that something blocks the loop, so that clients which belong to it go on in another one."""
+        _given_up.add(self._loop)
 
     def close(self) -> None:
         """Cancel what is under way and end the thread."""

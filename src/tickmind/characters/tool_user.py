@@ -14,6 +14,7 @@ from tickmind.ai import Action, BoardManager, Condition, Inverter, Node, Selecto
 from tickmind.ai.board_tools import board_tools
 from tickmind.characters.errands import Errands
 from tickmind.llm import Tool, ToolAgent
+from tickmind.llm.texts import shortened
 from tickmind.protocol import Give, Interact, Pickup
 from tickmind.strategy import LLMConfig, ToolAgentAnswers, quoted
 
@@ -29,6 +30,7 @@ ROLE = (
     "have done something sensible, say in one sentence what you did."
 )
 TOOL_S = 60.0
+LAST_WORDS_CHARS = 300  # that go on to the next deliberation: a small model has little room beside its tools
 X = Annotated[int, "Column of the tile"]
 Y = Annotated[int, "Row of the tile; it grows to the south"]
 
@@ -62,8 +64,10 @@ class ToolUser(Character):
             tactics()
 
     def describe(self) -> str:
-        """The task, and what there is to see."""
-        return f"Your task: {self.task}\n\n{self.view}"
+        """The task, what it said it did last, and what there is to see."""
+        last = shortened(str(self.plan.get("text", "")), LAST_WORDS_CHARS)
+        parts = [f"Your task: {self.task}", f"You said last: {last}" if last else "", self.view]
+        return "\n\n".join(part for part in parts if part)
 
     def _look(self) -> str:
         me = self.me

@@ -148,7 +148,7 @@ class ModelClient:
             model=model or self._config.model,
             clock=self._clock,
             splitter=self.splitter(),
-            cost_of=self._cost,
+            cost_of=self.cost_usd,
             on_end=self._count,
         )
 
@@ -221,6 +221,10 @@ class ModelClient:
         mode = self._config.think_tags
         return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
 
+    def cost_usd(self, model: str, usage: Usage) -> float | None:
+        """What so many tokens of a model cost by this client's prices; None if they are not known."""
+        return cost_usd(model, usage, self._prices)
+
     def count(self, request: ModelRequest, reply: ModelReply | None) -> None:
         """Put a request on the meter that somebody sent by `transport` directly; None says that it failed."""
         self._count(None if reply is None else self._result(reply, request, 0.0))
@@ -257,9 +261,6 @@ class ModelClient:
             headers=call.headers,
         )
 
-    def _cost(self, model: str, usage: Usage) -> float | None:
-        return cost_usd(model, usage, self._prices)
-
     def _count(self, result: LLMResult | None) -> None:
         if self._meter is None:
             return
@@ -285,7 +286,7 @@ class ModelClient:
             tool_calls=reply.tool_calls,
             blocks=reply.thinking,
             timing=Timing(total_s),
-            cost_usd=self._cost(model, reply.usage),
+            cost_usd=self.cost_usd(model, reply.usage),
             attempts=reply.attempts,
             model=model,
             served=reply.served,

@@ -8,6 +8,7 @@ from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
 from tickmind.llm.messages import Message
+from tickmind.llm.results import LLMResult, StructuredResult
 from tickmind.llm.served import Served
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.tools import AgentResult, ToolAgent
@@ -19,7 +20,7 @@ T = TypeVar("T")
 class Deliberation:
     """A reply with what is known about it."""
 
-    text: str
+    text: str  # as the model wrote it
     thinking: str = ""
     model: str = ""
     prompt_tokens: int | None = None
@@ -29,6 +30,7 @@ class Deliberation:
     provider: str = ""  # who answered, if a gateway said so
     attempts: int = 1
     queued_s: float | None = None  # in a gateway's queue
+    data: Mapping[str, Any] | None = None  # the object that the text means, if one was asked for
 
 
 async def deliberate(
@@ -38,28 +40,33 @@ async def deliberate(
     *,
     schema: ReplySchema[Any] | Mapping[str, Any] | None = None,
     on_field: Callable[[str, Any], None] | None = None,
+    on_retry: Callable[[], None] | None = None,
     timeout_s: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Deliberation:
-    """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete."""
+    """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete.
+
+    `on_retry` hears that a reply could not be used and is asked for again, so that its fields don't count.
+    """
     settings = _settings(client, call, timeout_s, extra)
+    found: LLMResult | StructuredResult[Any]
     if schema is None:
-        result = await client.complete(messages, settings)
-        text = result.content
-        found: Any = result
+        found = await client.complete(messages, settings)
     elif on_field is None:
         found = await client.complete_structured(messages, ReplySchema.of(schema), settings)
-        text = found.raw_content
     else:
         async with client.stream_structured(messages, ReplySchema.of(schema), settings) as stream:
+            attempt = 1
             async for update in stream:
+                if update.attempt != attempt and on_retry is not None:
+                    on_retry()
+                attempt = update.attempt
                 for name, value in update.completed:
                     on_field(name, value)
             found = await stream.result
-        text = found.raw_content
     served = found.served or Served()
     return Deliberation(
-        text,
+        found.content if isinstance(found, LLMResult) else found.raw_content,
         found.thinking,
         found.model,
         found.prompt_tokens,
@@ -69,20 +76,30 @@ async def deliberate(
         provider=served.provider,
         attempts=served.tries,
         queued_s=served.waited_s,
+        data=None if isinstance(found, LLMResult) else found.data,
     )
 
 
 async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:
-    """Let a tool agent work on it; a run that fails is an error here."""
-    result = await agent.invoke(messages)
+    """Let a tool agent work on it; a run that fails is an error here.
+
+    The agent's history goes along and stays as it is, so what is said and looked up here is not sent again with the
+    next question. System messages come behind the agent's own instructions.
+    """
+    told = [agent.config.system or "", *(message.text for message in messages if message.role == "system")]
+    alone = agent.twin(system="\n\n".join(text for text in told if text))
+    result = await alone.invoke([message for message in messages if message.role != "system"])
     if not result.ok or result.error is not None:
         raise _error_of(result)
     usage = result.usage
+    thoughts = [block.text for message in result.messages for block in message.thinking]
     return Deliberation(
         result.text,
+        thinking="\n\n".join(text for text in thoughts if text),
         model=agent.config.model,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
+        cost_usd=agent.cost_usd(usage),
     )
 
 

@@ -5,12 +5,12 @@ is an `LLMError`; bodies of error replies are masked, then shortened.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit, Secret, SystemClock
+from tickmind.base.background import is_over
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, parse_base_url
 from tickmind.llm.dialing import Dialer
 from tickmind.llm.errors import (
@@ -21,16 +21,14 @@ from tickmind.llm.errors import (
     LLMReplyTooLargeError,
     LLMResponseError,
 )
-from tickmind.llm.http1 import READ_BUFFER_BYTES, Connection, HttpCutError, HttpFormatError, ResponseParser
+from tickmind.llm.http1 import Connection, HttpCutError, HttpFormatError, ResponseParser
 from tickmind.llm.http_errors import error_from_reply
 from tickmind.llm.inflating import Inflater
-from tickmind.llm.pacing import pace, pacer_for
+from tickmind.llm.pool import ConnectionPool
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
 from tickmind.llm.sse import SseDecoder
 
-KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s; reusing one just then loses a request
-MAX_DIALS = 16  # connections being opened at once, so that a thousand calls don't stall the loop
 STALE_S = 1.0  # a kept connection that the server had given up shows it at once; what breaks later is a failure
 MAX_ERROR_BODY_BYTES = 64 * 1024  # how much of an error reply is read
 _DONE = b"[DONE]"
@@ -46,7 +44,10 @@ class HttpReply(NamedTuple):
 
 
 class HttpClient:
-    """Posts to one endpoint. It belongs to the event loop that first uses it; close it with `aclose`."""
+    """Posts to one endpoint. It belongs to the event loop that first uses it; close it with `aclose`.
+
+    When that loop is over, closed or given up because something blocks it, the client goes on in the next one.
+    """
 
     def __init__(
         self,
@@ -64,13 +65,8 @@ class HttpClient:
         self.dialer = Dialer(endpoint, trust_proxy_env=trust_proxy_env)
         self.origin = f"{endpoint.scheme}://{self.dialer.authority}"
         self._path = endpoint.path.rstrip("/")
-        self._buffer = memoryview(bytearray(READ_BUFFER_BYTES))
-        self._idle: deque[Connection] = deque()  # oldest first
-        self._busy: set[Connection] = set()
-        self._free = asyncio.Semaphore(int(max_connections.maximum))
-        self._dials = asyncio.Semaphore(MAX_DIALS)
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._sweep: asyncio.TimerHandle | None = None
+        self._max_connections = int(max_connections.maximum)
+        self._pool: ConnectionPool | None = None
         self._closed = False
 
     async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> HttpReply:
@@ -87,102 +83,39 @@ class HttpClient:
 
     def statistics(self) -> dict[str, int]:
         """Connections in use and idle."""
-        return {"busy": len(self._busy), "idle": len(self._idle)}
+        return {"busy": 0, "idle": 0} if self._pool is None else self._pool.statistics()
 
     async def aclose(self) -> None:
         """Close all connections; calls that are under way fail."""
         self._closed = True
-        if self._sweep is not None:
-            self._sweep.cancel()
-            self._sweep = None
-        connections = [*self._idle, *self._busy]
-        self._idle.clear()
-        for connection in connections:
-            connection.abort()
-        if connections:
+        pool = self._pool
+        if pool is None:
+            return
+        if pool.loop is not asyncio.get_running_loop():
+            pool.leave()
+        elif pool.close():
             await asyncio.sleep(0)  # lets the loop drop the sockets
 
-    async def acquire(self, deadline_s: float, *, fresh: bool = False) -> Connection:
-        """An open connection for one exchange, a new one if need be, before the loop's time reaches the deadline."""
-        loop = self._enter_loop()
-        if not fresh and not self._free.locked() and (connection := self._take_idle(loop.time())):
-            await self._free.acquire()  # does not wait
-            self._busy.add(connection)
-            return connection
-        async with asyncio.timeout_at(deadline_s):
-            await self._free.acquire()
-            try:
-                self._check_open()
-                connection = (None if fresh else self._take_idle(loop.time())) or await self._dial()
-            except BaseException:
-                self._free.release()
-                raise
-        self._busy.add(connection)
-        return connection
+    def pool(self) -> ConnectionPool:
+        """The connections of the loop at hand, which must be the one that the client belongs to.
 
-    def release(self, connection: Connection, parser: ResponseParser, *, ended: bool) -> None:
-        """Give a connection back; it is kept if the reply was read to its end."""
-        self._busy.discard(connection)
-        self._free.release()
-        keep = parser.reusable or (ended and parser.keep_alive and not parser.done)
-        if self._closed or connection.closed or not keep or self._loop is None:
-            connection.abort()
-            return
-        connection.leave(parser)
-        connection.idle_since = self._loop.time()
-        self._idle.append(connection)
-        if self._sweep is None:
-            self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
-
-    def _enter_loop(self) -> asyncio.AbstractEventLoop:
+        A client whose loop is over, closed or given up, belongs to the next one that uses it.
+        """
         loop = asyncio.get_running_loop()
-        self._check_open()
-        if self._loop is None:
-            self._loop = loop
-        elif self._loop is not loop:
-            raise LLMConfigError(
-                "this client was used in another event loop; make one for each loop, or use SyncModelClient in threads"
-            )
-        return loop
-
-    def _check_open(self) -> None:
         if self._closed:
             raise LLMConfigError("this client is closed; make a new one")
-
-    def _take_idle(self, now: float) -> Connection | None:
-        idle = self._idle
-        for _ in range(len(idle)):
-            connection = idle.pop()
-            if connection.closed or now - connection.idle_since > KEEP_ALIVE_S:
-                connection.abort()
-            elif connection.is_clean:
-                connection.tail = None
-                return connection
-            elif connection.tail is not None and not connection.tail.done:
-                idle.appendleft(connection)  # the end of its last reply is still to come
-            else:
-                connection.abort()
-        return None
-
-    async def _dial(self) -> Connection:
-        async with self._dials:
-            await pace()
-            pacer = pacer_for(asyncio.get_running_loop())
-            connection = await self.dialer.dial(lambda: Connection(self._buffer, pacer))
-            if self._closed:  # meanwhile
-                connection.abort()
-                self._check_open()
-            return connection
-
-    def _drop_old(self) -> None:
-        self._sweep = None
-        if self._loop is None:
-            return
-        now = self._loop.time()
-        while self._idle and (self._idle[0].closed or now - self._idle[0].idle_since >= KEEP_ALIVE_S - 0.05):
-            self._idle.popleft().abort()
-        if self._idle:
-            self._sweep = self._loop.call_later(KEEP_ALIVE_S, self._drop_old)
+        pool = self._pool
+        if pool is not None and pool.loop is loop:
+            return pool
+        if pool is not None:
+            if not is_over(pool.loop):
+                raise LLMConfigError(
+                    "this client was used in another event loop; make one for each loop, "
+                    "or use SyncModelClient in threads"
+                )
+            pool.leave()
+        self._pool = ConnectionPool(self.dialer, loop, most=self._max_connections)
+        return self._pool
 
     def _request(self, path: str, headers: Headers, body: bytes, *, method: str = "POST") -> bytes:
         dialer = self.dialer
@@ -211,6 +144,7 @@ class Exchange:
         "_heard",
         "_parser",
         "_pieces",
+        "_pool",
         "_read_bytes",
         "_request",
         "_timeout_s",
@@ -222,6 +156,7 @@ class Exchange:
         self._client = client
         self._request = request
         self._timeout_s = timeout_s
+        self._pool: ConnectionPool | None = None  # that the connection is from
         self._connection: Connection | None = None
         self._parser = ResponseParser()
         self._pieces: list[bytes] = []  # of the body, that came with the headers
@@ -303,13 +238,14 @@ class Exchange:
             self._timer.cancel()
             self._timer = None
         connection, self._connection = self._connection, None
-        if connection is not None:
-            self._client.release(connection, self._parser, ended=self.ended)
+        if connection is not None and self._pool is not None:
+            self._pool.release(connection, self._parser, ended=self.ended)
 
     async def _send(self, deadline_s: float, *, fresh: bool) -> bool:
         """Send the request; tells whether the connection had carried one before."""
         try:
-            connection = await self._client.acquire(deadline_s, fresh=fresh)
+            self._pool = self._client.pool()
+            connection = await self._pool.acquire(deadline_s, fresh=fresh)
         except (OSError, HttpFormatError) as exc:
             raise self._failed(exc) from exc
         self._connection = connection

@@ -59,6 +59,7 @@ class SchemaChecker:
         except jsonschema.SchemaError as error:
             raise LLMConfigError(f"the JSON schema is wrong at {error.json_path}: {error.message}") from error
         self._validator = kind(schema, registry=Registry())
+        self._parts: dict[str, Any] = {}  # name -> what checks that part; making one takes longer than its use
 
     def problems(self, value: Any) -> list[tuple[str, str]]:
         """Everything that does not fit: where (empty for the whole), and why."""
@@ -71,3 +72,15 @@ class SchemaChecker:
                 f"the JSON schema refers to {error.ref!r}, which it does not hold; nothing is fetched"
             ) from error
         return [(problem.json_path.removeprefix("$").removeprefix("."), problem.message) for problem in found]
+
+    def fits(self, value: Any, name: str, part: Any) -> bool:
+        """Whether a value fits one part of the schema, whose references are to the whole of it; its name is its own."""
+        from referencing.exceptions import Unresolvable  # heavy
+
+        validator = self._parts.get(name)
+        if validator is None:
+            validator = self._parts[name] = self._validator.evolve(schema=part)
+        try:
+            return bool(validator.is_valid(value))
+        except Unresolvable:
+            return False

@@ -1,6 +1,7 @@
 """What is said to a model and by it, in a form that belongs to no provider."""
 
 import base64
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -10,12 +11,21 @@ from tickmind.llm.errors import LLMConfigError
 Role = Literal["system", "user", "assistant", "tool"]
 ImageDetail = Literal["auto", "low", "high"]
 
+_HALF_LETTER = re.compile("[\ud800-\udfff]")
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Plain text."""
+    """Plain text. A half letter (a lone surrogate), which no endpoint takes, becomes the mark for such."""
 
     text: str
+
+    def __post_init__(self) -> None:
+        if not self.text.isascii():
+            try:
+                self.text.encode()
+            except UnicodeEncodeError:
+                object.__setattr__(self, "text", _HALF_LETTER.sub("\ufffd", self.text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import logging
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
@@ -10,12 +11,12 @@ from tickmind.base import Clock
 from tickmind.llm import LLMCooldownError, LLMDroppedError, LLMRateLimitError
 from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
-from tickmind.strategy.batches import share, taken_apart
+from tickmind.strategy.batches import Reply, share, taken_apart
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.parsers import parse_into, plain_copy, take_field
+from tickmind.strategy.parsers import Streamed, parse_into
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.workers import Job
 
@@ -72,19 +73,25 @@ class Answers:
         self._counts = counts
 
     def take_fields(self, world: "World") -> None:
-        """Put streamed fields on the Blackboard."""
+        """Put streamed fields on the Blackboard; those of a reply that is asked for again are put back."""
         for flight in self._flights.all():
             while flight.fields:
-                name, value = flight.fields.popleft()
+                field = flight.fields.popleft()
                 for eid, agent in tuple(flight.agents.items()):
-                    self._take_field(world, eid, agent, name, value)
+                    if field is None:
+                        flight.put_back(eid)
+                    else:
+                        self._take_field(world, eid, agent, flight, field)
 
-    def _take_field(self, world: "World", eid: int, agent: LLMAgent, name: str, value: Any) -> None:
+    def _take_field(self, world: "World", eid: int, agent: LLMAgent, flight: Flight, field: tuple[str, Any]) -> None:
         parser, board = self._manager.parser(agent.parser), world.find(eid, Blackboard)
         if parser is None or board is None:
             return
+        streamed = flight.streamed.get(eid)
+        if streamed is None or streamed.blackboard is not board:
+            streamed = flight.streamed[eid] = Streamed(board)
         try:
-            take_field(name, value, board, parser, self._manager.declared(agent))
+            streamed.take(*field, parser, self._manager.declared(agent))
         except Exception:  # noqa: BLE001  a handler is anybody's code; the whole reply will tell its error
             _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
 
@@ -109,9 +116,10 @@ class Answers:
         self._counts.note_queue(answer.queued_s)
         self._cool(flight, answer.wait_s, job.done_at_s)
         eids = list(flight.agents)
-        texts = {eids[0]: answer.text} if len(flight.messages) == 1 else taken_apart(answer.text, eids)
+        whole = Reply(answer.text, answer.data)
+        replies = {eids[0]: whole} if len(flight.messages) == 1 else taken_apart(whole, eids)
         for eid, agent in flight.agents.items():
-            self._answer(world, eid, agent, texts[eid], flight, answer, latency_s)
+            self._answer(world, eid, agent, replies[eid], flight, answer, latency_s)
 
     def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
         """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
@@ -119,6 +127,7 @@ class Answers:
             self._cool(flight, error.retry_after_s or 0.0, at_s)
         if isinstance(error, (LLMCooldownError, LLMDroppedError)):
             for eid, agent in flight.agents.items():
+                flight.put_back(eid)
                 self._hold_back(world, eid, agent, str(error.code), again=isinstance(error, LLMCooldownError))
             return
         self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.submitted_at_s)
@@ -160,38 +169,39 @@ class Answers:
         world: "World",
         eid: int,
         agent: LLMAgent,
-        text: str | ParseError,
+        reply: Reply | ParseError,
         flight: Flight,
         answer: Deliberation,
         latency_s: float,
     ) -> None:
         agent.pending = False
+        flight.put_back(eid)  # the whole reply counts, and nothing else
         if not self._roster.is_agent(world, eid, agent):
             return  # a callback of this very tick took it away
-        said = _Said(latency_s, answer, answer.text if isinstance(text, ParseError) else text)
+        said = _Said(latency_s, answer, answer.text if isinstance(reply, ParseError) else reply.text)
         parser = self._manager.parser(agent.parser)
         try:
-            if isinstance(text, ParseError):
-                raise text  # noqa: TRY301  one place where a reply that can't be used ends
+            if isinstance(reply, ParseError):
+                raise reply  # noqa: TRY301  one place where a reply that can't be used ends
             if parser is None:
                 raise ParseError(f"there is no parser {agent.parser!r} any more")  # noqa: TRY301  likewise
-            changed = parse_into(text, world.get(eid, Blackboard), parser, self._manager.declared(agent))
+            declared = self._manager.declared(agent)
+            changed = parse_into(reply.text, world.get(eid, Blackboard), parser, declared, reply.data)
         except Exception as error:  # noqa: BLE001  a parser is anybody's code
             self.fail(world, eid, agent, ErrorKind.PARSE, told(error), flight, said)
             return
         agent.consecutive_errors = 0
         self._counts.answered += 1
         if self._config.conversation_turns:
-            agent.turns.append((flight.messages[eid], text))
+            agent.turns.append((flight.messages[eid], reply.text))
             del agent.turns[: -self._config.conversation_turns]
         if self._config.skip_unchanged:
             agent.prompt_hash = self._manager.prompt_hash(flight.system_prompt, flight.messages[eid])
         if self._roster.is_agent(world, eid, agent):
             self._roster.put(eid, agent)
-        self._manager.tell_response(eid, latency_s, len(text), self._roster.tick)
+        self._manager.tell_response(eid, latency_s, len(reply.text), self._roster.tick)
         if self._manager.records_thoughts:
-            thought = self._thought(eid, flight, said, directives=plain_copy(changed))
-            self._manager.tell_thought(thought, self._roster.tick)
+            self._manager.tell_thought(partial(self._thought, eid, flight, said, directives=changed), self._roster.tick)
 
     def fail(
         self,
@@ -208,13 +218,15 @@ class Answers:
         tick = self._roster.tick
         agent.pending = False
         agent.consecutive_errors += 1
+        if flight is not None:
+            flight.put_back(eid)
         if agent.consecutive_errors >= agent.max_retries:
             agent.cooldown_until = max(agent.cooldown_until, tick + agent.cooldown_ticks)
         if self._roster.is_agent(world, eid, agent):
             self._roster.put(eid, agent)
         self._manager.tell_error(eid, kind, message, tick)
         if self._manager.records_thoughts and flight is not None:
-            self._manager.tell_thought(self._thought(eid, flight, said, kind=kind, error=message), tick)
+            self._manager.tell_thought(partial(self._thought, eid, flight, said, kind=kind, error=message), tick)
 
     def _thought(
         self,

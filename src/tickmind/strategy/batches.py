@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from tickmind.llm.structured.schema import compact
 from tickmind.strategy.errors import ParseError
 from tickmind.strategy.parsers import read_object
 
@@ -11,6 +13,14 @@ _INSTRUCTION = (
     "You decide for several characters. Answer with one JSON object whose keys are their numbers and whose values are "
     "what you would answer for each alone."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered for one entity, or for a batch: the words, and the object if the client has read one."""
+
+    text: str
+    data: Any = None
 
 
 def share(total: int | None, number: int, place: int) -> int | None:
@@ -29,19 +39,31 @@ def joined_schema(entity_ids: Sequence[int], schema: Mapping[str, Any] | None) -
     if schema is None:
         return None
     names = [str(entity_id) for entity_id in entity_ids]
-    return {"type": "object", "properties": dict.fromkeys(names, schema), "required": names}
+    each = compact(schema)  # a reference would no longer find its place; those that stay are to the common definitions
+    definitions = {"$defs": each.pop("$defs")} if "$defs" in each else {}
+    return {"type": "object", "properties": dict.fromkeys(names, each), "required": names, **definitions}
 
 
-def taken_apart(reply: str, entity_ids: Sequence[int]) -> dict[int, str | ParseError]:
+def taken_apart(reply: Reply, entity_ids: Sequence[int]) -> dict[int, Reply | ParseError]:
     """What was answered for each; an error for those that were left out."""
+    found: Any = reply.data
+    if found is None:
+        try:
+            found = read_object(reply.text)
+        except ParseError as error:
+            return dict.fromkeys(entity_ids, error)
+    if not isinstance(found, Mapping):
+        return dict.fromkeys(entity_ids, ParseError(f"the reply was read as a {type(found).__name__}, not an object"))
+    return {entity_id: _part(found, entity_id, read=reply.data is not None) for entity_id in entity_ids}
+
+
+def _part(found: Mapping[str, Any], entity_id: int, *, read: bool) -> Reply | ParseError:
+    name = str(entity_id)
+    if name not in found:
+        return ParseError(f"the reply has nothing for character {entity_id}")
+    part = found[name]
     try:
-        found = read_object(reply)
-    except ParseError as error:
-        return dict.fromkeys(entity_ids, error)
-    answers: dict[int, str | ParseError] = {}
-    for entity_id in entity_ids:
-        if str(entity_id) in found:
-            answers[entity_id] = json.dumps(found[str(entity_id)], ensure_ascii=False)
-        else:
-            answers[entity_id] = ParseError(f"the reply has nothing for character {entity_id}")
-    return answers
+        text = json.dumps(part, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        return ParseError(f"what the reply has for character {entity_id} is not JSON: {error}")
+    return Reply(text, part if read and isinstance(part, Mapping) else None)

@@ -5,7 +5,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tickmind.base import ConfigError
@@ -43,6 +43,7 @@ class Question:
     timeout_s: float = 30.0
     on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
     priority: int = 0  # of the agent
+    on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
 
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""
@@ -104,6 +105,7 @@ class ModelAnswers:
             self._call,
             schema=question.schema,
             on_field=question.on_field,
+            on_retry=question.on_retry,
             timeout_s=question.timeout_s,
             extra=self._extra_for(question.entity_id) if self._extra_for is not None else None,
         )
@@ -116,8 +118,9 @@ class ModelAnswers:
 class ToolAgentAnswers:
     """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
 
-    Each agent keeps its own history, so earlier turns are not sent again. Of more than `most_agents` the one that has
-    been silent the longest is let go.
+    Each deliberation begins anew: the entity's earlier turns go along as `conversation_turns` and `token_budget` say,
+    what its tools found earlier does not, and nothing is added to an agent's history. Of more than `most_agents` the
+    one that has been silent the longest is let go.
     """
 
     def __init__(self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024) -> None:
@@ -131,7 +134,7 @@ class ToolAgentAnswers:
         self._agents[question.entity_id] = agent
         if len(self._agents) > self._most_agents:
             self._agents.popitem(last=False)
-        return deliberate_with_tools(agent, replace(question, turns=()).messages())
+        return deliberate_with_tools(agent, question.messages())
 
 
 class SyncModelAnswers:
@@ -156,7 +159,7 @@ def as_client(client: Any) -> AnyClient:
     if isinstance(client, SyncModelClient):
         return SyncModelAnswers(client)
     if isinstance(client, ToolAgent):
-        return ToolAgentAnswers(lambda _entity_id: client)
+        return ToolAgentAnswers(lambda entity_id: client.twin(agent_id=f"{client.agent_id}-{entity_id}"))
     if isinstance(client, LLMClient | AsyncLLMClient):
         return client
     raise ConfigError(

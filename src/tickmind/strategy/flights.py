@@ -7,6 +7,7 @@ from typing import Any
 
 from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.parsers import Streamed
 from tickmind.strategy.workers import Job, Workers
 
 _FEW = 64  # deadlines that are not worth a clean-up
@@ -24,7 +25,15 @@ class Flight:
     submitted_at_s: float
     deadline_s: float
     job: Job[Any] = field(default_factory=Job)
-    fields: deque[tuple[str, Any]] = field(default_factory=deque)  # appended by other threads, emptied by the tick
+    fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
+    """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
+    streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> what came early
+
+    def put_back(self, entity_id: int) -> None:
+        """Take what came early off an entity's Blackboard again."""
+        streamed = self.streamed.pop(entity_id, None)
+        if streamed is not None:
+            streamed.put_back()
 
     def outcome(self) -> Deliberation | None:
         """What the client answered; None if that is no text."""
@@ -80,6 +89,7 @@ class Flights:
         if flight is None:
             return
         flight.agents.pop(entity_id).pending = False
+        flight.put_back(entity_id)
         if not flight.agents:
             self._by_job.pop(id(flight.job), None)
             self._workers.abandon(flight.job)
@@ -91,7 +101,7 @@ class Flights:
             flight = heapq.heappop(self._deadlines)[2]
             if self._is_under_way(flight):
                 self.end(flight.job)
-                self._workers.abandon(flight.job)
+                self._workers.abandon(flight.job, overdue=True)
                 found.append(flight)
         return found
 
@@ -102,8 +112,9 @@ class Flights:
         self._by_entity.clear()
         self._deadlines.clear()
         for flight in flights:
-            for agent in flight.agents.values():
+            for entity_id, agent in flight.agents.items():
                 agent.pending = False
+                flight.put_back(entity_id)
             self._workers.abandon(flight.job)
         return [waited for flight in flights for waited in flight.agents.items()]
 

@@ -295,10 +295,18 @@ class LLMManager:
                 self.callback_errors += 1
                 _log.exception("an on_error callback raised")
 
-    def tell_thought(self, thought: Thought, tick: int) -> None:
-        """Offer a thought to the sink."""
-        if self._sink is not None:
-            self._call(tick, self._sink, thought)
+    def tell_thought(self, make: Callable[[], Thought], tick: int) -> None:
+        """Offer a thought to the sink; what clients say goes into it, so making it may fail."""
+        sink = self._sink
+        if sink is None:
+            return
+        try:
+            thought = make()
+        except Exception as error:  # noqa: BLE001  nothing a user supplies may end the tick; it is told as an error
+            self.callback_errors += 1
+            self.tell_error(0, ErrorKind.CALLBACK, f"a thought could not be made: {told(error)}", tick)
+            return
+        self._call(tick, sink, thought)
 
     def _call(self, tick: int, callback: Callable[..., None], *arguments: Any) -> None:
         try:

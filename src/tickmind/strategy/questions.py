@@ -206,11 +206,26 @@ class Questions:
                 others.append(turn)
                 continue
             prepared = self._prepare(world, turn)
-            if prepared is not None:
-                found.append(prepared)
+            if prepared is None:
+                continue
+            if not self._within_budget([first, *found, prepared]):
+                others.append(turn)
+                break
+            found.append(prepared)
         for turn in others:
             schedule.put_back(turn)
         return found
+
+    def _within_budget(self, group: list[Prepared]) -> bool:
+        """Whether one call for all of them is no longer than a prompt may be."""
+        budget = self._config.token_budget
+        if budget is None:
+            return True
+        try:
+            count = self._manager.count_tokens
+            return count(group[0].system_prompt) + count(_message(group)) <= budget
+        except Exception:  # noqa: BLE001  a token counter is anybody's code; alone, each was counted without an error
+            return False
 
     def _can_share(self, world: "World", eid: int, agent: LLMAgent, first: Prepared) -> bool:
         one, other = agent, first.agent
@@ -256,12 +271,12 @@ class Questions:
         first, timeout_s = group[0], self._config.query_timeout
         schema = self._manager.reply_schema(first.agent)
         if len(group) > 1:
-            message = joined([(one.entity_id, folded(one.user_message, one.turns)) for one in group])
+            message = _message(group)
             schema = joined_schema([one.entity_id for one in group], schema)
             priority = max(one.agent.priority for one in group)
             return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s, priority=priority)
         fields = flight.fields
-        hear = (lambda name, value: fields.append((name, value))) if self._config.stream_fields else None
+        streams = self._config.stream_fields
         return Question(
             first.system_prompt,
             first.user_message,
@@ -269,8 +284,9 @@ class Questions:
             first.entity_id,
             schema,
             timeout_s,
-            hear,
+            (lambda name, value: fields.append((name, value))) if streams else None,
             first.agent.priority,
+            (lambda: fields.append(None)) if streams else None,
         )
 
     def _submit(self, name: str, question: Question) -> Job[Any]:
@@ -278,3 +294,8 @@ class Questions:
         if hasattr(client, "answer"):  # an AsyncLLMClient; to ask isinstance of a protocol takes ten times as long
             return self._workers.submit_async(client.answer(question))
         return self._workers.submit(partial(client.query, question.system_prompt, question.folded()))
+
+
+def _message(group: list[Prepared]) -> str:
+    """One user message for all of a batch."""
+    return joined([(one.entity_id, folded(one.user_message, one.turns)) for one in group])

@@ -75,6 +75,7 @@ class GatewayAnswers:
             call,
             schema=question.schema,
             on_field=question.on_field,
+            on_retry=question.on_retry,
             timeout_s=question.timeout_s,
         )
 

@@ -106,8 +106,11 @@ class Workers:
                 found.append(job)
         return found
 
-    def abandon(self, job: Job[Any]) -> None:
-        """Let go of a job: an async one is cancelled, a thread that is stuck in one is replaced if that is allowed."""
+    def abandon(self, job: Job[Any], *, overdue: bool = False) -> None:
+        """Let go of a job: an async one is cancelled, a thread that is stuck in one is replaced if that is allowed.
+
+        The log hears of a thread only if its job is overdue; else nobody can say that its client does not return.
+        """
         if job.future is not None:
             job.abandoned = True
             job.future.cancel()
@@ -127,7 +130,10 @@ class Workers:
             stuck = self._stuck
         if grows:
             self._start_thread()
-        _log.warning("a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck)
+        if overdue:
+            _log.warning(
+                "a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck
+            )
 
     def statistics(self) -> WorkerStatistics:
         """How busy the workers are."""
@@ -235,6 +241,7 @@ class Workers:
                 return False
             self._stuck += 1
         _log.error("an async client blocks its event loop; the loop is given up and another takes its place")
+        loop.give_up()
         life.add_done_callback(lambda _: self._loop_came_back(loop))
         return True
 

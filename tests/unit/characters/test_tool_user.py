@@ -48,7 +48,20 @@ def live_until(world, company, condition):
 
 
 def tool_answers(transport):
-    return [message.text for message in transport.requests[-1].messages if message.role == "tool"]
+    """What the tools said in the deliberation that used the most of them."""
+    told = [[m.text for m in request.messages if m.role == "tool"] for request in transport.requests]
+    return max(told, key=len)
+
+
+def test_it_goes_on_from_what_it_said_it_did_and_from_nothing_else():
+    company, transport = company_with(calls(("look", {})), "I found " + "a berry and " * 100)
+    world = SmallWorld("@...b.")
+    live_until(world, company, lambda: len(transport.requests) >= 3)
+    roles = [message.role for message in transport.requests[2].messages]
+    situation = transport.requests[2].messages[-1].text
+    assert roles == ["system", "user"]
+    assert "You said last: I found a berry and" in situation
+    assert len(situation) < 1000
 
 
 def test_a_model_looks_goes_picks_up_and_speaks():

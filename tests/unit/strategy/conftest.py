@@ -139,3 +139,8 @@ def hanging_once():
 def model(transport):
     """A client of `tickmind.llm` over a double."""
     return ModelClient(ModelConfig(model="double", base_url="http://127.0.0.1:9/v1", api_key=Secret("none")), transport)
+
+
+@pytest.fixture
+def make_model():
+    return model

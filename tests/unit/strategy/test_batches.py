@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tickmind.llm import estimate_tokens
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.strategy import MockClient, make_directive_parser
@@ -126,6 +127,36 @@ def test_limits_count_calls(stage):
     s.step(2)
     assert client.calls == 5
     assert len(s.queries) == 20
+
+
+def test_a_batch_is_no_longer_than_the_token_budget_allows(stage):
+    client, told = deciding()
+    s = stage(client, batch_size=5, token_budget=120, conversation_turns=2)
+    s.manager.define_context("plain", lambda _world, eid: f"You are {eid}. " + "It is dark. " * 10)
+    for _ in range(10):
+        s.spawn(query_interval=2, last_query_tick=-1)
+    s.step(5)
+    assert s.errors == []
+    assert {eid for eid, _ in s.responses} == set(range(1, 11))
+    sizes = [estimate_tokens("You are a wolf.\n\nYou are sly.") + estimate_tokens(text) for text in told]
+    assert max(sizes) <= 120
+    assert any(text.count("Character") > 1 for text in told)
+
+
+def test_a_token_counter_that_fails_on_long_texts_costs_only_the_batch(stage):
+    client, told = deciding()
+
+    def count(text):
+        if "Character" in text:
+            raise ValueError("too long for me")
+        return len(text) // 4
+
+    s = stage(client, batch_size=5, token_budget=1000)
+    s.manager.count_tokens_with(count)
+    eids = [s.spawn(query_interval=100, last_query_tick=-99) for _ in range(4)]
+    s.step(2)
+    assert s.errors == []
+    assert told == [f"You are {eid}." for eid in eids]
 
 
 def test_the_form_that_is_asked_for_holds_one_object_for_each(stage):

@@ -200,9 +200,10 @@ def test_a_callback_whose_own_name_raises_is_told_all_the_same(stage):
 
 @pytest.mark.parametrize("skip_unchanged", [False, True])
 def test_half_a_character_in_a_prompt_does_no_harm(stage, skip_unchanged):
-    s = stage(MockClient(lambda *_: '{"said": "\\ud800"}'), skip_unchanged=skip_unchanged)
+    s = stage(MockClient(), skip_unchanged=skip_unchanged)
     s.manager.define_context("plain", lambda world, eid: str(world.get(eid, Blackboard).data.get("said", "")))
-    eid = s.spawn()
+    s.manager.define_parser("careless", lambda _reply, board: board.set("said", "\ud800"))
+    eid = s.spawn(parser="careless")
     s.step(4)
     assert s.data(eid) == {"said": "\ud800"}
     assert s.errors == []

@@ -227,3 +227,20 @@ def test_a_callback_may_restore_the_world(stage):
     s.manager.on_response(restore)
     s.step(3)
     assert s.data(eid) == s.data(other) == {"goal": "hunt"}
+
+
+@pytest.mark.parametrize("leave", [detach_board, detach_agent, despawn, replace_agent, restore_world, shut_down])
+def test_a_query_that_nobody_waits_for_any_more_is_no_client_that_does_not_return(stage, hanging, caplog, leave):
+    s, eid = asked(stage, hanging)
+    leave(s, eid)
+    assert [record.message for record in caplog.records] == []
+    assert s.system.statistics().workers.stuck == 1
+    let_the_late_reply_come(s, hanging)
+
+
+def test_a_client_that_is_too_late_is_told_of_in_the_log(stage, hanging, caplog):
+    s, eid = asked(stage, hanging)
+    s.clock.advance(s.manager.config.query_timeout)
+    s.tick()
+    assert s.errors == [(eid, "timeout", 2)]
+    assert [record.message for record in caplog.records if "does not return" in record.message] != []

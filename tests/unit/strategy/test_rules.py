@@ -38,7 +38,7 @@ class Bench:
         found, self.done = [job for job in self.done if not job.abandoned], []
         return found
 
-    def abandon(self, job):
+    def abandon(self, job, *, overdue=False):
         job.abandoned = True
 
     def complete(self, job, *, value=None, error=None):

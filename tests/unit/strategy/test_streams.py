@@ -109,7 +109,7 @@ def test_fields_that_come_after_the_timeout_are_not_heard(stage):
     assert s.errors == [(eid, "timeout", 3)]
     s.transport.released.set()
     s.tick(3)
-    assert s.data(eid) == {"strategy": {"goal": "hunt"}}
+    assert s.data(eid) == {}
 
 
 def test_fields_for_somebody_who_left_are_not_heard(stage):

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Self, TypedDict, Unpack
 
 from tickmind.base import Clock, IdMaker, SystemClock
+from tickmind.base.background import is_over
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError, LLMError, LLMRateLimitError
@@ -89,8 +91,11 @@ class GatewayClient(ModelClient):
         self._gates.send_away()
         heart, self._heart = self._heart, None
         if heart is not None and not heart.done():
-            heart.cancel()
-            await asyncio.wait([heart])
+            if heart.get_loop() is asyncio.get_running_loop():
+                heart.cancel()
+                await asyncio.wait([heart])
+            else:
+                self._leave(heart)
         await super().aclose()
 
     # The session's turn
@@ -172,9 +177,19 @@ class GatewayClient(ModelClient):
     # Heartbeats
 
     def _begin(self) -> None:
-        """Begin the heartbeats with the first use."""
-        if self._heart is None and not self._shut:
-            self._heart = asyncio.get_running_loop().create_task(self._beat(), name="tickmind-heartbeat")
+        """Begin the heartbeats with the first use, and with the first one after the loop was given up."""
+        heart = self._heart
+        if self._shut or (heart is not None and not is_over(heart.get_loop())):
+            return
+        if heart is not None:
+            self._leave(heart)
+        self._heart = asyncio.get_running_loop().create_task(self._beat(), name="tickmind-heartbeat")
+
+    @staticmethod
+    def _leave(heart: "asyncio.Task[None]") -> None:
+        """End a heartbeat of another loop when that gets around to it."""
+        with suppress(RuntimeError):  # a loop that is closed has ended it already
+            heart.get_loop().call_soon_threadsafe(heart.cancel)
 
     async def _beat(self) -> None:
         healthy = True

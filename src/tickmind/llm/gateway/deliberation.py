@@ -24,6 +24,7 @@ def deliberate_in_turn(
     *,
     schema: Mapping[str, Any] | None = None,
     on_field: Callable[[str, Any], None] | None = None,
+    on_retry: Callable[[], None] | None = None,
     timeout_s: float | None = None,
 ) -> Coroutine[Any, Any, Deliberation]:
     """Ask if it is the session's turn, else raise `LLMCooldownError`: a prompt that had to wait here would be stale.
@@ -31,7 +32,20 @@ def deliberate_in_turn(
     A reply that can't be read is asked for again when the session's turn comes, within the same deadline.
     """
     inner = client.async_client if isinstance(client, SyncGatewayClient) else client
-    ask = partial(_ask, inner, messages, call, schema, on_field, timeout_s)
+    ask = partial(
+        _ask,
+        inner,
+        partial(
+            deliberate,
+            inner,
+            messages,
+            call,
+            schema=schema,
+            on_field=on_field,
+            on_retry=on_retry,
+            timeout_s=timeout_s,
+        ),
+    )
     return _elsewhere(client, ask) if isinstance(client, SyncGatewayClient) else ask()
 
 
@@ -50,16 +64,9 @@ async def close_in_turn(client: GatewayClient | SyncGatewayClient) -> None:
         await client.aclose()
 
 
-async def _ask(
-    client: GatewayClient,
-    messages: Sequence[Message],
-    call: CallConfig | None,
-    schema: Mapping[str, Any] | None,
-    on_field: Callable[[str, Any], None] | None,
-    timeout_s: float | None,
-) -> Deliberation:
+async def _ask(client: GatewayClient, ask: Callable[[], Coroutine[Any, Any, Deliberation]]) -> Deliberation:
     client.check_ready()
-    return await deliberate(client, messages, call, schema=schema, on_field=on_field, timeout_s=timeout_s)
+    return await ask()
 
 
 async def _defer(client: GatewayClient, agent_id: str, duration_s: float) -> None:

@@ -6,8 +6,10 @@ at a time, at the pace that it named; nobody polls, for one timer wakes the firs
 
 import asyncio
 from collections import OrderedDict
+from typing import TypeAlias
 
 from tickmind.base import Clock, Limit
+from tickmind.base.background import is_over
 from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError
 from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
 from tickmind.llm.transport import ModelRequest
@@ -22,8 +24,14 @@ _NEXT_S = 0.001  # what is said to those who would overtake the ones who wait
 _OF_ONE_AGENT = frozenset({"DEFERRED"})  # refusals that say nothing about others
 
 
+_Waiters: TypeAlias = "OrderedDict[asyncio.Future[None], None]"  # the first to come first
+
+
 class Gate:
-    """One model's turn. It belongs to one event loop; `ready_in_s` and `cooldown` may be read from any thread."""
+    """One model's turn. It belongs to one event loop; `ready_in_s` and `cooldown` may be read from any thread.
+
+    Those who wait in a loop that is over count no more, so that the next loop has its turn.
+    """
 
     def __init__(self, model: str, clock: Clock) -> None:
         self.cooldown: Cooldown | None = None  # what was last said
@@ -31,13 +39,13 @@ class Gate:
         self._clock = clock
         self._open_s = 0.0  # monotonic
         self._spacing_s = 0.0
-        self._waiters: OrderedDict[asyncio.Future[None], None] = OrderedDict()  # the first to come first
+        self._waiters: _Waiters = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def waiting(self) -> int:
         """How many wait for their turn."""
-        return len(self._waiters)
+        return len(self._line())
 
     def ready_in_s(self) -> float:
         """How long it is closed; 0 if a request may go out now."""
@@ -46,7 +54,7 @@ class Gate:
     def check(self) -> None:
         """Raise `LLMCooldownError` if a request may not go out now."""
         wait_s = self.ready_in_s()
-        if self._waiters:
+        if self._line():
             wait_s = max(wait_s, self._spacing_s, _NEXT_S)
         if wait_s > 0:
             raise self._closed(wait_s)
@@ -59,15 +67,16 @@ class Gate:
 
     async def take(self, patience_s: float) -> None:
         """Take a turn when it comes; raises `LLMCooldownError` at once if that is known to be too late."""
-        if not self._waiters and not self.ready_in_s():
+        waiters = self._line()
+        if not waiters and not self.ready_in_s():
             self.take_nowait()
             return
-        ahead = self.waiting
+        ahead = len(waiters)
         wait_s = self.ready_in_s() + ahead * self._spacing_s
         if wait_s >= patience_s or not MAX_WAITERS.allows(ahead + 1):
             raise self._closed(wait_s)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters[waiter] = None
+        waiters[waiter] = None
         self._arm()
         try:
             async with asyncio.timeout(patience_s):
@@ -75,7 +84,7 @@ class Gate:
         except TimeoutError:
             raise self._closed(self.ready_in_s()) from None
         finally:
-            self._waiters.pop(waiter, None)
+            waiters.pop(waiter, None)
 
     def note(self, cooldown: Cooldown) -> None:
         """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
@@ -98,11 +107,12 @@ class Gate:
 
     def send_away(self) -> None:
         """Let nobody wait any longer, because the client is closed."""
+        waiters = self._line()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._waiters:
-            waiter, _ = self._waiters.popitem(last=False)
+        while waiters:
+            waiter, _ = waiters.popitem(last=False)
             if not waiter.done():
                 waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
 
@@ -110,13 +120,22 @@ class Gate:
         if wait_s > 0:
             self._open_s = max(self._open_s, self._clock.monotonic() + wait_s)
 
+    def _line(self) -> _Waiters:
+        """Those who wait, without those whose loop is over: they are left to it."""
+        first = next(iter(self._waiters), None)
+        if first is not None and is_over(first.get_loop()):
+            self._waiters, self._timer = OrderedDict(), None
+        return self._waiters
+
     def _arm(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self.ready_in_s(), self._let_through)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(self.ready_in_s(), self._let_through, self._waiters)
 
-    def _let_through(self) -> None:
+    def _let_through(self, waiters: _Waiters) -> None:
+        if waiters is not self._waiters:
+            return  # the loop at hand was given up and has come back
         self._timer = None
-        waiters = self._waiters
         while waiters and self._open_s <= self._clock.monotonic():
             waiter, _ = waiters.popitem(last=False)
             if not waiter.done():  # else it was cancelled just now, and its turn is the next one's

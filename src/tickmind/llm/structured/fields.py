@@ -79,7 +79,7 @@ def field_of_kind(name: str, kind: FieldKind) -> Field:
 
 def fields_of_schema(schema: Mapping[str, Any]) -> tuple[Field, ...]:
     """The top-level fields of a JSON schema of an object."""
-    return _fields(_follow(schema, schema), schema, _DEEPEST)
+    return _fields(follow(schema, schema), schema, _DEEPEST)
 
 
 def _fields(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> tuple[Field, ...]:
@@ -92,7 +92,7 @@ def _fields(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> t
     )
 
 
-def _follow(part: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
+def follow(part: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """Resolve references within the schema, and unwrap an `allOf` of one."""
     for _ in range(_DEEPEST):
         if not isinstance(part, Mapping):
@@ -111,7 +111,7 @@ def _follow(part: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _field(name: str, part: Any, root: Mapping[str, Any], depth: int) -> Field:
-    schema = _follow(part, root)
+    schema = follow(part, root)
     description = str(part.get("description", schema.get("description", ""))) if isinstance(part, Mapping) else ""
     if "const" in schema:
         return Field(name, "enum", (schema["const"],), description=description)

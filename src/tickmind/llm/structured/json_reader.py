@@ -27,13 +27,20 @@ def strict_end(text: str, start: int) -> tuple[int, int]:
 
 
 def strict_json(text: str) -> Any:
-    """The value of a JSON text, or None; NaN, infinities and towers of brackets are no JSON here."""
+    """The value of a JSON text, or None; NaN, infinities, half letters and towers of brackets are no JSON here."""
     try:
-        value = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return checked_json(text)
+    except ValueError:
         return None
+
+
+def checked_json(text: str) -> Any:
+    """The value of a JSON text as `strict_json` reads it; raises `ValueError` that says why it is none."""
+    value = orjson.loads(text)
     brackets = text.count("{") + text.count("[")
-    return value if MAX_DEPTH.allows(brackets) or MAX_DEPTH.allows(_depth(value)) else None
+    if not MAX_DEPTH.allows(brackets) and not MAX_DEPTH.allows(_depth(value)):
+        raise ValueError(f"it is nested more than {MAX_DEPTH.maximum} levels deep")
+    return value
 
 
 def _depth(value: Any) -> int:

@@ -1,7 +1,8 @@
 """An object as it arrives: each field as soon as it is complete, however the stream is cut.
 
 Only what can't change any more is given out: a field counts when the next one begins, and only if it is spelled as
-declared and well-formed. Everything else comes with the whole reply, through the same reading as ever.
+declared, well-formed, and all that its own schema wants. Everything else comes with the whole reply, through the same
+reading as ever.
 """
 
 import re
@@ -100,7 +101,7 @@ class PartialReader(Generic[T]):
             return
         shaped = shape({key: value}, [field for field in self._schema.fields if field.name == key])
         for name, fitting in shaped.data.items():
-            if self._schema.closed and name not in self._names:
+            if (self._schema.closed and name not in self._names) or not self._schema.fits(name, fitting):
                 continue
             self._data[name] = fitting
             self._done.append((name, fitting))

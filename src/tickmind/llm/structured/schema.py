@@ -3,13 +3,14 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Generic, TypeVar, cast, overload
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.json_schema import SchemaChecker, map_parts, resolve, without_titles
 from tickmind.llm.structured.coerce import fits_natively, shape
-from tickmind.llm.structured.fields import KIND_OF_TYPE, Field, FieldKind, field_of_kind, fields_of_schema
+from tickmind.llm.structured.fields import KIND_OF_TYPE, Field, FieldKind, field_of_kind, fields_of_schema, follow
 from tickmind.llm.texts import shortened
 
 T = TypeVar("T")
@@ -27,6 +28,7 @@ class ReplySchema(Generic[T]):
     fields: tuple[Field, ...]
     _schema: Mapping[str, Any]
     _check: Callable[[dict[str, Any]], T]
+    _checker: Callable[[], SchemaChecker]  # made when it is first needed
     closed: bool = False  # whether undeclared fields are refused, and so left out before the check
 
     @overload
@@ -78,7 +80,7 @@ class ReplySchema(Generic[T]):
                 raise misfit(problems)
             return shaped.data
 
-        return ReplySchema("reply", fields, schema, check)
+        return ReplySchema("reply", fields, schema, check, cache(partial(SchemaChecker, schema)))
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -92,6 +94,15 @@ class ReplySchema(Generic[T]):
     def validate(self, data: dict[str, Any]) -> T:
         """The typed value; raises `StructuredOutputError` that says in plain words what doesn't fit."""
         return self._check(data)
+
+    def fits(self, name: str, value: Any) -> bool:
+        """Whether a value is all that the form wants of one field; rules between fields need the whole object."""
+        properties = follow(self._schema, self._schema).get("properties", {})
+        return name not in properties or self._checker().fits(value, name, properties[name])
+
+    def prepare(self) -> None:
+        """Load now what `fits` needs, where nobody should have to wait for it later."""
+        self._checker()
 
 
 def misfit(problems: Sequence[str]) -> StructuredOutputError:
@@ -126,7 +137,8 @@ def _of_class(source: type[Any]) -> ReplySchema[Any]:
 
     root = _root(schema)
     closed = root.get("additionalProperties") is False
-    return ReplySchema(source.__name__, fields_of_schema(schema), schema, check, closed)
+    checker = cache(partial(SchemaChecker, schema))
+    return ReplySchema(source.__name__, fields_of_schema(schema), schema, check, checker, closed)
 
 
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
@@ -142,7 +154,8 @@ def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:
         return data
 
     closed = root.get("additionalProperties") is False
-    return ReplySchema(str(source.get("title", "reply")), fields_of_schema(source), source, check, closed)
+    name = str(source.get("title", "reply"))
+    return ReplySchema(name, fields_of_schema(source), source, check, lambda: checker, closed)
 
 
 def _root(schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -19,6 +19,7 @@ from tickmind.llm.tools.loop import RunLoop
 from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState
+from tickmind.llm.transport import Usage
 
 MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
 
@@ -98,6 +99,28 @@ class ToolAgent:
         A run that is resumed in an agent without a history brings the conversation along in which it was interrupted.
         """
         self._history = ()
+
+    def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent":
+        """Another agent with the same model, tools and options, which goes on by itself from the history of this one.
+
+        Under the same id it is the same to tools; `system` stands in the place of this one's instructions.
+        """
+        return ToolAgent(
+            self._caller,
+            self.tools,
+            agent_id=agent_id or self.agent_id,
+            history=self._history,
+            config=self.config if system is None else self.config.changed({"system": system}),
+            on_event=self._on_event,
+            max_events=self._max_events,
+            max_runs=self._max_runs,
+            clock=self._clock,
+        )
+
+    def cost_usd(self, usage: Usage) -> float | None:
+        """What so many tokens cost, as far as whoever asks the model knows its price."""
+        price = getattr(self._caller, "cost_usd", None)
+        return None if price is None else price(self.config.model, usage)
 
     def statistics(self) -> AgentStatistics:
         """How many runs, messages and abandoned calls there are."""

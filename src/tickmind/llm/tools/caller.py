@@ -13,7 +13,8 @@ from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 class Caller(Protocol):
     """Anything that takes a request to a model: a `Transport`, or whatever wraps one.
 
-    A caller that knows which model to ask has a `default_model`; with any other the agent must be told.
+    A caller that knows which model to ask has a `default_model`; with any other the agent must be told. One that knows
+    prices has `cost_usd(model, usage)`.
     """
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
@@ -32,6 +33,7 @@ class ClientCaller:
 
     def __init__(self, client: ModelClient) -> None:
         self._client = client
+        self.cost_usd = client.cost_usd
         self.default_model = client.config.model
 
     def splitter(self) -> ThinkSplitter:
