@@ -71,12 +71,12 @@ async def serving(actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False
 
 
 @asynccontextmanager
-async def living(watched, cast, entity_ids=("entity:1",), **given):
+async def living(watched, cast, entity_ids=("entity:1",), *, limits=None, **given):
     """A life in a world, in the background."""
     launch = Launch(
         tuple(Assignment(one, f"test:{entity_ids[0]}") for one in entity_ids), world_addr=watched.address, **given
     )
-    life: Any = Life(launch, cast, backoff=AT_ONCE)
+    life: Any = Life(launch, cast, backoff=AT_ONCE, **(limits or {}))
     life.task = task = asyncio.create_task(life.live())
     try:
         yield life
