@@ -34,6 +34,10 @@ class Cast(Protocol):
     One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
     """
 
+    def enter(self, run: str) -> None:
+        """Control was taken in this run of a world; in another one than before, nothing that is known holds."""
+        ...
+
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """A tick begins for these entities."""
         ...
@@ -74,8 +78,15 @@ class PlainCast:
         self._make = make
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
+        self._run: str | None = None  # of the world
         self._mirror = Mirror()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
+
+    def enter(self, run: str) -> None:
+        """In another run of the world all minds are made anew."""
+        if self._run not in {None, run}:
+            self._minds = {}
+        self._run = run
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Forget what was shown in the tick before."""

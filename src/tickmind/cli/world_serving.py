@@ -4,6 +4,7 @@ import asyncio
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from tickmind.base import TickmindError
 from tickmind.cli.sealing_progress import SealingProgress
@@ -94,6 +95,7 @@ class Serving:
             reports=run.log if run is not None else None,
             checkpoints=run.checkpoints if run is not None else None,
             history=run.history if run is not None else None,
+            run=run.identity if run is not None else uuid4().hex,
         )
         async with server:
             if run is not None:

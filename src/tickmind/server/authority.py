@@ -66,7 +66,8 @@ LONGEST_KNOWN = 64  # bytes of the longest of them; speeches are rarely said twi
 class Authority:
     """One world with all that decides who may do what in it and who is told of it. Time and chance come from outside.
 
-    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that.
+    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that. `run` is what
+    agents are told, so that they know this run of the world from others.
     """
 
     def __init__(
@@ -78,11 +79,13 @@ class Authority:
         lease_ttl_ms: int = LEASE_TTL_MS,
         secrets: Callable[[], str] = secret_token,
         incarnation: int = 1,
+        run: str = "",
         reports: ReportSink | None = None,
         limits: ServerLimits = MAX,
     ) -> None:
         info = world.info
         self.world = world
+        self.run = run
         self.info = info
         self.bounds = ColumnBounds.of(info)
         self.clock = clock

@@ -126,14 +126,18 @@ async def test_without_the_secret_nobody_takes_over(serve, live, eventually, cas
 @pytest.mark.parametrize("entities", [("entity:1",), ALL])
 async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, cast_of, tmp_path, entities):
     address = f"unix:{tmp_path / 'world.sock'}"
-    async with serve(address=address) as world, live(world, cast_of(lambda _: Say("here")), entities) as life:
+    entered = []
+    cast = cast_of(lambda _: Say("here"))
+    cast.enter = entered.append
+    async with serve(address=address, run="the first") as world, live(world, cast, entities) as life:
         await eventually(lambda: "here" in world.said())
         world.server.stop()
         await world.server.close()
         await eventually(lambda: life.state is AgentState.DEGRADED)
-        async with serve(address=address) as again:
+        async with serve(address=address, run="the second") as again:
             await eventually(lambda: again.said().count("here") >= len(entities))
             assert life.state is AgentState.RUNNING
+    assert entered == ["the first", "the second"]
 
 
 async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_of):
@@ -250,6 +254,9 @@ class Thinker:
 
     def __init__(self):
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
+
+    def enter(self, run):
+        pass
 
     def begin(self, tick_id, observations):
         pass

@@ -106,7 +106,7 @@ async def test_a_tree_that_takes_too_much_memory_is_ended(start, tools):
 
 @pytest.mark.asyncio
 async def test_memory_that_could_be_shared_counts_too(start, tools):
-    eat = "import mmap, time; kept = mmap.mmap(-1, 99 << 20); [kept.write(bytes(1 << 20)) for _ in range(99)]; time.sleep(600)"
+    eat = "import mmap, time; kept = mmap.mmap(-1, 99 << 20); kept[::4096] = bytes(99 << 8); time.sleep(600)"
     ending = await start(*tools.python, eat, bounds=Bounds(memory_mb=90)).ending()
     assert "MB of memory, more than its limit of 90" in str(ending)
 
