@@ -126,7 +126,7 @@ async def test_without_the_secret_nobody_takes_over(serve, live, eventually, cas
 @pytest.mark.parametrize("entities", [("entity:1",), ALL])
 async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, cast_of, tmp_path, entities):
     address = f"unix:{tmp_path / 'world.sock'}"
-    entered = []
+    entered: list[str] = []
     cast = cast_of(lambda _: Say("here"))
     cast.enter = entered.append
     async with serve(address=address, run="the first") as world, live(world, cast, entities) as life:

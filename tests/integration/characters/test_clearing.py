@@ -31,7 +31,8 @@ def test_after_long_everybody_in_the_clearing_still_acts():
     world = TileWorld.from_scenario(load_scenario(CLEARING))
     walker = RandomWalker(Start("entity:3", random=random.Random(3)))
     acts = [written(), berry_eater, walker.act]
-    lately, vain = Counter(), Counter()
+    lately: Counter[tuple[str, str]] = Counter()
+    vain: Counter[tuple[str, str]] = Counter()
     for _ in range(TICKS):
         seen = world.observe(range(3))
         record = world.step({row: act(one) for row, (act, one) in enumerate(zip(acts, seen, strict=True))})

@@ -23,7 +23,7 @@ def test_all_of_a_map_with_an_open_border_is_explored_and_then_it_is_enough(widt
     world = TileWorld.from_scenario(parse_scenario(OPEN.format(width, height, x, y)))
     company = Company(Explorer, Start)
     (name,) = (actor.entity_id for actor in world.info.actors)
-    visits = Counter()
+    visits: Counter[tuple[int, int]] = Counter()
     for _ in range(400):
         (seen,) = world.observe([0])
         company.begin(world.tick_id, [seen])

@@ -124,6 +124,8 @@ def test_memory_that_a_tree_shares_counts_once_and_mapped_files_do_not(tools, tm
         "os.read(0, 1)\n"
     )
     with subprocess.Popen([*tools.python, share, weights], stdin=PIPE, stdout=PIPE) as tree:
+        assert tree.stdin is not None
+        assert tree.stdout is not None
         pids = [int(tree.stdout.readline()) for _ in range(4)]
         resident = memory_used(pids, most_bytes=1 << 40)
         own = memory_used(pids, most_bytes=1 << 20)

@@ -149,7 +149,12 @@ def test_whoever_lives_on_into_another_run_begins_anew(files):
 
 def test_a_plain_mind_is_made_anew_in_another_run():
     made = []
-    cast = PlainCast(lambda start: made.append(start) or RandomWalker(start), Start)
+
+    def make(start):
+        made.append(start)
+        return RandomWalker(start)
+
+    cast = PlainCast(make, Start)
     world = SmallWorld("@..")
     for run in (RUN, RUN, "the second run"):
         cast.enter(run)
