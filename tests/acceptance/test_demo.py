@@ -26,7 +26,14 @@ def test_outages_and_kills_lose_nothing_and_stop_nobody(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
     said = done.stdout[done.stdout.find("The drill:") :]
     assert done.returncode == 0, said + done.stderr[-3000:]
-    for name in ("missed ticks", "lost ticks", "orphans", "calls before Retry-After", "behaviour stopped"):
+    for name in (
+        "missed ticks",
+        "world stood still",
+        "lost ticks",
+        "orphans",
+        "calls before Retry-After",
+        "behaviour stopped",
+    ):
         assert re.search(rf"^{name} +0 ", said, re.MULTILINE), said
     assert "it ticks again after" in " ".join(said.split())
     (run_id,) = (folder.name for folder in (tmp_path / "runs").iterdir())

@@ -3,22 +3,27 @@
 import { batch, signal } from "@preact/signals";
 import type { MapView } from "./draw/map";
 import type { Speech } from "./draw/overlay";
+import { EventLog } from "./events";
 import { Film } from "./film/film";
+import { nextEvent, type EventName } from "./film/jumps";
 import { Player } from "./film/player";
 import type { Digest, Source } from "./film/source";
-import { Kind, Tag } from "./frames/layout";
+import { Places } from "./film/places";
+import { Kind } from "./frames/layout";
+import { saidIn } from "./frames/scene";
 import { World } from "./frames/world";
 import { readHash, writeHash, type Filters, type Tab } from "./hash";
 
 const PANEL_MS = 120; // how often panels follow a playing film
 const DIGEST_MS = 2000;
 const SPAN_MS = 1000;
-const NOTE_TICKS = 64; // how far back it is looked for what an agent said of itself
 
 export class App {
   readonly world: World;
   readonly film: Film;
   readonly player: Player;
+  readonly places: Places;
+  readonly log: EventLog;
   map: MapView | null = null;
 
   readonly tick = signal(0); // the tick that panels show
@@ -42,11 +47,13 @@ export class App {
   readonly loaded = signal(0); // grows when frames came, for panels that list them
 
   private stopWatching = () => {};
+  private left = false; // the page is about to begin anew
+  private moves = 0; // how often somebody went to another place in time
+  private wish: { names: EventName[]; direction: 1 | -1; moves: number } | null = null; // the jump to make next
+  private searching = false; // for where a jump goes to
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
-  private thinkers = new Set<number>();
-  private thinkersAt = Number.NaN;
 
   private constructor(
     world: World,
@@ -55,6 +62,8 @@ export class App {
     this.world = world;
     this.film = new Film(world, source);
     this.player = new Player(this.film);
+    this.places = new Places(this.film);
+    this.log = new EventLog(this.film, this.places);
   }
 
   static async open(source: Source): Promise<App> {
@@ -78,7 +87,7 @@ export class App {
         (frame) => {
           film.addNewest(frame);
           if (frame.kind === Kind.TICK) player.arrived(performance.now());
-          if (player.following && player.position < film.span.first - 1) player.position = film.span.last;
+          else if (frame.kind === Kind.KEYFRAME) void this.refreshSpan(); // the server begins anew: with the same run?
         },
         (connected) => (this.connected.value = connected),
       );
@@ -89,7 +98,7 @@ export class App {
     await film.need(player.tick).catch(() => {});
     void this.refreshDigest();
     window.setInterval(() => void this.refreshDigest(), DIGEST_MS);
-    if (film.span.growing) window.setInterval(() => void this.refreshSpan(), SPAN_MS);
+    if (this.world.info.mode !== "clip") window.setInterval(() => void this.refreshSpan(), SPAN_MS);
   }
 
   close(): void {
@@ -109,9 +118,19 @@ export class App {
       this.connected.value = false;
       return;
     }
-    const { film } = this;
-    film.span = { ...span, last: Math.max(span.last, span.live ? film.span.last : span.last) };
     this.connected.value = span.connected;
+    if (!span.run_id) return; // the server does not know more than we do
+    if (span.run_id !== this.world.info.run_id) this.beginAnew();
+    else this.film.span = { ...span, last: Math.max(span.last, span.live ? this.film.span.last : span.last) };
+  }
+
+  /** The server shows another run, of which nothing is known here: map, names and ticks are others. */
+  private beginAnew(): void {
+    if (this.left) return;
+    this.left = true;
+    this.close();
+    this.remember();
+    location.reload();
   }
 
   /** Brings the camera to who is visited, once the tick that is wanted is there. */
@@ -127,6 +146,7 @@ export class App {
   sync(now: number): void {
     const { player, film } = this;
     this.arrive();
+    this.places.note();
     const still = !player.playing && !player.following;
     if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
     this.lastPanel = now;
@@ -136,15 +156,16 @@ export class App {
       this.playing.value = player.playing || player.following;
       this.speed.value = player.speed;
       this.live.value = player.following;
-      this.waiting.value = player.waiting;
+      this.waiting.value = player.waiting || this.searching;
       this.loaded.value = film.version;
     });
     this.remember();
   }
 
+  /** Keep in the address what is shown; nothing of a tick that another run has not. */
   private remember(): void {
     const id = this.selected.peek() >= 0 ? this.world.actorIds[this.selected.peek()] : "";
-    const tick = this.player.following || this.player.playing ? null : this.player.tick;
+    const tick = this.player.following || this.player.playing || this.left ? null : this.player.tick;
     const text = writeHash({ tick, actor: id, tab: this.tab.peek(), filters: this.filters.peek() });
     if (text !== location.hash) history.replaceState(null, "", text || location.pathname + location.search);
   }
@@ -179,6 +200,7 @@ export class App {
   }
 
   seek(tick: number): void {
+    this.moves += 1;
     this.player.seek(tick);
     this.map?.touch();
   }
@@ -190,6 +212,7 @@ export class App {
 
   toggle(): void {
     const { player, film } = this;
+    this.moves += 1;
     if (player.following) {
       player.following = false;
       player.playing = false;
@@ -207,21 +230,31 @@ export class App {
   }
 
   goLive(): void {
+    this.moves += 1;
     this.player.follow();
   }
 
-  /** Go to the next or previous tick with something of a kind, as far as the digest knows. */
-  jump(names: string[], direction: 1 | -1): void {
-    const digest = this.digest.peek();
-    if (!digest) return;
-    const { first, step, columns } = digest;
-    const count = columns[names[0]]?.length ?? 0;
-    const now = this.player.tick;
-    for (let at = Math.floor((now - first) / step) + direction; at >= 0 && at < count; at += direction) {
-      if (!names.some((name) => columns[name][at] > 0)) continue;
-      this.player.playing = false;
-      this.seek(first + at * step);
-      return;
+  /** Go to the next or previous tick with one of these events. Whoever goes elsewhere meanwhile stays there. */
+  jump(names: EventName[], direction: 1 | -1): void {
+    this.wish = { names, direction, moves: this.moves };
+    if (!this.searching) void this.search();
+  }
+
+  private async search(): Promise<void> {
+    this.searching = true;
+    try {
+      while (this.wish) {
+        const { names, direction, moves } = this.wish;
+        this.wish = null;
+        const digest = this.digest.peek();
+        const tick = digest && (await nextEvent(this.film, digest, names, this.player.tick, direction));
+        if (tick === null || moves !== this.moves) continue;
+        this.player.playing = false;
+        this.player.seek(tick);
+        this.map?.touch();
+      }
+    } finally {
+      this.searching = false;
     }
   }
 
@@ -241,8 +274,7 @@ export class App {
     if (known) return known;
     const frame = this.film.tickFrame(tick);
     if (!frame) return [];
-    const said = frame.json<[number, string, string, number, number][]>(Tag.SAID, []);
-    const speech = said.map(([row, , text]) => ({ row, tick, text }));
+    const speech = saidIn(frame).map(([row, , text]) => ({ row, tick, text }));
     this.spoken.set(tick, speech);
     if (this.spoken.size > 4000) this.spoken.clear();
     return speech;
@@ -250,26 +282,6 @@ export class App {
 
   /** Who asks a model at the tick that is shown. */
   thinking(): ReadonlySet<number> {
-    const { tick } = this.player;
-    if (this.thinkersAt === tick) return this.thinkers;
-    if (this.thinkersAt !== tick - 1) this.thinkers = new Set();
-    const from = this.thinkersAt === tick - 1 ? tick : tick - NOTE_TICKS;
-    for (let at = from; at <= tick; at += 1) {
-      for (const note of this.film.agentsAt(at)) {
-        if (note.state === "deliberating") this.thinkers.add(note.row);
-        else this.thinkers.delete(note.row);
-      }
-    }
-    this.thinkersAt = tick;
-    return this.thinkers;
-  }
-
-  /** What an agent last told of itself up to the tick that is shown. */
-  agentNote(row: number, tick: number) {
-    for (let at = tick; at > tick - 4 * NOTE_TICKS; at -= 1) {
-      const found = this.film.agentsAt(at).find((note) => note.row === row);
-      if (found) return found;
-    }
-    return null;
+    return this.film.states.asking(this.player.tick);
   }
 }

@@ -1,128 +1,264 @@
 /** What happened, as lists show it: one entry for each thing worth telling, filtered and newest first. */
 
-import type { App } from "./app";
-import { Tag } from "./frames/layout";
-import { Status, failedSteps, thingChanges } from "./frames/scene";
+import type { Film } from "./film/film";
+import type { Places } from "./film/places";
+import { Tag, type Frame } from "./frames/layout";
+import { Status, failedSteps, saidIn, thingChanges } from "./frames/scene";
 import type { EventType, Filters } from "./hash";
 import { deed, effect, plain } from "./words";
 
+const LOOK_TICKS = 2000; // so far back it is looked for what passes the filters
+const LOOK_BYTES = 1 << 18; // of frames that are looked through at once; what is further back waits
+const MOST_KEPT = 10_000; // ticks and entries that are kept for the next time
+
 export interface Entry {
+  key: string; // the same as long as it is the same thing
   tick: number;
   type: EventType;
   row: number; // the character, or -1
-  x: number;
-  y: number;
   text: string;
-  bad?: boolean;
+  bad: boolean;
 }
 
-/** All that happened in a tick that is at hand. Places are those of the tick shown where the frame has none. */
-export function entriesOf(app: App, tick: number): Entry[] {
-  const { film, world } = app;
-  const frame = film.tickFrame(tick);
-  const entries: Entry[] = [];
-  const add = (type: EventType, row: number, text: string, place?: [number, number], bad?: boolean) => {
-    const [x, y] = place ?? (row >= 0 ? [film.scene.xOf(row), film.scene.yOf(row)] : [-1, -1]);
-    entries.push({ tick, type, row, x, y, text, bad });
-  };
-  if (frame) {
-    for (const [row, , text, x, y] of frame.json<[number, string, string, number, number][]>(Tag.SAID, [])) {
-      add("speech", row, text, [x, y]);
+export interface Recent {
+  entries: Entry[];
+  from: number; // the next tick to look through, if it is or comes to hand
+  more: boolean; // there is more to look through
+}
+
+interface Kept {
+  frame: Frame;
+  told: number; // changes and thoughts of the tick that were known by then
+  entries: Entry[]; // the newest first
+}
+
+/** The log of events. What passes the filters is looked for once in each tick, and in a few at a time. */
+export class EventLog {
+  private kept = new Map<number, Kept>(); // tick -> what passes; the oldest go first
+  private size = 0;
+  private filters: Filters = { types: [], actor: "", region: null };
+  private names = new Int8Array(0); // character -> whether its name passes: 1 or -1, and 0 if nobody asked yet
+
+  constructor(
+    private readonly film: Film,
+    private readonly places: Places,
+  ) {}
+
+  /** The newest entries up to a tick that pass. Ticks that are not at hand end the list. */
+  recent(filters: Filters, tick: number, most: number): Recent {
+    if (filters !== this.filters) this.narrow(filters);
+    const { film } = this;
+    const entries: Entry[] = [];
+    const limit = Math.max(film.span.first, tick - LOOK_TICKS);
+    let bytes = 0;
+    let at = tick;
+    for (; at >= limit && entries.length < most; at -= 1) {
+      const frame = film.tickFrame(at);
+      if (!frame) break;
+      let found = this.known(at, frame);
+      if (!found) {
+        if (bytes >= LOOK_BYTES) return { entries, from: at, more: true };
+        bytes += frame.bytes;
+        found = this.look(at, frame, most);
+        if (!found) break;
+      }
+      for (const entry of found) entries.push(entry);
     }
-    const details = new Map(
-      frame.json<[number, string, [string, number][]][]>(Tag.DETAILS, []).map((one) => [one[0], one] as const),
-    );
-    const rows = frame.u32(Tag.RESULT_ROWS);
-    const codes = frame.u8(Tag.RESULT_CODES);
-    for (let at = 0; at < rows.length; at += 1) {
-      const action = world.info.actions[codes[at]];
-      const reason = codes[rows.length + at];
-      if (!reason && (action === "Say" || action === "Wait" || action === "Move")) continue;
-      const detail = details.get(rows[at]);
-      const result = { action: codes[at], reason, direction: -1 };
-      const effects = detail?.[2].map(effect).join(", ");
-      add(
-        reason ? "failure" : "action",
-        rows[at],
-        deed(world, result, detail?.[1]) + (effects ? ` (${effects})` : ""),
-        undefined,
-        reason > 0,
-      );
-    }
-    const { found, more } = failedSteps(frame, world.actors);
-    for (const [row, reason, way] of found) {
-      add("failure", row, deed(world, { action: 1, reason, direction: way }), undefined, true);
-    }
-    if (more) add("failure", -1, `and ${more} more could not go where they wanted`, undefined, true);
-    for (const change of thingChanges(frame)) {
-      if (change.length === 4) {
-        const [x, y, item, amount] = change;
-        add("object", -1, `${amount} ${world.info.items[item]} on the ground`, [x, y]);
-      } else if (change[1] === "state") {
-        const thing = change[0];
-        const place: [number, number] = [world.thingX[thing], world.thingY[thing]];
-        add("object", -1, `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[change[2]] ?? "?")}`, place);
+    return { entries: entries.slice(0, most), from: at, more: false };
+  }
+
+  private narrow(filters: Filters): void {
+    if (filters.actor !== this.filters.actor) this.names = new Int8Array(0);
+    this.filters = filters;
+    this.kept.clear();
+    this.size = 0;
+  }
+
+  private told(tick: number): number {
+    return this.film.statusChangesAt(tick).length + this.film.marksAt(tick).length;
+  }
+
+  private known(tick: number, frame: Frame): Entry[] | null {
+    const found = this.kept.get(tick);
+    return found && found.frame === frame && found.told === this.told(tick) ? found.entries : null;
+  }
+
+  /** Look through a tick; null if it is not known where everybody was, and that matters. */
+  private look(tick: number, frame: Frame, most: number): Entry[] | null {
+    const places = this.filters.region ? this.places.at(tick) : null;
+    if (this.filters.region && !places) return null;
+    const entries = [...this.passing(tick, frame, places, most)];
+    this.drop(tick);
+    this.kept.set(tick, { frame, told: this.told(tick), entries });
+    this.size += 1 + entries.length;
+    while (this.size > MOST_KEPT) this.drop(this.kept.keys().next().value as number);
+    return entries;
+  }
+
+  private drop(tick: number): void {
+    const found = this.kept.get(tick);
+    if (found) this.size -= 1 + found.entries.length;
+    this.kept.delete(tick);
+  }
+
+  /** The newest entries of a tick that pass. Only those are put into words. */
+  private *passing(tick: number, frame: Frame, places: Int16Array | null, most: number): Generator<Entry> {
+    let left = most;
+    for (const type of TYPES) {
+      if (this.filters.types.length && !this.filters.types.includes(type)) continue;
+      for (const [number, row, text, bad] of this.of(type, tick, frame, places)) {
+        if (left <= 0) return;
+        left -= 1;
+        yield { key: `${tick} ${type} ${number}`, tick, type, row, text: text(), bad };
       }
     }
   }
-  for (const { row, before, after } of film.statusChangesAt(tick)) {
-    const changed = before ^ after;
-    if (changed & Status.UNCONTROLLED) {
-      const gone = Boolean(after & Status.UNCONTROLLED);
-      add("control", row, gone ? "has nobody who controls it" : "is controlled", undefined, gone);
-    }
-    if (changed & Status.INCAPACITATED) {
-      const down = Boolean(after & Status.INCAPACITATED);
-      add("control", row, down ? "is too hungry to go on" : "is on its feet again", undefined, down);
+
+  private of(type: EventType, tick: number, frame: Frame, places: Int16Array | null): Iterable<Found> {
+    const passes = (row: number) =>
+      this.named(row) && (!places || this.inside(places[2 * row], places[2 * row + 1]));
+    switch (type) {
+      case "thought":
+        return this.thoughts(tick, passes);
+      case "control":
+        return this.controls(tick, passes);
+      case "object":
+        return this.objects(frame);
+      case "failure":
+        return this.failures(frame, passes);
+      case "action":
+        return this.results(frame, false, passes);
+      case "speech":
+        return this.speech(frame);
     }
   }
-  for (const mark of film.marksAt(tick)) {
-    add("thought", mark.row, mark.error_type ? `no answer: ${mark.error_type}` : mark.brief || "(no words)", undefined, !!mark.error_type);
+
+  private *thoughts(tick: number, passes: Passes): Generator<Found> {
+    const marks = this.film.marksAt(tick);
+    for (let at = marks.length - 1; at >= 0; at -= 1) {
+      const { row, error_type, brief } = marks[at];
+      if (passes(row)) yield [at, row, () => (error_type ? `no answer: ${error_type}` : brief || "(no words)"), !!error_type];
+    }
   }
-  return entries;
+
+  private *controls(tick: number, passes: Passes): Generator<Found> {
+    const changes = this.film.statusChangesAt(tick);
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const { row, before, after } = changes[at];
+      if (!passes(row)) continue;
+      const [down, gone] = [Boolean(after & Status.INCAPACITATED), Boolean(after & Status.UNCONTROLLED)];
+      if ((before ^ after) & Status.INCAPACITATED) {
+        yield [2 * at + 1, row, () => (down ? "is too hungry to go on" : "is on its feet again"), down];
+      }
+      if ((before ^ after) & Status.UNCONTROLLED) {
+        yield [2 * at, row, () => (gone ? "has nobody who controls it" : "is controlled"), gone];
+      }
+    }
+  }
+
+  private *objects(frame: Frame): Generator<Found> {
+    if (this.filters.actor) return;
+    const { world } = this.film;
+    const changes = thingChanges(frame);
+    for (let at = changes.length - 1; at >= 0; at -= 1) {
+      const change = changes[at];
+      if (change.length === 4) {
+        const [x, y, item, amount] = change;
+        if (this.inside(x, y)) yield [at, -1, () => `${amount} ${world.info.items[item]} on the ground`, false];
+      } else if (change[1] === "state") {
+        const [thing, , state] = change;
+        if (!this.inside(world.thingX[thing], world.thingY[thing])) continue;
+        yield [at, -1, () => `${world.thingIds[thing]} is ${plain(world.kindOf(thing).states[state] ?? "?")}`, false];
+      }
+    }
+  }
+
+  private *speech(frame: Frame): Generator<Found> {
+    const said = saidIn(frame);
+    for (let at = said.length - 1; at >= 0; at -= 1) {
+      const [row, , text, x, y] = said[at];
+      if (this.named(row) && this.inside(x, y)) yield [at, row, () => text, false];
+    }
+  }
+
+  private *failures(frame: Frame, passes: Passes): Generator<Found> {
+    const { world } = this.film;
+    const narrowed = this.filters.actor !== "" || this.filters.region !== null;
+    const { found, more } = failedSteps(frame, world.actors, narrowed ? passes : undefined);
+    if (more) yield [FIRST_STEP + found.length, -1, () => `and ${more} more could not go where they wanted`, true];
+    for (let at = found.length - 1; at >= 0; at -= 1) {
+      const [row, reason, direction] = found[at];
+      yield [FIRST_STEP + at, row, () => deed(world, { action: 1, reason, direction }), true];
+    }
+    yield* this.results(frame, true, passes);
+  }
+
+  private *results(frame: Frame, failures: boolean, passes: Passes): Generator<Found> {
+    const { world } = this.film;
+    const rows = frame.u32(Tag.RESULT_ROWS);
+    const codes = frame.u8(Tag.RESULT_CODES);
+    let details: Map<number, Detail> | null = null;
+    for (let at = rows.length - 1; at >= 0; at -= 1) {
+      const action = world.info.actions[codes[at]];
+      const reason = codes[rows.length + at];
+      if (reason > 0 !== failures || (!reason && (action === "Say" || action === "Wait" || action === "Move"))) continue;
+      if (!passes(rows[at])) continue;
+      const text = () => {
+        details ??= new Map(frame.json<Detail[]>(Tag.DETAILS, []).map((one) => [one[0], one]));
+        const detail = details.get(rows[at]);
+        const effects = detail?.[2].map(effect).join(", ");
+        return deed(world, { action: codes[at], reason, direction: -1 }, detail?.[1]) + (effects ? ` (${effects})` : "");
+      };
+      yield [at, rows[at], text, failures];
+    }
+  }
+
+  private named(row: number): boolean {
+    const { actor } = this.filters;
+    if (!actor) return true;
+    const { actorIds } = this.film.world;
+    if (row < 0) return false;
+    if (!this.names.length) this.names = new Int8Array(actorIds.length);
+    this.names[row] ||= actorIds[row].toLowerCase().includes(actor.toLowerCase()) ? 1 : -1;
+    return this.names[row] > 0;
+  }
+
+  private inside(x: number, y: number): boolean {
+    const { region } = this.filters;
+    return !region || (x >= region.left && x <= region.right && y >= region.top && y <= region.bottom);
+  }
 }
 
-export function passes(app: App, entry: Entry, filters: Filters): boolean {
-  if (filters.types.length && !filters.types.includes(entry.type)) return false;
-  if (filters.actor) {
-    const id = entry.row >= 0 ? app.world.actorIds[entry.row] : "";
-    if (!id.toLowerCase().includes(filters.actor.toLowerCase())) return false;
-  }
-  const { region } = filters;
-  return !region || (entry.x >= region.left && entry.x <= region.right && entry.y >= region.top && entry.y <= region.bottom);
-}
+type Found = [number: number, row: number, text: () => string, bad: boolean]; // the number is its place among those of its kind
+type Passes = (row: number) => boolean;
+type Detail = [row: number, target: string, effects: [string, number][]];
 
-/** The newest entries up to a tick. Ticks that are not at hand end the list; `from` is where it ends. */
-export function recentEntries(app: App, tick: number, most: number): { entries: Entry[]; from: number } {
-  const filters = app.filters.value;
-  const entries: Entry[] = [];
-  const limit = Math.max(app.film.span.first, tick - 2000);
-  let at = tick;
-  for (; at >= limit && entries.length < most; at -= 1) {
-    if (!app.film.tickFrame(at)) break;
-    entries.push(...entriesOf(app, at).filter((entry) => passes(app, entry, filters)).reverse());
-  }
-  return { entries: entries.slice(0, most), from: at };
-}
+/** Kinds in the order of lists, the newest first: what agents told came last. */
+const TYPES: readonly EventType[] = ["thought", "control", "object", "failure", "action", "speech"];
+const FIRST_STEP = 1 << 20; // failed steps are numbered after all other failures
 
 export interface Conversation {
   key: string;
   rows: number[];
-  lines: { row: number; tick: number; text: string }[];
+  lines: Line[];
 }
 
 const PAUSE_TICKS = 12;
+const TALK_TICKS = 400;
+const BEGIN_TICKS = 100;
 
 /** What was said, put together where people were near each other and one line followed the other. */
-export function conversations(app: App, tick: number, most: number): Conversation[] {
-  const { film, world } = app;
+export function conversations(film: Film, tick: number, most: number): Conversation[] {
+  const { world } = film;
   const reach = world.info.hearing_radius;
   const open: (Conversation & { x: number; y: number; last: number })[] = [];
   let first = tick;
-  while (first > film.span.first && tick - first < 400 && film.tickFrame(first - 1)) first -= 1;
+  // It begins at the same tick for a while, so that nothing in the list is another thing with each tick.
+  const begin = Math.max(film.span.first, Math.ceil((tick - TALK_TICKS) / BEGIN_TICKS) * BEGIN_TICKS);
+  while (first > begin && film.tickFrame(first - 1)) first -= 1;
   for (let at = first; at <= tick; at += 1) {
-    const said = film.tickFrame(at)?.json<[number, string, string, number, number][]>(Tag.SAID, []) ?? [];
-    for (const [row, , text, x, y] of said) {
+    const frame = film.tickFrame(at);
+    for (const [row, , text, x, y] of frame ? saidIn(frame) : []) {
       const near = (one: (typeof open)[number]) =>
         at - one.last <= PAUSE_TICKS && Math.max(Math.abs(one.x - x), Math.abs(one.y - y)) <= reach;
       let found = open.findLast((one) => near(one) && one.rows.includes(row)) ?? open.findLast(near);
@@ -136,4 +272,26 @@ export function conversations(app: App, tick: number, most: number): Conversatio
     }
   }
   return open.sort((one, other) => other.last - one.last).slice(0, most);
+}
+
+export interface Line {
+  row: number;
+  tick: number;
+  text: string;
+}
+
+/** What a character said and heard in some ticks up to one, newest first: what was said near where it was then. */
+export function heardBy(film: Film, places: Places, row: number, tick: number, ticks: number, most: number): Line[] {
+  const reach = film.world.info.hearing_radius;
+  const heard: Line[] = [];
+  for (let at = tick; at > tick - ticks && heard.length < most; at -= 1) {
+    const frame = film.tickFrame(at);
+    const said = frame ? saidIn(frame) : [];
+    const there = said.length ? places.at(at) : null;
+    for (const [speaker, , text, x, y] of said) {
+      const near = there && Math.max(Math.abs(x - there[2 * row]), Math.abs(y - there[2 * row + 1])) <= reach;
+      if (near || speaker === row) heard.push({ row: speaker, tick: at, text });
+    }
+  }
+  return heard;
 }

@@ -9,9 +9,9 @@ const PAN = 90; // pixels
 export function onKey(app: App, event: KeyboardEvent): void {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (app.help.value) return; // it has the keyboard for itself
   if (event.key === "Escape") {
-    if (app.help.value) app.help.value = false;
-    else if (target.matches("input[type=search]")) target.blur();
+    if (target.matches("input[type=search]")) target.blur();
     else app.select(-1);
     return;
   }

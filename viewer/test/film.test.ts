@@ -22,7 +22,7 @@ function crowd() {
   const info = { window_ticks: 64, tick_ms: 1000 };
   const world = { info, actors: 1000, things: 0 } as unknown as World;
   const film = new Film(world, source);
-  film.span = { first: 1, last: 10_000, growing: false, connected: true, live: false };
+  film.span = { run_id: "r", first: 1, last: 10_000, growing: false, connected: true, live: false };
   return { film, asked };
 }
 

@@ -63,7 +63,7 @@ describe.skipIf(!given)("frames that Python wrote", () => {
     const source = { window: async () => rest } as unknown as Source;
     const film = new Film(new World(hello), source);
     const last = rest.length - 1;
-    film.span = { first: 1, last, growing: false, connected: true, live: false };
+    film.span = { run_id: "r", first: 1, last, growing: false, connected: true, live: false };
     await film.need(1);
     const { ticks } = truth();
     for (const tick of [last, 1, 7, 8, 3, last - 1, 2]) {

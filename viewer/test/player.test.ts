@@ -7,7 +7,7 @@ import { readHash, writeHash } from "../src/hash";
 
 function filmOf(last: number, { growing = false, reach = last } = {}) {
   return {
-    span: { first: 1, last, growing, connected: true, live: growing },
+    span: { run_id: "r", first: 1, last, growing, connected: true, live: growing },
     scene: { tick: 0 },
     windowTicks: 64,
     world: { info: { tick_ms: 1000 } },
@@ -47,6 +47,18 @@ describe("the playhead", () => {
     player.playing = true;
     expect(player.advance(500)).toBe(false);
     expect([player.tick, player.waiting]).toEqual([12, true]);
+  });
+
+  it("does not wait for ticks that are gone", () => {
+    const film = filmOf(500, { growing: true, reach: 500 });
+    film.reaches = (tick: number) => tick >= film.span.first - 1;
+    const player = new Player(film);
+    player.seek(10);
+    player.playing = true;
+    film.span = { ...film.span, first: 200 };
+    player.advance(250);
+    player.advance(250);
+    expect([player.waiting, player.tick, player.playing]).toEqual([false, 200, true]);
   });
 
   it("keeps up with a live world and comes back to it", () => {

@@ -137,7 +137,7 @@ class Life:
                 async with open_line(secret) as line:
                     secret, failures = line.secret, 0
                     self._lease_file.keep(secret)
-                    self._cast.enter(line.run)
+                    self._cast.enter(line.run_id)
                     reporter.forget()
                     _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
                     await self._hold(line, client, reporter)

@@ -46,8 +46,8 @@ class Line(Protocol):
         ...
 
     @property
-    def run(self) -> str:
-        """What tells this run of the world from all others; empty if the world does not tell."""
+    def run_id(self) -> str:
+        """The run that the world is in; empty if it has no name."""
         ...
 
     @property
@@ -102,9 +102,9 @@ class SoloLine:
         return self._session.lease.lease_id
 
     @property
-    def run(self) -> str:
+    def run_id(self) -> str:
         """The run of the world."""
-        return self._session.run
+        return self._session.run_id
 
     @property
     def refused(self) -> int:
@@ -184,9 +184,9 @@ class HostLine:
         return self._session.opened.lease_id
 
     @property
-    def run(self) -> str:
+    def run_id(self) -> str:
         """The run of the world."""
-        return self._session.opened.run
+        return self._session.opened.run_id
 
     @property
     def refused(self) -> int:

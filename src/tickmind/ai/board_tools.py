@@ -2,25 +2,25 @@
 
 from typing import Annotated, Any
 
-from tickmind.ai.boards import BoardManager
+from tickmind.ai.boards import BoardManager, BoardView
+from tickmind.base import Limit
 from tickmind.llm.tools import Tool, ToolContext
+from tickmind.llm.tools.plain import MAX_RESULT_CHARS, json_text
 
 BoardId = Annotated[str, "Id of the board, as get_my_boards tells it"]
 Since = Annotated[int, "Index to read from; next_index of the last reading gives only what is new"]
 Words = Annotated[str, "What to say"]
 
 
-def board_tools(manager: BoardManager) -> list[Tool]:
-    """`read_board`, `post_message_to_board` and `get_my_boards`; the same list serves any number of agents."""
+def board_tools(manager: BoardManager, *, max_result_chars: Limit = MAX_RESULT_CHARS) -> list[Tool]:
+    """`read_board`, `post_message_to_board` and `get_my_boards`; the same list serves any number of agents.
+
+    Of a board that is longer than `max_result_chars` the newest messages are read, and it is said how many are not.
+    """
 
     def read_board(board_id: BoardId, ctx: ToolContext, since: Since = 0) -> dict[str, Any]:
-        """Read the messages of a board that you take part in."""
-        posts = manager.read(board_id, ctx.agent_id, since)
-        return {
-            "board_id": board_id,
-            "messages": [{"index": post.index, "author": post.author, "text": post.text} for post in posts],
-            "next_index": manager.info(board_id, ctx.agent_id).next_index if not posts else posts[-1].index + 1,
-        }
+        """Read the newest messages of a board that you take part in."""
+        return _reading(manager.view(board_id, ctx.agent_id, since), since, max_result_chars)
 
     def post_message_to_board(board_id: BoardId, text: Words, ctx: ToolContext) -> dict[str, Any]:
         """Post a message to a board, for all of its participants to read."""
@@ -36,4 +36,24 @@ def board_tools(manager: BoardManager) -> list[Tool]:
         ]
 
     functions = (read_board, post_message_to_board, get_my_boards)
-    return [Tool.from_function(function, inline=True) for function in functions]
+    return [Tool.from_function(function, inline=True, max_result_chars=max_result_chars) for function in functions]
+
+
+def _reading(view: BoardView, since: int, limit: Limit) -> dict[str, Any]:
+    """The newest posts that fit, oldest first. They stand last, so that one that is too long costs only its own end."""
+    board_id, next_index = view.info.board_id, view.info.next_index
+    chars = len(json_text(_as_read(board_id, next_index, next_index, [])))
+    messages: list[dict[str, Any]] = []
+    for post in reversed(view.posts):
+        message = {"index": post.index, "author": post.author, "text": post.text}
+        chars += len(json_text(message)) + 1  # and a comma
+        if messages and not limit.allows(chars):
+            break
+        messages.append(message)
+    left_out = next_index - len(messages) - max(0, since)
+    return _as_read(board_id, next_index, left_out, messages[::-1])
+
+
+def _as_read(board_id: str, next_index: int, left_out: int, messages: list[dict[str, Any]]) -> dict[str, Any]:
+    older = {"older_messages_left_out": left_out} if left_out > 0 else {}
+    return {"board_id": board_id, "next_index": next_index, **older, "messages": messages}

@@ -54,6 +54,14 @@ class BoardInfo:
     next_index: int  # of the post that comes next; read(since=...) it to get only what is new
 
 
+@dataclass(frozen=True, slots=True)
+class BoardView:
+    """A board and posts of it at one moment, so that no post is counted that was not shown."""
+
+    info: BoardInfo
+    posts: tuple[Post, ...]  # oldest first
+
+
 @dataclass(slots=True)
 class _Board:
     board_id: str
@@ -63,6 +71,9 @@ class _Board:
 
     def info(self) -> BoardInfo:
         return BoardInfo(self.board_id, self.participants, self.next_index - len(self.posts), self.next_index)
+
+    def since(self, index: int) -> tuple[Post, ...]:
+        return tuple(post for post in self.posts if post.index >= index)
 
 
 class BoardManager:
@@ -124,13 +135,18 @@ class BoardManager:
     def read(self, board_id: str, reader: str, since: int = 0) -> tuple[Post, ...]:
         """The kept posts from an index on, oldest first."""
         with self._lock:
-            board = self._board_for(board_id, reader)
-            return tuple(post for post in board.posts if post.index >= since)
+            return self._board_for(board_id, reader).since(since)
 
     def info(self, board_id: str, reader: str) -> BoardInfo:
         """Who takes part in a board, and which posts are kept."""
         with self._lock:
             return self._board_for(board_id, reader).info()
+
+    def view(self, board_id: str, reader: str, since: int = 0) -> BoardView:
+        """What `info` and `read` say, at one moment: nobody can post in between."""
+        with self._lock:
+            board = self._board_for(board_id, reader)
+            return BoardView(board.info(), board.since(since))
 
     def get_my_boards(self, agent_id: str) -> tuple[str, ...]:
         """The boards that an agent takes part in, oldest first."""

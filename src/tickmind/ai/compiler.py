@@ -75,6 +75,7 @@ class CompiledTree:
     run: Run
     shape: str
     trace: Trace | None
+    halting: dict[int, str]  # node number -> action, for those that want to know when they are halted
 
 
 def compile_tree(name: str, library: Library, *, traced: bool = False) -> CompiledTree:
@@ -85,7 +86,8 @@ def compile_tree(name: str, library: Library, *, traced: bool = False) -> Compil
     trace = Trace() if traced else None
     compiler = _Compiler(library, trace, name)
     run = compiler.build(root, (name,))
-    return CompiledTree(run, sha256("\n".join(compiler.outline).encode()).hexdigest()[:16], trace)
+    shape = sha256("\n".join(compiler.outline).encode()).hexdigest()[:16]
+    return CompiledTree(run, shape, trace, compiler.halting)
 
 
 class _Compiler:
@@ -97,6 +99,7 @@ class _Compiler:
         self.count = 0
         self.depth = 0
         self.halts: dict[int, HaltFn] = {}  # node number -> what to do when that action is halted
+        self.halting: dict[int, str] = {}  # the same node number -> name of that action
 
     def build(self, node: Node, path: tuple[str, ...]) -> Run:
         number = self.count
@@ -174,6 +177,7 @@ class _Compiler:
         halt = self.library.halts.get(node.name)
         if halt is not None:
             self.halts[number] = halt
+            self.halting[number] = node.name
             return _halting_action(node.name, call, number)
         return _action(node.name, call)
 

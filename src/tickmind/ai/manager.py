@@ -1,21 +1,25 @@
 """The registry of the tactical layer: definitions by name, shared by all entities that use them."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, ScoreFn, compile_tree
 from tickmind.ai.components import BehaviorTree
 from tickmind.ai.draw import draw_tree, outline_tree
-from tickmind.ai.errors import TreeFileError, UnknownNameError
+from tickmind.ai.errors import AIError, TreeFileError, UnknownNameError
 from tickmind.ai.machine import Machine, State
 from tickmind.ai.nodes import Node, Status
 from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
 from tickmind.ai.xml_reader import read_trees
 from tickmind.ai.xml_writer import write_trees
+from tickmind.base import Limit, LimitExceededError
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
+
+MAX_PAST_TREES = Limit("trees whose running actions can be halted, those that were replaced included", 1_024)
 
 A = TypeVar("A", bound=ActionFn)
 C = TypeVar("C", bound=ConditionFn)
@@ -26,10 +30,12 @@ Found = TypeVar("Found")
 class AIManager:
     """Trees, actions, conditions, considerations, utility selectors and state machines, each under its name.
 
-    Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs.
+    Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs. What
+    ran in a tree that is exchanged is halted; `max_past_trees` says for how many of them this is still known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, max_past_trees: Limit = MAX_PAST_TREES) -> None:
+        self._max_past_trees = max_past_trees
         self._trees: dict[str, Node] = {}
         self._actions: dict[str, ActionFn] = {}
         self._halts: dict[str, HaltFn] = {}
@@ -39,6 +45,7 @@ class AIManager:
         self._utility_selectors: dict[str, tuple[str, ...]] = {}
         self._machines: dict[str, Machine] = {}
         self._compiled: dict[tuple[str, bool], CompiledTree] = {}  # tree name, traced -> ready to run
+        self._halting: dict[str, dict[int, str]] = {}  # shape, also of a past tree -> node number -> action to halt
         self._scores: dict[str, ScoreFn] = {}  # utility action -> ready to ask
         self._library = Library(self._trees, self._actions, self._halts, self._conditions, self.scorer)
 
@@ -83,6 +90,7 @@ class AIManager:
         ready = self._compiled.get((name, traced))
         if ready is None:
             ready = self._compiled[name, traced] = compile_tree(name, self._library, traced=traced)
+            self._remember(ready.shape, ready.halting)
         return ready
 
     def evaluate(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status:
@@ -91,12 +99,39 @@ class AIManager:
         if ready is None:
             ready = self.compiled(tree.tree_name, traced=tree.traced)
         if tree.shape != ready.shape:
-            tree.memory.clear()
+            if tree.memory:
+                self._halt(world, ctx, entity_id, tree)
             tree.shape = ready.shape
         if ready.trace is not None:
             ready.trace.statuses = tree.trace = {}
         status = tree.status = ready.run(world, ctx, entity_id, tree.memory)
         return status
+
+    def _halt(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> None:
+        """Forget what ran in a tree that something else takes over from, and tell the actions that want to know."""
+        names = self._halting_in(tree.shape)
+        for number in [number for number in tree.memory if number in names]:
+            del tree.memory[number]
+            halt = self._halts.get(names[number])
+            if halt is not None:
+                halt(world, ctx, entity_id)
+        tree.memory.clear()
+
+    def _halting_in(self, shape: str) -> dict[int, str]:
+        known = self._halting.get(shape)
+        if known is None:  # it came with a snapshot, and may be one of our own that has yet to run
+            for name in self._trees:
+                with suppress(AIError, LimitExceededError):  # whoever runs that tree is told
+                    self.compiled(name)
+            known = next((ready.halting for ready in self._compiled.values() if ready.shape == shape), {})
+            self._remember(shape, known)
+        return known
+
+    def _remember(self, shape: str, halting: dict[int, str]) -> None:
+        self._halting.pop(shape, None)
+        self._halting[shape] = halting  # the newest is last
+        while not self._max_past_trees.allows(len(self._halting)):
+            del self._halting[next(iter(self._halting))]
 
     def draw(self, tree: str | BehaviorTree) -> str:
         """A tree as text; of a traced component with the last status of each node."""

@@ -93,7 +93,8 @@ def demo(
 
         offer_model(WeightStore(), typer.confirm)
     run_id = new_run_id("drill" if drill else "demo")
-    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, browser, ports)
+    open_page = browser and not drill  # a browser would be counted among what outlives a drill
+    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports)
     status = RunnerStatus()
     played = _drill(status) if drill else None
     asyncio.run(_demo(plan, status, played))
@@ -171,7 +172,7 @@ def _judge(played: "Drill", plan: _Plan) -> bool:
     from tickmind.record import RunStore
     from tickmind.record.report import note_outages
 
-    verdict = judge(played, plan.runs, plan.run_id)
+    verdict = judge(played, plan.runs, plan.run_id, tick_s=1 / plan.tps)
     note_outages(RunStore(plan.runs).folder(plan.run_id), verdict.outages())
     report(plan.run_id, plan.runs)
     show(verdict, Console())

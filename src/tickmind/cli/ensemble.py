@@ -79,19 +79,17 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])
                 stack.enter_context(_running(_tell(viewer, ensemble.on_page)))
                 parts.append(viewer)
-            file.world_addr = await world.address()
+            world_addr, gateway_url = await world.address(), ""
             if gateway is not None:
-                file.gateway_url = await gateway.address()
-                status.follow(file.gateway_url)
+                gateway_url = await gateway.address()
+                status.follow(gateway_url)
                 parts.append(gateway)
-            mapping = file.reload(even_if_same=True, elsewhere=True)
-            assert mapping is not None, "it was read a moment ago"
-            found = Runner(mapping, folder, warden=warden)
+            found = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
             for part in parts:
                 part.when_gone(found.stop)
             if gateway is not None:
                 stack.enter_context(_running(_begin_after(found, gateway)))
-            async with _beside(ensemble, Stage(world, file.world_addr, found)):
+            async with _beside(ensemble, Stage(world, world_addr, found)):
                 await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()

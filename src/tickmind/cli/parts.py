@@ -50,7 +50,7 @@ class Part:
         read, write = os.pipe2(os.O_CLOEXEC)
         self._reader = PacedReader(read, self._take)
         command = Command(
-            (sys.executable, "-m", "tickmind.cli", *arguments),
+            (sys.executable, "-P", "-m", "tickmind.cli", *arguments),  # -P: no file of the user's folder is a module
             env or os.environ,
             Path.cwd(),
             own_session=True,

@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tickmind.base import Secret, get_logger
 from tickmind.llm.default_model import scripted_choice
 from tickmind.llm.errors import LLMError
+from tickmind.llm.gateway.calls import load_gateway_config
 from tickmind.llm.local.ladder import ModelKind, choose_model, gather_facts
 from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.server import LocalModel, default_threads
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MAX_SLOTS = 4  # characters that a model on this machine answers at once
 THREADS_PER_SLOT = 2  # where there are fewer, each answer would only come later
 CONTEXT_TOKENS = 2048  # of each
+AT_A_GATEWAY = 16  # requests at once; another gateway paces them itself
 _REMEMBERED = 8
 _READER = "everybody"
 _log = get_logger("tickmind.demo")
@@ -69,28 +71,35 @@ async def served_model(
         return
     store = WeightStore(env=env)
     choice = scripted_choice() if scripted else choose_model(gather_facts(env, store=store), known=store.known)
-    if choice.weights:
-        runtime = find_runtime(env, folder=store.cache)
-        slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
-        local = LocalModel(choice.weights, slots=slots, context=CONTEXT_TOKENS, store=store, runtime=runtime)
-        try:
-            config = (await local.astart()).model_config()
-            reading = asyncio.create_task(_read_ahead(local, opening()))
+    async with AsyncExitStack() as stack:
+        if choice.weights:
+            slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
             try:
+                runtime = find_runtime(env, folder=store.cache)
+                local = LocalModel(choice.weights, slots=slots, context=CONTEXT_TOKENS, store=store, runtime=runtime)
+                stack.push_async_callback(local.astop)
+                config = (await local.astart()).model_config()
+            except LLMError as error:
+                why = f"Using a scripted double and no model, because {choice.name} does not start: {error}"
+                choice = replace(scripted_choice(), why=why)
+            else:
+                reading = asyncio.create_task(_read_ahead(local, opening()))
+                stack.callback(reading.cancel)
                 yield ServedModel(choice.why, config.base_url, config.model, config.api_key, slots)
-            finally:
-                reading.cancel()
-        finally:
-            await local.astop()
-    elif choice.kind is ModelKind.SCRIPTED:
-        from tickmind.characters.village_script import villager_says
-        from tickmind.llm.testing import FakeProvider, Say
+                return
+        if choice.kind is ModelKind.SCRIPTED:
+            from tickmind.characters.village_script import villager_says
+            from tickmind.llm.testing import FakeProvider, Say
 
-        script = steps or (lambda request: Say(villager_says(request)))
-        async with FakeProvider(script, remember=_REMEMBERED) as server:
+            script = steps or (lambda request: Say(villager_says(request)))
+            server = await stack.enter_async_context(FakeProvider(script, remember=_REMEMBERED))
             yield ServedModel(choice.why, server.base_url, choice.name)
-    else:
-        yield ServedModel(choice.why)
+        elif choice.kind is ModelKind.GATEWAY:
+            config = load_gateway_config(url=choice.base_url, env=env)
+            url = f"{config.base_url.removesuffix('/v1')}/v1"
+            yield ServedModel(choice.why, url, choice.name, config.api_key, AT_A_GATEWAY)
+        else:
+            yield ServedModel(choice.why)
 
 
 async def _read_ahead(local: LocalModel, opening: "tuple[Message, ...]") -> None:

@@ -1,6 +1,5 @@
 """A world with the run that it is recorded in: begun anew, or taken up where it was left."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,12 +27,6 @@ class WorldRun:
     def run_id(self) -> str:
         """The name of the run."""
         return self.log.run_id
-
-    @property
-    def identity(self) -> str:
-        """What tells this run from all others, also from one that had its name before."""
-        meta = self.history.meta
-        return hashlib.blake2b(f"{meta.run_id} {meta.created_at}".encode(), digest_size=16).hexdigest()
 
     def finish(self, progress: Progress = no_progress) -> None:
         """The world has ended: write the finished files."""

@@ -4,9 +4,9 @@ import asyncio
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from tickmind.base import TickmindError
+from tickmind.cli.scenarios import new_run_id
 from tickmind.cli.sealing_progress import SealingProgress
 from tickmind.cli.world_status import EVERY_S, WorldStatus
 from tickmind.server import Pace, ServerConfig, WorldServer
@@ -95,7 +95,7 @@ class Serving:
             reports=run.log if run is not None else None,
             checkpoints=run.checkpoints if run is not None else None,
             history=run.history if run is not None else None,
-            run=run.identity if run is not None else uuid4().hex,
+            run_id=run.run_id if run is not None else new_run_id(self._scenario.name),
         )
         async with server:
             if run is not None:

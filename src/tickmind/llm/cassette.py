@@ -1,14 +1,14 @@
 """Calls recorded to a file and played back, so that a whole run repeats without a model.
 
 A cassette is a file of JSON lines that people can read and compare; `cassette_format` says what is in them. Secrets
-are masked on the way in, and a crash costs at most the call that was being written.
+are masked on the way in, and a crash or a full disk costs at most the calls that were being written.
 """
 
 import asyncio
 import json
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -63,7 +63,8 @@ class CassetteRecorder:
         self._redactor = redactor
         self._path = Path(path)
         self._calls = 0
-        sound_bytes = 0  # of an older recording that is gone on with
+        self._sound_bytes = 0  # up to here the file is whole
+        self._torn = True  # behind it may be what a crash or a full disk left half written
         if mode != "replace" and self._path.exists():
             tape = _Tape.load(self._path)
             if mode == "new" and tape.lines:
@@ -72,17 +73,19 @@ class CassetteRecorder:
                     "or record with mode='append' or mode='replace'"
                 )
             self._calls = max((line.seq for line in tape.lines), default=0)
-            sound_bytes = tape.sound_bytes
+            self._sound_bytes = tape.sound_bytes
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.touch(mode=0o600)
             self._file = self._path.open("r+b", buffering=0)
-            self._file.truncate(sound_bytes)
-            self._file.seek(sound_bytes)
         except OSError as error:
             raise LLMConfigError(f"nothing can be recorded to {self._path}: {error.strerror}") from error
-        if not sound_bytes:
-            self._write({"tickmind_cassette": FORMAT_VERSION, "capabilities": asdict(inner.capabilities)})
+        if not self._sound_bytes:
+            try:
+                self._write({"tickmind_cassette": FORMAT_VERSION, "capabilities": asdict(inner.capabilities)})
+            except LLMConfigError:
+                self._file.close()
+                raise
 
     @property
     def capabilities(self) -> Capabilities:
@@ -151,12 +154,24 @@ class CassetteRecorder:
         if self._file.closed:
             _log.warning("a call ended after its recording was closed and is left out", path=str(self._path))
             return
-        left = memoryview(to_json(line).encode("ascii") + b"\n")
+        data = to_json(line).encode("ascii") + b"\n"
+        left = memoryview(data)
         try:
+            if self._torn:
+                self._cut_back()
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
+            self._torn = True
+            with suppress(OSError):  # it is tried again before the next call is written
+                self._cut_back()
             raise LLMConfigError(f"the call can't be recorded to {self._path}: {error.strerror}") from error
+        self._sound_bytes += len(data)
+
+    def _cut_back(self) -> None:
+        self._file.truncate(self._sound_bytes)
+        self._file.seek(self._sound_bytes)
+        self._torn = False
 
 
 @dataclass(frozen=True, slots=True)

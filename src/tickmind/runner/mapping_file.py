@@ -20,10 +20,16 @@ class MappingFile:
         self._read_of = self._stamp()
         self.mapping = self._load()
 
-    def reload(self, *, even_if_same: bool = False, elsewhere: bool = False) -> RunnerMapping | None:
+    def settle(self, world_addr: str, gateway_url: str = "") -> RunnerMapping:
+        """The mapping as it was read, at addresses that are known only now; they hold for later versions too."""
+        self.world_addr, self.gateway_url = world_addr, gateway_url or self.gateway_url
+        self.mapping = self._with_addresses(self.mapping)
+        return self.mapping
+
+    def reload(self, *, even_if_same: bool = False) -> RunnerMapping | None:
         """The new mapping, or None if there is none that can be used; what is wrong with it is logged.
 
-        A world that is running can't be exchanged for another, unless `elsewhere` says so.
+        A world that is running can't be exchanged for another.
         """
         stamp = self._stamp()
         if stamp == self._read_of and not even_if_same:
@@ -34,14 +40,16 @@ class MappingFile:
         except ConfigError as error:
             _log.error("the mapping has mistakes; the one before stays", mistakes=str(error))
             return None
-        if found.world_addr != self.mapping.world_addr and not elsewhere:
+        if found.world_addr != self.mapping.world_addr:
             _log.error("the mapping names another world; start the runner again for that. The one before stays")
             return None
         self.mapping = found
         return found
 
     def _load(self) -> RunnerMapping:
-        found = load_mapping(self.path)
+        return self._with_addresses(load_mapping(self.path))
+
+    def _with_addresses(self, found: RunnerMapping) -> RunnerMapping:
         return replace(
             found, world_addr=self.world_addr or found.world_addr, gateway_url=self.gateway_url or found.gateway_url
         )

@@ -66,8 +66,8 @@ LONGEST_KNOWN = 64  # bytes of the longest of them; speeches are rarely said twi
 class Authority:
     """One world with all that decides who may do what in it and who is told of it. Time and chance come from outside.
 
-    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that. `run` is what
-    agents are told, so that they know this run of the world from others.
+    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that. `run_id` is
+    told to all, so that nobody takes another run of the world for this one.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Authority:
         lease_ttl_ms: int = LEASE_TTL_MS,
         secrets: Callable[[], str] = secret_token,
         incarnation: int = 1,
-        run: str = "",
+        run_id: str = "",
         reports: ReportSink | None = None,
         limits: ServerLimits = MAX,
     ) -> None:
         info = world.info
         self.world = world
-        self.run = run
+        self.run_id = run_id
         self.info = info
         self.bounds = ColumnBounds.of(info)
         self.clock = clock
@@ -119,7 +119,7 @@ class Authority:
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> what was read from it in this tick
         self._view: WorldView | None = None  # the world after the last tick on record
-        self._viewing = Viewing(info, world.view().actors)
+        self._viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
 
     # The tick

@@ -56,8 +56,8 @@ class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
 
     Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one, and
-    with `history` through the recorded ticks after it. `run` tells this run from all others, and is the same when it is
-    resumed; agents forget what they knew of another one.
+    with `history` through the recorded ticks after it. `run_id` tells viewers and agents
+    whether it is the same world as before.
     Clock and secrets come in as arguments, so that tests decide over time and chance.
     """
 
@@ -71,7 +71,7 @@ class WorldServer:
         reports: ReportSink | None = None,
         checkpoints: CheckpointStore | None = None,
         history: History | None = None,
-        run: str = "",
+        run_id: str = "",
         clock: Clock | None = None,
         secrets: Callable[[], str] = secret_token,
         on_tick: Callable[[TickRecord], None] = lambda _record: None,
@@ -88,7 +88,7 @@ class WorldServer:
             lease_ttl_ms=self._config.lease_ttl_ms,
             secrets=secrets,
             incarnation=incarnation,
-            run=run,
+            run_id=run_id,
             reports=reports,
             limits=self._config.limits,
         )

@@ -36,7 +36,8 @@ _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 class Viewing:
     """Makes events and snapshots for viewers. An event is encoded once for all viewers with the same filter."""
 
-    def __init__(self, world: WorldInfo, before: ActorColumns) -> None:
+    def __init__(self, world: WorldInfo, before: ActorColumns, run_id: str = "") -> None:
+        self._run_id = run_id
         self._rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
         self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
         self._object_x = np.array([thing.x for thing in world.objects], dtype=np.int32)
@@ -119,6 +120,7 @@ class Viewing:
                 world.ground_x[lying], world.ground_y[lying], world.ground_kind[lying], world.ground_amount[lying]
             ),
             needs=_some_needs(world.needs, self._shown(view, world.actors)),
+            run_id=self._run_id,
         )
 
     def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":

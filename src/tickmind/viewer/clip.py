@@ -4,7 +4,7 @@ import base64
 import gzip
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -40,9 +40,10 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
         raise NoSuchWindowError(f"run {reader.run_id} has ticks {begin} to {end}; choose --first and --last among them")
     MAX_CLIP_TICKS.check(last - first + 1)
     info, maker = reader.info, RunFrames(reader)
-    frames = [hello(info, mode="clip", window_ticks=window_ticks(len(info.actors)), run_id=reader.run_id)]
+    window = window_ticks(len(info.actors))
+    frames = [hello(info, mode="clip", window_ticks=window, run_id=reader.run_id)]
     size = 0
-    for frame in maker.frames(first, last):
+    for frame in _frames(maker, first, last, window):
         size += len(frame)
         MAX_CLIP_BYTES.check(size)
         frames.append(frame)
@@ -54,12 +55,20 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
     digest.add_thoughts(reports)
     rows = maker.names.actor_rows
     head = {
-        "span": {**Span(first, last, growing=False).shown(), "live": False},
+        "span": {**Span(first, last, growing=False, run_id=reader.run_id).shown(), "live": False},
         "digest": digest.shown(most_buckets=MOST_BUCKETS),
         "thoughts": [whole_thought(report, rows[report.entity_id]) for report in reports if report.entity_id in rows],
         "minds": _minds(reader, first, last, rows),
     }
     return _page(head, b"".join(frames))
+
+
+def _frames(maker: RunFrames, first: int, last: int, window: int) -> Iterator[bytes]:
+    """The frames of all ticks, with a keyframe before each window: the page looks no further back for one."""
+    while first <= last:
+        end = min(last, -(-first // window) * window)
+        yield from maker.frames(first, end)
+        first = end + 1
 
 
 def _minds(reader: "RunReader", first: int, last: int, rows: Mapping[str, int]) -> dict[str, Any]:

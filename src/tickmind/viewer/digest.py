@@ -80,9 +80,10 @@ class Digest:
             row[_AT["energy"]], row[_AT["hunger"]] = means
 
     def add_thoughts(self, reports: "Iterable[ThoughtReport]") -> None:
-        """Count what models answered, each in its own tick."""
+        """Count what models answered, each in its own tick; one that claims a later tick than there is, in the last."""
+        newest = self.first_tick_id + self._count - 1
         for report in reports:
-            row = self._row(report.tick_id)
+            row = self._row(min(report.tick_id, newest))
             if row is None:
                 continue
             thought = report.thought

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tickmind.base import Limit
 from tickmind.viewer.errors import NoSuchWindowError
+from tickmind.viewer.source import LATE_TICKS
 
 MAX_HISTORY_BYTES = Limit("memory for the last ticks", 128 * 1024 * 1024, "bytes")
 
@@ -16,6 +17,7 @@ class _Window:
     before: int  # the keyframe's tick
     keyframe: bytes
     frames: list[tuple[int, bytes]] = field(default_factory=list)  # tick, frame
+    told: list[tuple[int, bytes]] = field(default_factory=list)  # tick, what agents told by then
     size: int = 0
 
     @property
@@ -56,22 +58,34 @@ class History:
             self._size -= self._windows.popleft().size
 
     def add(self, tick_id: int, frame: bytes) -> None:
-        """Keep the frame of a tick, or one more of the same tick."""
-        window = self._windows[-1]
-        window.frames.append((tick_id, frame))
-        window.size += len(frame)
+        """Keep the frame of a tick."""
+        self._keep(self._windows[-1].frames, tick_id, frame)
+
+    def add_told(self, tick_id: int, frame: bytes) -> None:
+        """Keep what agents told with a tick; it may be of ticks a little before."""
+        self._keep(self._windows[-1].told, tick_id, frame)
+
+    def _keep(self, frames: list[tuple[int, bytes]], tick_id: int, frame: bytes) -> None:
+        frames.append((tick_id, frame))
+        self._windows[-1].size += len(frame)
         self._size += len(frame)
 
     def window(self, first: int, last: int) -> bytes:
-        """A keyframe, and the frames after it up to `last`. It begins at `first` or a little before."""
+        """A keyframe, and the frames after it up to `last`. It begins at `first` or a little before.
+
+        What agents told of these ticks a little later is in it too.
+        """
         parts: list[bytes] = []
         for window in self._windows:
             if window.last < first and window.before != first - 1:
                 continue
-            if window.before >= last:
+            if window.before >= last + LATE_TICKS:
                 break
-            parts.append(window.keyframe)
-            parts.extend(frame for tick_id, frame in window.frames if tick_id <= last)
+            if window.before < last:
+                parts.append(window.keyframe)
+                parts.extend(frame for tick_id, frame in window.frames if tick_id <= last)
+            if parts:
+                parts.extend(frame for tick_id, frame in window.told if tick_id <= last + LATE_TICKS)
         if not parts:
             raise NoSuchWindowError(
                 f"ticks {first} to {last} are not there; ask for some of {self.first_tick_id} to {self.last_tick_id}"

@@ -16,6 +16,7 @@ from tickmind.viewer.minds import Minds, NeedsNow
 from tickmind.viewer.shelf import Shelf
 from tickmind.viewer.source import Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_of_snapshot
+from tickmind.viewer.states import AgentStates
 from tickmind.viewer.watchers import Watchers
 from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
 
@@ -50,6 +51,8 @@ class LiveSource:
         self._limit = history
         self._rng = rng or random.SystemRandom()
         self._world: WorldInfo | None = None
+        self._told_run_id = ""  # as the world calls its run
+        self._run_id = ""  # as the pages know it, which is never empty once there is a map
         self._hello = b""
         self._stage: Stage | None = None
         self._history = History(1)
@@ -57,6 +60,7 @@ class LiveSource:
         self._thoughts = Shelf(MAX_THOUGHT_BYTES)
         self._minds = Minds({})
         self._needs = NeedsNow(0)
+        self._states = AgentStates({})
         self._connected = False
         self._seen_s = 0.0  # when the last tick came
         self._keyframe: tuple[int, bytes] = (-1, b"")  # tick, frame
@@ -96,7 +100,8 @@ class LiveSource:
 
     def span(self) -> Span:
         """Which ticks can be shown."""
-        return Span(self._history.first_tick_id, self._history.last_tick_id, growing=True, connected=self._connected)
+        first, last = self._history.first_tick_id, self._history.last_tick_id
+        return Span(first, last, growing=True, connected=self._connected, run_id=self._run_id)
 
     async def window(self, first: int, last: int) -> bytes:
         """Frames of the past, as far as they are kept."""
@@ -123,8 +128,13 @@ class LiveSource:
             return b""
         tick_id = self._stage.scene.tick_id
         if self._keyframe[0] != tick_id:
-            self._keyframe = (tick_id, self._stage.keyframe())
+            self._keyframe = (tick_id, self._stage.keyframe() + self._holding())
         return self._keyframe[1]
+
+    def _holding(self) -> bytes:
+        """The states that agents are in now, as far as they told."""
+        assert self._stage is not None, "agents are asked for after the first snapshot"
+        return self._states.frame(self._stage.scene.tick_id, self._stage.scene.sim_time_ms)
 
     async def _follow(self) -> None:
         failures = 0
@@ -166,23 +176,27 @@ class LiveSource:
             await asyncio.gather(coming, return_exceptions=True)
 
     async def _restart(self, world: WorldInfo) -> None:
-        """Take the world whole."""
+        """Take the world whole, and begin anew if it is in another run: no tick of a run is ever taken back."""
         snapshot = await self._client.snapshot(world)
         scene = scene_of_snapshot(snapshot)
-        if world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
+        named = snapshot.run_id != self._told_run_id
+        if named or world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
             window = window_ticks(len(world.actors))
             self._world = world
-            self._hello = hello(world, mode="live", window_ticks=window)
+            self._told_run_id = snapshot.run_id
+            self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
+            self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
             self._history = History(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = Shelf(MAX_THOUGHT_BYTES)
             self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
             self._needs = NeedsNow(len(world.actors))
+            self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
         self._minds.add_needs(scene.tick_id, snapshot.needs)
         self._needs.take(snapshot.needs)
         self._stage = Stage(world, scene)
         self._keyframe = (-1, b"")
-        self._history.begin(scene.tick_id, self._stage.keyframe())
+        self._history.begin(scene.tick_id, self._newest_keyframe())
         self._seen_s = 0.0
         self._connected = True
         self._ready.set()
@@ -196,13 +210,15 @@ class LiveSource:
         self._seen_s = now_s
         if self._history.wants_keyframe():
             self._history.begin(stage.scene.tick_id, self._newest_keyframe())
+            self._watchers.send(self._holding())
         frame = stage.event(event)
         self._history.add(event.tick_id, frame)
         self._watchers.send(frame)
         said = notes(event.tick_id, event.sim_time_ms, event.thoughts, event.statuses, stage.names.actor_rows)
         if said:
-            self._history.add(event.tick_id, said)
+            self._history.add_told(event.tick_id, said)
             self._watchers.send(said)
+            self._states.take(event.statuses)
         self._digest.add_tick(event.tick_id, stage.scene.actors, event.results, len(event.utterances), gap_ms)
         self._digest.add_thoughts(event.thoughts)
         self._digest.add_needs(event.tick_id, self._needs.take(event.needs))

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tickmind.base import Limit, get_logger
+from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumns, TickRecord
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
 from tickmind.viewer.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_insight, shown_mind
 from tickmind.viewer.scan import AT_MOST_S, Scan, span_of
-from tickmind.viewer.source import Span, window_ticks
+from tickmind.viewer.source import LATE_TICKS, Span, window_ticks
 from tickmind.viewer.stage import Stage, scene_at_start
+from tickmind.viewer.states import RecordedStates
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
@@ -33,7 +34,6 @@ NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
 THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _STATE = -1  # in place of a window's last tick: only the keyframe after its first one
 _MOVE = ACTION_CODES[ActionType.MOVE]
-_log = get_logger(__name__)
 
 
 class RunFrames:
@@ -48,10 +48,11 @@ class RunFrames:
         self._begun: int | None = None  # the time of the first tick, once it was wanted
         self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
         self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> needs told
+        self._states = RecordedStates(reader, self.names.actor_rows)
         self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
 
     def frames(self, first: int, last: int) -> Iterator[bytes]:
-        """The keyframe before `first`, the ticks up to `last`, and what agents told in them."""
+        """The keyframe before `first`, the ticks up to `last`, and what agents told of themselves in them."""
         reader = self.reader
         records = reader.records(first, last)
         record = next(records, None)
@@ -59,19 +60,30 @@ class RunFrames:
             there = f"{reader.first_tick_id} to {reader.last_tick_id}"
             raise NoSuchWindowError(f"ticks {first} to {last} are not there; ask for some of {there}")
         stage = Stage(reader.info, self._scene_before(record), self.names)
+        before = stage.scene.tick_id
         yield stage.keyframe()
         yield stage.record(record)
         for record in records:
             yield stage.record(record)
-        told = notes(
-            stage.scene.tick_id,
-            stage.scene.sim_time_ms,
-            reader.thoughts(first, last),
-            reader.statuses(first, last),
-            self.names.actor_rows,
-        )
-        if told:
-            yield told
+        yield from self._notes(before, stage.scene)
+
+    def _notes(self, before: int, scene: Scene) -> Iterator[bytes]:
+        """What agents told of the ticks after `before`, and how they were doing at the beginning of each window."""
+        reader, last = self.reader, scene.tick_id
+        states = self._states.after(before)
+        told = reader.statuses(before + 1, last + LATE_TICKS)
+        statuses = [status for status in told if status.tick_id <= last]
+        window, done = window_ticks(len(reader.info.actors)), before
+        for tick_id in (before, *range((before // window + 1) * window, last, window)):
+            states.take(status for status in statuses if done < status.tick_id <= tick_id)
+            done = tick_id
+            yield states.frame(tick_id, scene.sim_time_ms - (last - tick_id) * reader.info.tick_duration_ms)
+        states.take(status for status in statuses if done < status.tick_id)
+        self._states.keep(last, states)  # the next window goes on from there
+        reports = reader.thoughts(before + 1, last + LATE_TICKS)
+        thoughts = [report for report in reports if report.tick_id <= last]
+        if found := notes(last, scene.sim_time_ms, thoughts, statuses, self.names.actor_rows):
+            yield found
 
     def state(self, tick_id: int) -> bytes:
         """The keyframe after a tick. Of all that the run keeps of the tick only this is read."""

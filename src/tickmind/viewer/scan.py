@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tickmind.base import Clock, SystemClock
+from tickmind.base import Clock, SystemClock, TickmindError, get_logger
 from tickmind.viewer.digest import Digest
 from tickmind.viewer.minds import NeedsNow
 from tickmind.viewer.source import Span
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 POLL_S = 0.5  # how often a growing run is looked at
 AT_MOST_S = 1.0  # that it makes way for others
 PIECE_S = 0.005  # after so much work it rests
+_log = get_logger(__name__)
 REST = 1.0  # for so long, as a share of how long it worked
 
 
@@ -41,7 +42,13 @@ class Scan:
         self._stopped.set()
 
     def run(self) -> None:
-        """Read the whole run once, and then whatever is added to it."""
+        """Read the whole run once, and then whatever is added to it; what can't be read is told in the log."""
+        try:
+            self._read()
+        except TickmindError as error:
+            _log.error("the timeline ends here", tick_id=self.span.last_tick_id, error=str(error))
+
+    def _read(self) -> None:
         with self._open_run() as reader:
             place = reader.first_tick_id or 1
             needs = NeedsNow(len(reader.info.actors))
@@ -80,4 +87,9 @@ class Scan:
 def span_of(reader: "RunReader") -> Span:
     """Which ticks a run has by now."""
     first, last = reader.first_tick_id, reader.last_tick_id
-    return Span(first or 1, (first or 1) - 1 if last is None else last, growing=not reader.meta.finished)
+    return Span(
+        first or 1,
+        (first or 1) - 1 if last is None else last,
+        growing=not reader.meta.finished,
+        run_id=reader.run_id,
+    )

@@ -1,7 +1,7 @@
 """The viewer's web server: the page, the frames, and the live stream. It only ever reads."""
 
 import asyncio
-import contextlib
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from types import TracebackType
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from tickmind.base import Limit, LimitExceededError, Secret, get_logger
+from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
 from tickmind.viewer.access import Access, access_for
 from tickmind.viewer.errors import NoSuchWindowError, ViewerAddressError
 from tickmind.viewer.page import HEADERS, page_files
@@ -19,7 +19,9 @@ from tickmind.viewer.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
 DEFAULT_PORT = 8700
 MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")
 MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
+MAX_CLOSE_S = Limit("time that a watcher takes to say goodbye", 1, "s")
 MAX_HELLO_S = Limit("time until a watcher has shown its token", 10, "s")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
 _FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -50,7 +52,7 @@ class ViewerServer:
         )
         self._files = page_files()
         self._runner: web.AppRunner | None = None
-        self._sockets: set[web.WebSocketResponse] = set()
+        self._sockets: dict[web.WebSocketResponse, asyncio.Transport | None] = {}
         self._port = self._config.port
 
     @property
@@ -90,9 +92,8 @@ class ViewerServer:
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for socket in list(self._sockets):
-            with contextlib.suppress(ConnectionError):
-                await socket.close(code=WSCloseCode.GOING_AWAY, message=b"the viewer is stopping")
+        stopping = (self._close(one, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for one in list(self._sockets))
+        await asyncio.gather(*stopping)
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -125,6 +126,9 @@ class ViewerServer:
                 return _refuse(404, str(error))
             except LimitExceededError as error:
                 return _refuse(400, str(error))
+            except TickmindError as error:  # a damaged run, say
+                _log.error("a question can't be answered", path=request.path, error=str(error))
+                return _refuse(500, redact(str(error)))
 
         return guarded
 
@@ -152,7 +156,7 @@ class ViewerServer:
         return _json(self._source.digest())
 
     async def _thoughts(self, request: web.Request) -> web.StreamResponse:
-        count = _number(request, "count")
+        count = max(0, _number(request, "count"))
         MAX_THOUGHTS.check(count)
         return _json(await self._source.thoughts(_number(request, "actor"), _number(request, "last"), count))
 
@@ -164,25 +168,35 @@ class ViewerServer:
         if not socket.can_prepare(request):
             return _refuse(400, "this is a WebSocket")
         await socket.prepare(request)
-        self._sockets.add(socket)
+        self._sockets[socket] = request.transport
         try:
             await self._watch(socket)
         except (ConnectionError, TimeoutError):
             _log.debug("a watcher is gone")
         finally:
-            self._sockets.discard(socket)
-            await socket.close()
+            await self._close(socket)
+            del self._sockets[socket]
         return socket
+
+    async def _close(self, socket: web.WebSocketResponse, code: int = WSCloseCode.OK, message: bytes = b"") -> None:
+        """End a watcher's stream; one that takes nothing more is not waited for."""
+        try:
+            async with asyncio.timeout(MAX_CLOSE_S.maximum):
+                await socket.close(code=code, message=message, drain=False)
+        except (ConnectionError, TimeoutError):
+            transport = self._sockets.get(socket)
+            if transport is not None:
+                transport.abort()
 
     async def _watch(self, socket: web.WebSocketResponse) -> None:
         """The first message shows the token; then frames go down, and nothing that comes up counts."""
         first = await socket.receive(timeout=MAX_HELLO_S.maximum)
         if first.type is not WSMsgType.TEXT or not self._access.token_allowed(first.data):
-            await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=b"show a token of this viewer first")
+            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"show a token of this viewer first")
             return
         watchers = self._source.watchers
         if watchers is None:
-            await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=b"nothing new comes here by itself")
+            await self._close(socket, WSCloseCode.TRY_AGAIN_LATER, b"nothing new comes here by itself")
             return
         try:
             joined = watchers.join()
@@ -201,7 +215,7 @@ class ViewerServer:
                         task.cancel()
                     await asyncio.gather(reading, upcoming, return_exceptions=True)
         except LimitExceededError as error:
-            await socket.close(code=WSCloseCode.TRY_AGAIN_LATER, message=str(error).encode()[:120])
+            await self._close(socket, WSCloseCode.TRY_AGAIN_LATER, str(error).encode()[:120])
 
 
 async def _drain(socket: web.WebSocketResponse) -> None:
@@ -212,7 +226,7 @@ async def _drain(socket: web.WebSocketResponse) -> None:
 
 def _number(request: web.Request, name: str) -> int:
     text = request.query.get(name, "")
-    if not text.isascii() or not text.lstrip("-").isdigit() or len(text) > 18:
+    if _WHOLE_NUMBER.fullmatch(text) is None:
         raise web.HTTPBadRequest(reason=f"{name} must be a whole number")
     return int(text)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 1 << 20  # about what the steps of one window of ticks come to
 MAX_WINDOW_TICKS = Limit("number of ticks in one window", 1024)
 MAX_THOUGHTS = Limit("number of thoughts in one answer", 200)
+LATE_TICKS = 16  # so much later than it was a thought or a state may be told
 _SHORTEST, _LONGEST = 16, 256
 
 
@@ -22,10 +23,12 @@ class Span:
     last_tick_id: int
     growing: bool
     connected: bool = True
+    run_id: str = ""  # which run they are of; empty while nobody knows
 
     def shown(self) -> dict[str, Any]:
         """The form that the page reads."""
         return {
+            "run_id": self.run_id,
             "first": self.first_tick_id,
             "last": self.last_tick_id,
             "growing": self.growing,

@@ -49,10 +49,10 @@ class ControlIntent:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpened:
-    """The entity is under control. `run` tells one run of the world from all others; it may be empty."""
+    """The entity is under control. `run_id` names the run that the world is in; it may be empty."""
 
     lease: Lease
-    run: str = ""
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class IntentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpened:
-    """One lease for all actors of a host that could be had. `run` tells one run of the world from all others."""
+    """One lease for all actors of a host that could be had. `run_id` names the run of the world."""
 
     lease_id: Secret
     ttl_ms: int
@@ -96,7 +96,7 @@ class BatchOpened:
     epoch: "Int64"  # of each granted one
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"  # codes of `REASONS`
-    run: str = ""
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

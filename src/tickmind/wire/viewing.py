@@ -93,3 +93,4 @@ class ViewerSnapshot:
     objects: ObjectColumns
     ground: GroundColumns
     needs: NeedColumns | None = None  # None where the world has none
+    run_id: str = ""  # the run that the world is in; empty if it has no name

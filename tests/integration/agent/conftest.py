@@ -54,14 +54,14 @@ class Watched:
 
 @asynccontextmanager
 async def serving(
-    actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False, controllers=1, ttl_ms=10_000, run="", **more
+    actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False, controllers=1, ttl_ms=10_000, run_id="", **more
 ):
     """A world that is served and runs; `tick_s` has room for a busy machine."""
     world = TileWorld.from_scenario(more.pop("scenario", None) or meadow(actors, side=14, radius=5))
     config = ServerConfig(address, lease_ttl_ms=ttl_ms, **more)
     watched = Watched(None, world)
     pace = Pace(tick_s, tick_s / 2, lockstep=lockstep, controllers=controllers)
-    server = WorldServer(world, config, pace=pace, reports=watched, run=run, on_tick=watched.records.append)
+    server = WorldServer(world, config, pace=pace, reports=watched, run_id=run_id, on_tick=watched.records.append)
     watched.server = server
     async with server:
         running = asyncio.create_task(server.run())

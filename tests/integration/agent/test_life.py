@@ -129,12 +129,12 @@ async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, 
     entered: list[str] = []
     cast = cast_of(lambda _: Say("here"))
     cast.enter = entered.append
-    async with serve(address=address, run="the first") as world, live(world, cast, entities) as life:
+    async with serve(address=address, run_id="the first") as world, live(world, cast, entities) as life:
         await eventually(lambda: "here" in world.said())
         world.server.stop()
         await world.server.close()
         await eventually(lambda: life.state is AgentState.DEGRADED)
-        async with serve(address=address, run="the second") as again:
+        async with serve(address=address, run_id="the second") as again:
             await eventually(lambda: again.said().count("here") >= len(entities))
             assert life.state is AgentState.RUNNING
     assert entered == ["the first", "the second"]
@@ -255,7 +255,7 @@ class Thinker:
     def __init__(self):
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
 
-    def enter(self, run):
+    def enter(self, run_id):
         pass
 
     def begin(self, tick_id, observations):

@@ -198,6 +198,35 @@ async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api, loop_cl
         shown.add_error(caught.value)
 
 
+@pytest.mark.asyncio
+async def test_a_callers_own_sdk_does_not_show_it(shown: Shown, loop_clock: "LoopClock") -> None:
+    openai = pytest.importorskip("openai")
+    from tickmind.llm.transports.openai_sdk import OpenAITransport
+
+    good = (HugeBody, BadUtf8)  # for the SDK
+    steps = [step for step in (*BAD, Refuse(429, f"too many for {CANARY}")) if not isinstance(step, good)]
+    async with (
+        FakeProvider(accept_keys=[CANARY]) as server,
+        openai.AsyncOpenAI(api_key=CANARY, base_url=server.base_url, default_headers={"X-Second": HEADER}) as sdk,
+    ):
+        transport = OpenAITransport(sdk)
+        async with ModelClient(config_for(server), transport) as client:
+            server.enqueue("Hello.")
+            shown.add(await client.complete("Hi."), client, transport, vars(transport))
+            for step in steps:
+                for streamed in (False, True):
+                    server.enqueue(step)
+                    asking = asyncio.create_task(ask(client, streamed=streamed))
+                    await server.wait_seen(len(server.seen) + 1)
+                    if isinstance(step, Hang):
+                        loop_clock.skip(60)
+                    with pytest.raises(LLMError) as caught:
+                        await asking
+                    shown.add_error(caught.value)
+        assert CANARY in server.seen_keys
+        assert server.seen[0].headers["x-second"] == HEADER
+
+
 def test_the_blocking_face_does_not_show_it(shown: Shown) -> None:
     steps: list[Step] = ["Hello.", EchoHeaders(), EchoHeaders()]
     with FakeProvider.in_thread(steps) as server, SyncModelClient(config_for(server)) as client:

@@ -220,13 +220,13 @@ def village(tmp_path):
     """A village in lockstep: `async with village() as life: await life.run(20)`."""
 
     @contextlib.asynccontextmanager
-    async def live(*, controlled=6, record=False, seed=1, scenario=None, names=None):
+    async def live(*, controlled=6, record=False, seed=1, scenario=None, names=None, run_id=""):
         loaded = scenario or load_scenario(ROOT / "scenarios" / "village.yaml")
         world = TileWorld.from_scenario(loaded)
         log = RunStore(tmp_path / "runs").create(world.info, "village") if record else None
         pace = Pace(lockstep=True, controllers=controlled)
         async with (
-            WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log) as server,
+            WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log, run_id=run_id) as server,
             WorldClient(server.address) as client,
             contextlib.AsyncExitStack() as stack,
         ):

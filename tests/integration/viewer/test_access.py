@@ -1,9 +1,14 @@
 """Who may look at the viewer's pages and frames, over real HTTP."""
 
+import asyncio
+from typing import Any
+
 import aiohttp
 import pytest
 
-from tickmind.base import Secret
+import tickmind.viewer.server as server_module
+from tickmind.base import Limit, Secret
+from tickmind.record import DamagedRunError
 from tickmind.viewer import ViewerAddressError
 from tickmind.viewer.access import access_for
 from tickmind.viewer.server import ViewerConfig, ViewerServer
@@ -85,13 +90,15 @@ async def test_questions_out_of_bounds_are_refused_in_words(village, viewing, un
             ("api/window?first=900&last=901", 404, "ask for some of 1 to 2"),
             ("api/window?first=&last=2", 400, "whole number"),
             ("api/window?first=1&last=%D9%A1", 400, "whole number"),
+            ("api/state?tick=--5", 400, "whole number"),
             ("api/thoughts?actor=0&last=1&count=99999", 400, "number of thoughts"),
         ):
             async with session.get(server.url + path) as answer:
                 assert answer.status == status
                 assert words in (await answer.json())["error"]
-        async with session.get(f"{server.url}api/thoughts?actor=-5&last=1&count=1") as answer:
-            assert await answer.json() == []
+        for nothing in ("actor=-5&last=1&count=1", "actor=0&last=1&count=-1"):
+            async with session.get(f"{server.url}api/thoughts?{nothing}") as answer:
+                assert await answer.json() == []
 
 
 async def test_beyond_this_machine_it_needs_tls_and_tokens(page_built):
@@ -108,3 +115,44 @@ async def test_a_taken_port_is_told_in_plain_words(village, viewing):
         with pytest.raises(ViewerAddressError, match="choose another with --port"):
             async with ViewerServer(source, ViewerConfig(port=port)):
                 pass
+
+
+class Damaged:
+    """A run that can't be read."""
+
+    watchers = None
+
+    def digest(self):
+        raise DamagedRunError("ticks.parquet is damaged; `tickmind recover spring` may help")
+
+
+async def test_a_damaged_run_is_told_in_words_and_with_all_headers(page_built):
+    damaged: Any = Damaged()
+    async with (
+        ViewerServer(damaged, ViewerConfig(port=0)) as server,
+        aiohttp.ClientSession() as session,
+        session.get(f"{server.url}api/digest") as answer,
+    ):
+        assert answer.status == 500
+        assert (await answer.json())["error"].startswith("ticks.parquet is damaged")
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_watcher_that_takes_nothing_more_is_not_waited_for(page_built, monkeypatch):
+    class Stalled:
+        async def close(self, **_how):
+            await asyncio.Event().wait()
+
+    class Line:
+        aborted = False
+
+        def abort(self):
+            self.aborted = True
+
+    monkeypatch.setattr(server_module, "MAX_CLOSE_S", Limit("time", 0.01, "s"))
+    lines = [Line(), Line()]
+    source: Any = Damaged()
+    stalled: Any = {Stalled(): line for line in lines}
+    async with asyncio.timeout(60), ViewerServer(source, ViewerConfig(port=0)) as server:
+        server._sockets.update(stalled)
+    assert [line.aborted for line in lines] == [True, True]

@@ -4,10 +4,11 @@ import asyncio
 from pathlib import Path
 
 import aiohttp
+import orjson
 import pytest
 
 from tickmind.record import RunStore
-from tickmind.viewer.frames import Frame, FrameKind, unpack
+from tickmind.viewer.frames import Frame, FrameKind, Tag, unpack
 from tickmind.viewer.live import LiveSource
 from tickmind.viewer.replay import ReplaySource
 from tickmind.wire import Backoff, WorldClient
@@ -43,6 +44,31 @@ async def test_live_and_replay_give_the_same_frames_tick_by_tick(village, viewin
                 assert by_tick(await replay.window(tick + 1, 40), FrameKind.KEYFRAME)[tick] == frame
         middle = by_tick(await replay.window(17, 23))
         assert middle == {tick: replayed[tick] for tick in range(17, 24)}
+
+
+def told(data, tag):
+    """What the notes in some frames tell, without the order in which it came."""
+    sections = [frame.sections[tag] for frame in unpack(data) if tag in frame.sections]
+    return sorted(entry for section in sections for entry in orjson.loads(section))
+
+
+@pytest.mark.slow
+async def test_live_and_replay_tell_the_same_of_who_asks_a_model(village, viewing, until, tmp_path):
+    asking = [[5, row, "deliberating", "asks for a plan"] for row in range(6)]
+    async with village(record=True) as life, viewing(life.client) as (_server, source):
+        await life.run(7)
+        await until(lambda: source.span().last_tick_id == 7)
+        with source.watchers.join() as watcher:  # who comes in the middle of a thought
+            assert told(await watcher.next(), Tag.HOLDING) == asking
+        await life.run(13)
+        await until(lambda: source.span().last_tick_id == 20)
+        live = await source.window(1, 20)
+        life.log.close()
+    async with ReplaySource(lambda: RunStore(tmp_path / "runs").open("village")) as replay:
+        replayed = await replay.window(1, 20)
+        assert told(live, Tag.STATES) == told(replayed, Tag.STATES) != []
+        assert told(live, Tag.HOLDING) == told(replayed, Tag.HOLDING) == []
+        assert told(await replay.window(8, 20), Tag.HOLDING) == asking
 
 
 @pytest.mark.slow
@@ -115,7 +141,7 @@ async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_pa
             process.kill()
             process.wait()
             await until(lambda: not source.span().connected, 60)
-            seen = source.span().last_tick_id
+            first, seen = source.span().first_tick_id, source.span().last_tick_id
             assert max(by_tick(await source.window(1, seen))) == seen  # what was seen can still be looked at
             await world_process("--resume", "away", "--port", port, *runs)
             await until(lambda: source.span().connected and source.span().last_tick_id > seen + 3, 180)
@@ -123,3 +149,4 @@ async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_pa
             while not frames or frames[-1].tick_id <= seen + 2:
                 frames += unpack(await asyncio.wait_for(watcher.next(), 60))
             assert any(frame.kind is FrameKind.KEYFRAME and frame.tick_id >= seen for frame in frames)
+            assert (source.span().run_id, source.span().first_tick_id) == ("away", first)  # nothing of it is lost

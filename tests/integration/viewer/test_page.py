@@ -8,11 +8,14 @@ import pytest
 from playwright.async_api import expect
 
 from tickmind.base import Secret
-from tickmind.protocol import Thought
-from tickmind.record import RunStore
+from tickmind.protocol import Say, Thought
+from tickmind.record import LogOptions, RunStore, SyncPolicy
+from tickmind.server.testing import meadow
 from tickmind.viewer.clip import clip_of
+from tickmind.viewer.live import LiveSource
 from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.world import TileWorld
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -87,6 +90,64 @@ async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, v
         ):
             page = await browser.show(server.url)
             assert [await still(page, tick) for tick in (7, 19)] == live
+
+
+async def test_a_clip_of_several_windows_is_shown_to_its_end_and_every_event_in_it_is_found(
+    browsing, page_built, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("tickmind.viewer.clip.window_ticks", lambda _actors: 16)
+    monkeypatch.setattr("tickmind.viewer.clip.MOST_BUCKETS", 20)  # each of several ticks, as in a run of thousands
+    store, world = RunStore(tmp_path / "runs"), TileWorld.from_scenario(meadow(3))
+    said = (41, 43, 44, 77)
+    with store.create(world.info, "long", options=LogOptions(sync=SyncPolicy.NEVER)) as log:
+        for tick in range(1, 91):
+            log.publish(world.step({0: Say("It is time.")} if tick in said else {}))
+    with store.open("long") as reader:
+        (tmp_path / "clip.html").write_bytes(clip_of(reader))
+    async with browsing() as browser:
+        page = await browser.show((tmp_path / "clip.html").as_uri())
+        await at_tick(page, 1)
+        await page.keyboard.press("End")
+        await at_tick(page, 90)
+        await page.keyboard.press("Home")
+        await at_tick(page, 1)
+        for tick in said:
+            await page.keyboard.press("n")
+            await at_tick(page, tick)
+        for tick in reversed(said[:-1]):
+            await page.keyboard.press("p")
+            await at_tick(page, tick)
+        await expect(page.locator(".bubble")).to_be_visible()
+        await browser.unharmed(page)
+
+
+async def test_an_open_page_stays_with_its_run_and_begins_anew_with_another_at_the_same_address(
+    village, browsing, until, page_built
+):
+    async with browsing() as browser:
+        async with village(run_id="the first") as life:
+            async with LiveSource(life.client) as source, ViewerServer(source, ViewerConfig(port=0)) as server:
+                url = server.url
+                page = await browser.show(url)
+                await life.run(20)
+                await at_tick(page, 20)
+                await page.evaluate("window.stayed = true")
+            status = page.get_by_role("status")
+            await expect(status).to_have_text("connection lost")
+            config = ViewerConfig(port=int(url.rsplit(":", 1)[1].strip("/")))
+            async with LiveSource(life.client) as source, ViewerServer(source, config):
+                await until(lambda: len(source.watchers), 60)
+                await life.run(2)
+                await at_tick(page, 22)
+                assert await page.evaluate("window.stayed") is True
+        await expect(status).to_have_text("connection lost")
+        async with village() as life, LiveSource(life.client) as source, ViewerServer(source, config):
+            await life.run(3)
+            await at_tick(page, 3)
+            await expect(status).to_have_text("live")
+            await life.run(2)
+            await at_tick(page, 5)
+            assert await page.evaluate("window.stayed") is None
 
 
 async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village, viewing, browsing):
@@ -183,16 +244,23 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
         page = await browser.show(f"{server.url}#tick=12&actor=entity:1", width=width)
         await expect(page.locator(".thought")).to_be_visible()
         await page.evaluate(AXE.read_text(encoding="utf-8"))
-        for tab in ("inspector", "log", "talk", "charts"):
-            await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
-            await page.wait_for_timeout(200)
+        for state in ("inspector", "log", "talk", "charts", "found", "help"):
+            if state == "found":
+                await page.get_by_role("combobox", name="Find a character").fill("entity")
+                await expect(page.locator("#found li").first).to_be_visible()
+            elif state == "help":
+                await page.evaluate("tickmindViewer.app.help.value = true")
+                await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+            else:
+                await page.evaluate(f"tickmindViewer.app.tab.value = '{state}'")
+                await page.wait_for_timeout(200)
             found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
             problems = [
                 (one["id"], node["target"], node.get("failureSummary"))
                 for one in found["violations"]
                 for node in one["nodes"]
             ]
-            assert problems == [], tab
+            assert problems == [], state
         await picture(page, f"width-{width}")
 
 

@@ -55,7 +55,9 @@ def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
 
 
 def hostile(*notes, **more):
-    return orjson.dumps({"world_addr": WORLD, "run": RUN, "entity_id": "me", "tick": 1, "notes": list(notes), **more})
+    return orjson.dumps(
+        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "notes": list(notes), **more}
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.ai.board_tools import board_tools
-from tickmind.ai.boards import BoardAccessError, BoardError, BoardInfo, BoardManager, Post, UnknownBoardError
+from tickmind.ai.boards import (
+    BoardAccessError,
+    BoardError,
+    BoardInfo,
+    BoardManager,
+    BoardView,
+    Post,
+    UnknownBoardError,
+)
 from tickmind.base import ConfigError, Limit, LimitExceededError
 from tickmind.llm.tools import Failed, Ok, ToolContext
+from tickmind.llm.tools.plain import json_text
 
 
 def test_the_same_participants_have_the_same_board() -> None:
@@ -32,6 +41,14 @@ def test_posts_are_read_in_order_and_from_an_index_on() -> None:
     assert boards.read(board, "amy", since=2) == ()
 
 
+def test_a_view_shows_the_board_and_its_posts_at_one_moment() -> None:
+    boards = BoardManager()
+    board = boards.ensure_board(["amy", "bob"])
+    for text in ("hello", "hi"):
+        boards.post(board, "amy", text)
+    assert boards.view(board, "bob", since=1) == BoardView(boards.info(board, "bob"), (Post(1, "amy", "hi"),))
+
+
 def test_only_participants_read_and_write() -> None:
     boards = BoardManager()
     board = boards.ensure_board(["amy", "bob"])
@@ -40,6 +57,7 @@ def test_only_participants_read_and_write() -> None:
         lambda: boards.read(board, "eve"),
         lambda: boards.post(board, "eve", "me too"),
         lambda: boards.info(board, "eve"),
+        lambda: boards.view(board, "eve"),
     ):
         with pytest.raises(BoardAccessError, match="'eve' takes no part"):
             act()
@@ -154,3 +172,77 @@ async def test_the_board_tools_act_as_the_agent_that_calls_them() -> None:
     assert len(boards.read(board, "amy")) == 1
     assert [tool.name for tool in board_tools(boards)] == ["read_board", "post_message_to_board", "get_my_boards"]
     assert list(read_board.schema["properties"]) == ["board_id", "since"]
+
+
+async def reading(boards: BoardManager, since: int = 0, **options: Limit) -> Ok:
+    """What `read_board` gives to a model."""
+    read_board = board_tools(boards, **options)[0]
+    result = await read_board.execute({"board_id": "board-1", "since": since}, ToolContext(agent_id="amy"))
+    assert isinstance(result, Ok)
+    return result
+
+
+@pytest.mark.asyncio
+async def test_a_full_board_is_read_from_its_newest_post_on_backwards() -> None:
+    boards = BoardManager()
+    board = boards.ensure_board(["amy"])
+    for number in range(300):
+        boards.post(board, "amy", f"{number} " + "\x01é\n" * 600)
+    seen = await reading(boards)
+    assert not seen.truncated
+    assert 15_000 < len(seen.text) <= 20_000
+    shown = [message["index"] for message in seen.data["messages"]]
+    assert shown == list(range(shown[0], 300))
+    assert seen.data["next_index"] == 300
+    assert seen.data["older_messages_left_out"] == shown[0]
+    assert (await reading(boards, since=299)).data.keys() == {"board_id", "next_index", "messages"}
+
+
+@pytest.mark.asyncio
+async def test_a_post_that_is_made_while_somebody_reads_is_not_taken_for_read() -> None:
+    class Busy(BoardManager):
+        """Somebody posts whenever it is asked how far the posts go."""
+
+        def info(self, board_id: str, reader: str) -> BoardInfo:
+            self.post(board_id, "amy", "just now")
+            return super().info(board_id, reader)
+
+    boards = Busy()
+    boards.ensure_board(["amy"])
+    first = (await reading(boards)).data
+    boards.post("board-1", "amy", "at last")
+    later = (await reading(boards, since=first["next_index"])).data
+    seen = [message["index"] for message in first["messages"] + later["messages"]]
+    assert seen == list(range(later["next_index"]))
+
+
+@pytest.mark.asyncio
+async def test_a_post_that_does_not_fit_by_itself_is_shortened_and_the_index_is_still_told() -> None:
+    boards = BoardManager()
+    board = boards.ensure_board(["amy"])
+    boards.post(board, "amy", "short")
+    boards.post(board, "amy", "\x01" * 4_000)
+    seen = await reading(boards)
+    assert seen.truncated
+    assert '"next_index":2,"older_messages_left_out":1,"messages":[{"index":1,"author":"amy","text":"' in seen.text
+
+
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=40).filter(str.strip), max_size=12),
+    st.integers(-1, 14),
+    st.integers(0, 400),
+)
+def test_what_is_shown_and_what_is_left_out_make_up_the_whole(texts: list[str], since: int, room: int) -> None:
+    boards = BoardManager(max_posts_kept=Limit("posts", 8))
+    board = boards.ensure_board(["amy"])
+    for text in texts:
+        boards.post(board, "amy", text)
+    read_board = board_tools(boards, max_result_chars=Limit("result", room))[0]
+    seen = read_board(board, ToolContext(agent_id="amy"), since)
+    shown = [message["index"] for message in seen["messages"]]
+    left_out = seen.get("older_messages_left_out", 0)
+    assert seen["next_index"] == len(texts)
+    assert shown == list(range(len(texts) - len(shown), len(texts)))
+    assert left_out + len(shown) == max(0, len(texts) - max(0, since))
+    assert len(json_text(seen)) <= room or len(shown) <= 1
+    assert bool(shown) == (max(0, since) < len(texts))

@@ -25,7 +25,7 @@ from tickmind.ai import (
     UtilitySelector,
     make_bt_system,
 )
-from tickmind.base import LimitExceededError
+from tickmind.base import Limit, LimitExceededError
 from tickmind.tick import Engine, SystemFailedError
 
 S, F, R = Status.SUCCESS, Status.FAILURE, Status.RUNNING
@@ -272,6 +272,85 @@ def test_a_tree_that_is_replaced_forgets_what_ran():
     stage.manager.register_action("c", lambda *_: F)
     assert stage.tick() == "F"
     assert stage.component.memory == {}
+
+
+def test_a_tree_that_is_exchanged_halts_what_ran():
+    stage = Stage(Sequence(A, Parallel(B, C)), a="S", b="R", c="R", d="R")
+    stage.tick()
+    stage.manager.define_tree("main", Sequence(A, B))
+    assert stage.halted == []  # the world is told within a tick
+    stage.tick()
+    assert stage.halted == ["b", "c"]
+    stage.manager.define_tree("other", Action("d"))
+    stage.component.tree_name = "other"
+    stage.tick(2)
+    assert stage.halted == ["b", "c", "b"]
+    stage.manager.define_tree("other", Selector(A, B))
+    stage.manager.define_tree("other", Sequence(C, A, B))
+    stage.tick(2)
+    assert stage.halted == ["b", "c", "b", "d"]
+
+
+def test_an_exchanged_tree_halts_nothing_that_had_ended():
+    stage = Stage(Sequence(A, B), a="RS", b="S")
+    stage.tick(2)
+    stage.manager.define_tree("main", B)
+    stage.tick()
+    assert stage.halted == []
+
+
+def test_an_action_that_is_registered_anew_is_halted_the_new_way():
+    stage = Stage(A, a="R", b="S")
+    stage.tick()
+    stage.manager.register_action("a", stage.leaf("a"), on_halt=stage.halt("a, the new way"))
+    stage.manager.define_tree("main", B)
+    stage.tick()
+    assert stage.halted == ["a, the new way"]
+
+
+def test_a_halt_that_fails_is_not_called_again_and_the_others_follow():
+    def fail(*_):
+        raise ValueError("it is stuck")
+
+    stage = Stage(Parallel(A, C), a="R", b="S", c="R")
+    stage.manager.register_action("a", stage.leaf("a"), on_halt=fail)
+    stage.tick()
+    stage.manager.define_tree("main", B)
+    with pytest.raises(SystemFailedError, match="it is stuck"):
+        stage.tick()
+    assert stage.tick() == "S"
+    assert stage.halted == ["c"]
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_restored_tree_that_is_exchanged_halts_what_ran_if_it_is_still_defined(known):
+    first = Stage(Sequence(A, B), a="S", b="R")
+    first.tick()
+    saved = json.loads(json.dumps(first.engine.snapshot()))
+    second = Stage(Sequence(A, B) if known else Sequence(B, A), a="S", b="R", c="S")
+    second.manager.define_tree("not ready", Action("unknown"))
+    second.manager.define_tree("other", C)
+    second.engine.restore(saved)
+    second.component.tree_name = "other"
+    assert second.tick() == "S"
+    assert second.halted == (["b"] if known else [])
+    assert second.component.memory == {}
+
+
+def test_trees_of_the_past_are_forgotten_at_their_limit():
+    stage = Stage(A, a="R", b="R")
+    stage.manager = AIManager(max_past_trees=Limit("past trees", 3))
+    for name in "ab":
+        stage.manager.register_action(name, stage.leaf(name), on_halt=stage.halt(name))
+    stage.engine._systems[:] = [make_bt_system(stage.manager)]
+    stage.manager.define_tree("main", A)
+    stage.tick()
+    for ticks in range(2, 10):
+        stage.manager.define_tree("main", Timeout(B, ticks))
+        stage.manager.check()
+    stage.tick()
+    assert stage.halted == []
+    assert len(stage.manager._halting) == 3
 
 
 def test_on_status_hears_of_ends_only():

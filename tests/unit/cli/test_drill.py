@@ -13,12 +13,12 @@ from tickmind.cli.drill.provider import ON_THE_WAY_S, Mood, MoodyProvider
 from tickmind.cli.drill.verdict import judge
 from tickmind.cli.drill.witness import Shown
 from tickmind.cli.parts import MAX_RESUMES, KeptPart
-from tickmind.cli.world_run import WorldRuns
+from tickmind.cli.world_run import SCENARIO, WorldRuns
 from tickmind.llm import Message
 from tickmind.llm.testing import Refuse, Say
 from tickmind.llm.transport import ModelRequest
-from tickmind.protocol import Wait
-from tickmind.world import TileWorld
+from tickmind.protocol import Direction, Move, Wait
+from tickmind.world import TileWorld, load_scenario
 
 TEXT = """
 world: small
@@ -148,48 +148,88 @@ async def test_without_a_way_to_go_on_the_end_is_the_end(kept):
 
 
 @pytest.fixture
-def played(tmp_path):
-    """A drill of five ticks in which all went well."""
+def played(tmp_path, request):
+    """A drill of five ticks in which all went well: of two characters one moves, or waits like the other."""
+    idle = getattr(request, "param", None) == "idle"
     run = WorldRuns(tmp_path).begin(TEXT, "small.yaml", "one")
     world = TileWorld.from_scenario(run.scenario)
     drill = Drill(MoodyProvider(), lambda _text: None)
     for _ in range(5):
-        record = world.step({0: Wait(), 1: Wait()})
+        record = world.step({0: Wait(), 1: Wait() if idle else Move(Direction.N)})
         run.log.publish(record)
         drill.witness.shown[record.tick_id] = Shown.of(record.results, record.utterances)
     run.finish()
     drill.log.troubles = [Trouble("the provider is away", 2, 3, "2 calls refused")]
-    drill.log.thinks_again = drill.log.complete = True
+    drill.log.all_began = drill.log.thinks_again = drill.log.complete = True
     return drill
 
 
 def test_a_drill_in_which_all_went_well_is_passed(played, tmp_path):
-    verdict = judge(played, tmp_path, "one")
+    verdict = judge(played, tmp_path, "one", tick_s=0.5)
     assert verdict.passed
     assert (verdict.ticks, verdict.missed, verdict.lost, verdict.intents_per_tick) == (5, 0, 0, 2.0)
     (noted,) = verdict.outages()
     assert (noted.kind, noted.first_tick_id, noted.last_tick_id) == ("noted", 2, 3)
-    assert noted.detail == "2 calls refused; 2.0 intents per tick"
+    assert noted.detail == "2 calls refused; 1 of 2 did more than wait, 2.0 intents per tick"
 
 
 def test_a_tick_that_was_shown_otherwise_or_is_not_there_is_lost(played, tmp_path):
     played.witness.shown[3] = Shown((), ())
     played.witness.shown[6] = Shown((), ())
-    verdict = judge(played, tmp_path, "one")
+    verdict = judge(played, tmp_path, "one", tick_s=0.5)
     assert verdict.lost == 2
     assert not verdict.passed
 
 
 def test_what_did_not_end_well_fails_the_drill(played, tmp_path):
     played.log.troubles.append(Trouble("the world is killed", 4, 4, "", over=False, goes_on=False))
-    played.log.thinks_again = False
+    played.log.all_began = played.log.thinks_again = False
     played.provider.too_soon = 1
     played.log.survivors = 1
-    verdict = judge(played, tmp_path, "one")
-    assert (verdict.not_over, verdict.too_soon, verdict.orphans, verdict.stopped) == (2, 1, 1, 0)
+    verdict = judge(played, tmp_path, "one", tick_s=0.5)
+    assert (verdict.not_over, verdict.too_soon, verdict.orphans, verdict.stopped) == (3, 1, 1, 0)
     assert not verdict.passed
 
 
 def test_a_trouble_in_which_nobody_acts_is_noticed(played, tmp_path):
     played.log.troubles.append(Trouble("the provider is away", 9, 9, ""))
-    assert judge(played, tmp_path, "one").stopped == 1
+    assert judge(played, tmp_path, "one", tick_s=0.5).stopped == 1
+
+
+@pytest.mark.parametrize("played", ["idle"], indirect=True)
+def test_waiting_is_no_behaviour(played, tmp_path):
+    verdict = judge(played, tmp_path, "one", tick_s=0.5)
+    assert (verdict.stopped, verdict.intents_per_tick) == (1, 2.0)
+    assert not verdict.passed
+
+
+def test_who_was_struck_need_not_act_and_the_others_must(played, tmp_path):
+    ids = [actor.entity_id for actor in TileWorld.from_scenario(load_scenario(tmp_path / "one" / SCENARIO)).info.actors]
+    played.log.troubles = [Trouble("an agent is killed", 1, 5, "", struck=frozenset(ids[:1]))]
+    (one,) = judge(played, tmp_path, "one", tick_s=0.5).behaviours
+    assert (one.able, one.acting, one.stopped) == (1, 1, False)
+    played.log.troubles = [Trouble("an agent is killed", 1, 5, "", struck=frozenset(ids[1:]))]
+    (one,) = judge(played, tmp_path, "one", tick_s=0.5).behaviours
+    assert (one.able, one.acting, one.stopped) == (1, 0, True)
+
+
+def test_a_world_that_waits_for_a_model_fails_the_drill(played, tmp_path):
+    played.witness.longest_s = 30.0
+    verdict = judge(played, tmp_path, "one", tick_s=0.5)
+    assert verdict.stood_still
+    assert not verdict.passed
+
+
+@pytest.mark.asyncio
+async def test_a_trouble_that_nobody_notices_is_not_over(monkeypatch):
+    monkeypatch.setattr("tickmind.cli.drill.drill.PATIENCE_S", 0.0)
+    drill = Drill(MoodyProvider(), lambda _text: None)
+    await drill._provider(Mood.AWAY, "the provider is away", 0, least_calls=1)
+    (trouble,) = drill.log.troubles
+    assert (trouble.over, trouble.detail) == (False, "0 calls refused")
+
+
+def test_an_agent_that_is_just_being_started_can_not_be_killed():
+    drill = Drill(MoodyProvider(), lambda _text: None)
+    assert drill._kill(0) is False
+    assert drill.log.victims == set()

@@ -20,11 +20,14 @@ OPENING = (Message.system("All of you are villagers."),)
 class FakeLocal:
     """Stands in for weights and their server; it reads until it is stopped, or fails to."""
 
-    def __init__(self, error=None):
+    def __init__(self, error=None, *, at_start=None):
         self.error = error
+        self.at_start = at_start
         self.reading, self.stopped = asyncio.Event(), asyncio.Event()
 
     async def astart(self):
+        if self.at_start is not None:
+            raise self.at_start
         return self
 
     def model_config(self):
@@ -84,3 +87,21 @@ async def test_a_model_that_can_not_read_ahead_serves_all_the_same(serve, caplog
             while not caplog.records:  # noqa: ASYNC110 - a log has no event
                 await asyncio.sleep(0)
     assert "could not read ahead" in caplog.text
+
+
+async def test_a_model_that_does_not_start_is_told_and_a_script_takes_its_place(serve):
+    local = FakeLocal(at_start=LLMConnectionError("the llama.cpp server ended while starting: no memory"))
+    async with serve(local) as model:
+        assert model.why.startswith("Using a scripted double and no model, because m does not start: ")
+        assert "no memory" in model.why
+        assert model.environment({})["LLM_MODEL"] == "scripted"
+    assert local.stopped.is_set()
+
+
+async def test_a_gateway_of_the_environment_is_asked_through_the_one_that_serves_the_demo():
+    env = {"LLM_GATEWAY_URL": "http://127.0.0.1:4711", "LLM_GATEWAY_KEY": "sk-tm-mine", "LLM_API_KEY": "another's"}
+    async with served_model(env) as model:
+        given = model.environment(env)
+    assert "LLM_GATEWAY_URL" in model.why
+    assert (given["LLM_BASE_URL"], given["LLM_MODEL"]) == ("http://127.0.0.1:4711/v1", "default")
+    assert given["LLM_API_KEY"] == "sk-tm-mine"

@@ -1,11 +1,9 @@
 """Worlds that are begun, resumed and ended, without a server."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tickmind.base import ManualClock
 from tickmind.cli.world_run import SCENARIO, WorldRuns
 from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError
 from tickmind.record.testing import MemoryDisk
@@ -66,22 +64,6 @@ def test_a_run_that_is_running_is_not_resumed(tmp_path, make_disk):
         runs.resume("one")
     run.abandon()
     runs.resume("one").abandon()
-
-
-def test_a_run_is_known_from_others_even_from_one_that_had_its_name(tmp_path):
-    clock = ManualClock()
-    runs = WorldRuns(tmp_path, clock=clock)
-    run = runs.begin(TEXT, "small.yaml", "one")
-    known = run.identity
-    run.abandon()
-    clock.advance(5)
-    run = runs.resume("one")
-    assert run.identity == known
-    run.abandon()
-    shutil.rmtree(tmp_path / "one")
-    run = runs.begin(TEXT, "small.yaml", "one")
-    assert run.identity != known
-    run.abandon()
 
 
 def test_a_name_is_given_once(runs):

@@ -1,6 +1,9 @@
 """What was recorded is played back: replies, streams, times and errors, without a secret in the file."""
 
 import asyncio
+import errno
+import gc
+import io
 import json
 import random
 import stat
@@ -486,6 +489,72 @@ async def test_a_crash_at_any_byte_costs_at_most_the_last_call(path: Path) -> No
             player = CassettePlayer(path)
             assert player.statistics().recorded == whole + 1
             assert (await player.complete(ask("c"), timeout_s=1)).content == "three"
+
+
+class SmallDisk(io.FileIO):
+    """A file on a disk that has room for so many bytes; where it has none, the first of a write still fit."""
+
+    room_bytes = 10_000
+    sick = False  # nothing can be taken away either
+
+    def write(self, data: Any) -> int:
+        left_bytes = self.room_bytes - self.tell()
+        if left_bytes <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(bytes(data)[:left_bytes])
+
+    def truncate(self, size: int | None = None) -> int:
+        if self.sick:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().truncate(size)
+
+
+@pytest.fixture
+def small_disk(monkeypatch: pytest.MonkeyPatch) -> type[SmallDisk]:
+    class Disk(SmallDisk):
+        """One for this test."""
+
+    usual = Path.open
+
+    def open_there(path: Path, mode: str = "r", *more: Any, **others: Any) -> Any:
+        return Disk(path, "r+") if mode == "r+b" else usual(path, mode, *more, **others)
+
+    monkeypatch.setattr(Path, "open", open_there)
+    return Disk
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("sick", [False, True])
+@pytest.mark.parametrize("room_bytes", [5, 40])
+async def test_a_disk_that_was_full_for_a_while_costs_only_the_calls_of_that_while(
+    path: Path, small_disk: type[SmallDisk], sick: bool, room_bytes: int
+) -> None:
+    recorder = record(path, ["one", "two " * 50, "three", "four"])
+    await recorder.complete(ask("a"), timeout_s=1)
+    before = text_of(path)
+    small_disk.room_bytes, small_disk.sick = len(before) + room_bytes, sick
+    for text in "bc":
+        with pytest.raises(LLMConfigError, match=r"can't be recorded to .*: (No space|Input/output)"):
+            await recorder.complete(ask(text), timeout_s=1)
+    assert text_of(path).startswith(before)
+    assert sick or text_of(path) == before
+    small_disk.room_bytes, small_disk.sick = 10_000, False
+    await recorder.complete(ask("d"), timeout_s=1)
+    await recorder.aclose()
+    player = CassettePlayer(path)
+    assert player.statistics().recorded == 2
+    assert (await player.complete(ask("a"), timeout_s=1)).content == "one"
+    assert (await player.complete(ask("d"), timeout_s=1)).content == "four"
+
+
+def test_a_disk_that_is_full_from_the_start_is_said(path: Path, small_disk: type[SmallDisk]) -> None:
+    small_disk.room_bytes = 20
+    with pytest.raises(LLMConfigError, match=r"recorded to .*: No space left"):
+        record(path, "one")
+    gc.collect()  # a file that was left open would be told now
+    small_disk.room_bytes = 10_000
+    asyncio.run(record(path, "one").aclose())
+    assert CassettePlayer(path).statistics().recorded == 0
 
 
 @pytest.mark.asyncio

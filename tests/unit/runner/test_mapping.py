@@ -191,3 +191,19 @@ def test_a_mapping_with_mistakes_leaves_the_one_before(tmp_path, text, caplog):
     assert "mapping" in caplog.text
     file.unlink()
     assert mapping.reload() is None
+
+
+def test_addresses_that_are_known_later_hold_whatever_the_file_has_become(tmp_path, caplog):
+    file = tmp_path / "agents.yaml"
+    file.write_text(SMALL % "", encoding="utf-8")
+    mapping = MappingFile(file)
+    write(file, "agents: [")  # saved with a mistake while the world was getting ready
+    settled = mapping.settle("127.0.0.1:7", "http://127.0.0.1:9")
+    assert (settled.world_addr, settled.gateway_url) == ("127.0.0.1:7", "http://127.0.0.1:9")
+    assert mapping.reload() is None
+    assert "mistakes" in caplog.text
+    write(file, SMALL % ", per_process: 5")
+    found = mapping.reload()
+    assert found is not None
+    assert found.agents["a"].per_process == 5
+    assert (found.world_addr, found.gateway_url) == ("127.0.0.1:7", "http://127.0.0.1:9")

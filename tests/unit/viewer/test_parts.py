@@ -86,6 +86,17 @@ def test_a_digest_counts_what_happened_and_how_everybody_is():
     assert row["gap_ms"] == 20.5
 
 
+def test_a_thought_that_claims_a_tick_far_ahead_counts_in_the_last():
+    digest = Digest(1)
+    thought = ThoughtReport("a", 19_999_999, Thought(1, 1, 2, "", ""))
+    digest.add_thoughts([thought])  # there is no tick yet
+    assert len(digest) == 0
+    digest.add_tick(1, actors(0), results(), 0)
+    digest.add_thoughts([thought])
+    assert len(digest) == 1
+    assert digest.shown()["columns"]["answers"] == [1.0]
+
+
 @given(st.integers(1, 5000), st.integers(1, 60))
 def test_buckets_lose_nothing(ticks, most):
     digest = Digest(1)

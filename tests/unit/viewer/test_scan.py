@@ -2,7 +2,7 @@
 
 import threading
 
-from tickmind.record import LogOptions, RunStore, SyncPolicy
+from tickmind.record import DamagedRunError, LogOptions, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 from tickmind.viewer.digest import Digest
 from tickmind.viewer.minds import NeedsNow
@@ -34,7 +34,7 @@ def test_a_scan_finds_the_numbers_that_whole_ticks_give(tmp_path):
         wanted.add_thoughts(reader.thoughts())
     assert scan.digest.shown() == wanted.shown()
     assert scan.digest.shown()["ticks"] == TICKS
-    assert scan.span == Span(1, TICKS, growing=False)
+    assert scan.span == Span(1, TICKS, growing=False, run_id="r")
 
 
 def test_a_scan_makes_way_until_it_is_quiet_and_ends_when_it_is_stopped(tmp_path):
@@ -60,3 +60,12 @@ def test_a_scan_makes_way_until_it_is_quiet_and_ends_when_it_is_stopped(tmp_path
     thread.join(30)
     assert not thread.is_alive()
     assert len(scan.digest) <= 1
+
+
+def test_a_run_that_can_not_be_read_on_is_told_in_the_log(caplog):
+    def open_run():
+        raise DamagedRunError("segment 3 is damaged")
+
+    Scan(open_run, Span(1, 0, growing=True), threading.Event()).run()
+    assert "the timeline ends here" in caplog.text
+    assert "segment 3 is damaged" in caplog.text

@@ -50,6 +50,7 @@ export class MapView {
   private readonly minimap: Minimap;
   private shownTick = Number.NaN;
   private shownVersion = "";
+  private shownThinking: ReadonlySet<number> | null = null;
   private sightKey = "";
   private hovered = -1;
   private readonly calm = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -171,8 +172,9 @@ export class MapView {
     if (!film.reaches(tick)) return false;
     film.show(tick);
     const thinking = this.host.thinking();
-    const version = `${film.scene.thingsVersion} ${thinking.size} ${this.host.selected()}`;
-    if (tick === this.shownTick && version === this.shownVersion) return false;
+    const version = `${film.scene.thingsVersion} ${this.host.selected()}`;
+    if (tick === this.shownTick && version === this.shownVersion && thinking === this.shownThinking) return false;
+    this.shownThinking = thinking;
     this.shownTick = tick;
     this.shownVersion = version;
     this.crowd.update(thinking, this.host.selected());

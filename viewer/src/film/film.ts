@@ -1,12 +1,17 @@
 /** The frames that are at hand, and the scene at any tick that they reach. Windows that nobody looks at are let go. */
 
 import { Kind, Tag, type Frame } from "../frames/layout";
-import { agentNotesOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
+import { agentNotesOf, holdingOf, marksOf, type AgentNote, type Mark } from "../frames/notes";
 import { Scene } from "../frames/scene";
 import type { World } from "../frames/world";
 import type { Source, Span } from "./source";
+import { AgentStates } from "./states";
 
 const MOST_BYTES = 160 * 1024 * 1024;
+const FEWEST_WINDOWS = 4; // that stay, however large they are
+const FRAME_BYTES = 1000; // of a frame beside what came over the wire: itself, its buffer and its table of sections
+const NOTE_BYTES = 300; // of a mark or note beside its words
+const CHANGE_BYTES = 64; // of a changed status
 const FEW = 500; // characters; the windows of fewer come at once
 const STAY_MS = 120; // after a jump until the rest of its window is asked for
 
@@ -19,25 +24,29 @@ export interface StatusChange {
 
 export class Film {
   readonly scene: Scene;
-  span: Span = { first: 1, last: 0, growing: false, connected: true, live: false };
+  span: Span = { run_id: "", first: 1, last: 0, growing: false, connected: true, live: false };
   private readonly keyframes = new Map<number, Frame>();
   private readonly ticks = new Map<number, Frame>();
   private readonly marks = new Map<number, Mark[]>(); // tick -> thoughts
   private readonly agents = new Map<number, AgentNote[]>(); // tick -> how agents were doing
   private readonly changes = new Map<number, StatusChange[]>();
+  readonly states = new AgentStates(this); // of agents, at any tick
   private readonly asked = new Map<number, Promise<void>>(); // window -> its frames are under way
   private readonly used = new Map<number, number>(); // window -> when it was last wanted
   private rest: { window: number; stop: AbortController } | null = null; // of the window that was jumped into last
   private landing: Promise<void> | null = null; // the tick of a jump is under way
   private target = Number.NaN; // where one jumped last
-  private bytes = 0;
+  private readonly weights = new Map<number, number>(); // window -> about how many bytes it takes
+  bytes = 0; // of all of them
   private clock = 0;
+  private begin = 0; // the first window of which anything is kept
   private track: { tick: number; status: Uint8Array } | null = null; // the statuses after the last tick taken
   version = 0; // grows with every frame
 
   constructor(
     readonly world: World,
     private readonly source: Source,
+    private readonly mostBytes = MOST_BYTES,
   ) {
     this.scene = new Scene(world);
   }
@@ -47,7 +56,7 @@ export class Film {
   }
 
   /** The window that a tick's changes are in; a tick at its end belongs to it, not to the next one. */
-  private windowOf(tick: number): number {
+  windowOf(tick: number): number {
     return Math.max(0, Math.ceil(tick / this.windowTicks) - 1);
   }
 
@@ -57,6 +66,10 @@ export class Film {
 
   tickFrame(tick: number): Frame | undefined {
     return this.ticks.get(tick);
+  }
+
+  keyframe(tick: number): Frame | undefined {
+    return this.keyframes.get(tick);
   }
 
   marksAt(tick: number): Mark[] {
@@ -75,11 +88,11 @@ export class Film {
   add(frame: Frame): void {
     this.version += 1;
     if (frame.kind === Kind.KEYFRAME) {
-      if (!this.keyframes.has(frame.tick)) this.bytes += frame.bytes;
+      if (!this.keyframes.has(frame.tick)) this.weigh(frame.tick + 1, FRAME_BYTES + frame.bytes); // it begins the next tick
       this.keyframes.set(frame.tick, frame);
       this.track = { tick: frame.tick, status: frame.u8(Tag.ACTOR_STATUS).slice() };
     } else if (frame.kind === Kind.TICK) {
-      if (!this.ticks.has(frame.tick)) this.bytes += frame.bytes;
+      if (!this.ticks.has(frame.tick)) this.weigh(frame.tick, FRAME_BYTES + frame.bytes);
       this.ticks.set(frame.tick, frame);
       this.noteStatus(frame);
     } else if (frame.kind === Kind.NOTES) {
@@ -90,25 +103,40 @@ export class Film {
   /** Take a frame of the live stream, which makes the film longer. */
   addNewest(frame: Frame): void {
     this.add(frame);
-    if (frame.kind === Kind.NOTES) return;
-    const { span } = this;
-    const restarted = frame.kind === Kind.KEYFRAME && (frame.tick < span.last || span.last < span.first);
-    if (restarted && frame.tick + 1 < span.first) this.span = { ...span, first: frame.tick + 1, last: frame.tick };
-    else if (frame.tick > span.last) this.span = { ...span, last: frame.tick };
-    this.used.set(this.windowOf(frame.tick), (this.clock += 1));
+    if (frame.kind !== Kind.NOTES) {
+      if (frame.tick > this.span.last) this.span = { ...this.span, last: frame.tick };
+      this.touch(frame.tick);
+    }
     this.letGo();
   }
 
+  /** Somebody looks at a tick, so its window stays. */
+  private touch(tick: number): void {
+    this.used.set(this.windowOf(tick), (this.clock += 1));
+  }
+
+  /** Count what is kept for a tick. */
+  private weigh(tick: number, bytes: number): void {
+    const window = this.windowOf(tick);
+    this.weights.set(window, (this.weights.get(window) ?? 0) + bytes);
+    this.bytes += bytes;
+    if (!this.used.has(window)) this.used.set(window, 0); // nobody has asked for it yet
+  }
+
   private addNotes(frame: Frame): void {
+    const held = holdingOf(frame);
+    if (held) this.states.hold(frame.tick, held);
     for (const mark of marksOf(frame)) {
       const there = this.marks.get(mark.tick) ?? [];
-      if (!there.some((one) => one.row === mark.row && one.brief === mark.brief)) there.push(mark);
-      this.marks.set(mark.tick, there);
+      if (there.some((one) => one.row === mark.row && one.brief === mark.brief)) continue;
+      this.marks.set(mark.tick, [...there, mark]);
+      this.weigh(mark.tick, NOTE_BYTES + 2 * (mark.brief.length + mark.model.length));
     }
     for (const note of agentNotesOf(frame)) {
-      const there = (this.agents.get(note.tick) ?? []).filter((one) => one.row !== note.row);
-      there.push(note);
-      this.agents.set(note.tick, there);
+      const there = this.agents.get(note.tick) ?? [];
+      const others = there.filter((one) => one.row !== note.row);
+      this.agents.set(note.tick, [...others, note]);
+      if (others.length === there.length) this.weigh(note.tick, NOTE_BYTES + 2 * note.detail.length);
     }
   }
 
@@ -124,7 +152,10 @@ export class Film {
       found.push({ row: rows[at], before: this.track.status[rows[at]], after: bits[at] });
       this.track.status[rows[at]] = bits[at];
     }
-    if (found.length) this.changes.set(frame.tick, found);
+    if (found.length) {
+      if (!this.changes.has(frame.tick)) this.weigh(frame.tick, CHANGE_BYTES * found.length);
+      this.changes.set(frame.tick, found);
+    }
     this.track.tick = frame.tick;
   }
 
@@ -146,6 +177,7 @@ export class Film {
   /** Bring the scene to a tick. It has to be within reach. */
   show(tick: number): void {
     const { scene } = this;
+    this.touch(tick);
     if (scene.tick === tick) return;
     if (scene.tick !== tick - 1 || !this.ticks.has(tick)) {
       let begin = this.start(tick);
@@ -161,7 +193,7 @@ export class Film {
     const { span } = this;
     const wanted = Math.min(Math.max(tick, span.first), Math.max(span.last, span.first));
     const window = this.windowOf(wanted);
-    this.used.set(window, (this.clock += 1));
+    this.touch(wanted);
     if (this.ticks.has(wanted) && !Number.isNaN(this.start(wanted))) return Promise.resolve();
     // In a crowd a window takes a while, so what is to be seen comes first and how it came to it afterwards.
     if (jumps && this.world.actors > FEW && !this.has(wanted)) return this.land(wanted);
@@ -229,20 +261,28 @@ export class Film {
     this.letGo();
   }
 
+  /** Let go of what the server has let go, and of what nobody has looked at for longest if it is too much. */
   private letGo(): void {
-    while (this.bytes > MOST_BYTES && this.used.size > 4) {
+    const begin = this.windowOf(this.span.first);
+    if (begin > this.begin) {
+      this.begin = begin;
+      for (const window of [...this.used.keys()]) if (window < begin) this.drop(window);
+    }
+    while (this.bytes > this.mostBytes && this.used.size > FEWEST_WINDOWS) {
       const [oldest] = [...this.used.entries()].reduce((one, other) => (other[1] < one[1] ? other : one));
-      this.used.delete(oldest);
-      const first = oldest * this.windowTicks;
-      for (let tick = first; tick <= first + this.windowTicks; tick += 1) {
-        this.bytes -= (tick > first ? (this.ticks.get(tick)?.bytes ?? 0) : 0) + (this.keyframes.get(tick)?.bytes ?? 0);
-        this.keyframes.delete(tick);
-        if (tick === first) continue;
-        this.ticks.delete(tick);
-        this.marks.delete(tick);
-        this.agents.delete(tick);
-        this.changes.delete(tick);
-      }
+      this.drop(oldest);
+    }
+  }
+
+  private drop(window: number): void {
+    this.used.delete(window);
+    this.bytes -= this.weights.get(window) ?? 0;
+    this.weights.delete(window);
+    const first = window * this.windowTicks;
+    for (let tick = first; tick <= first + this.windowTicks; tick += 1) {
+      if (this.windowOf(tick + 1) === window) this.keyframes.delete(tick);
+      if (this.windowOf(tick) !== window) continue;
+      for (const kept of [this.ticks, this.marks, this.agents, this.changes]) kept.delete(tick);
     }
   }
 }

@@ -54,7 +54,8 @@ export class Player {
   /** Let time pass. Tells whether anything moved. */
   advance(elapsedMs: number): boolean {
     const { film } = this;
-    const { last } = film.span;
+    const { first, last } = film.span;
+    if (this.tick < first - 1 && this.waiting) this.position = first - 1; // what is gone never comes
     const before = this.position;
     const next = this.next(elapsedMs, last);
     if (next === before) {

@@ -5,6 +5,7 @@ import { NOTHING, type MindReport } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 
 export interface Span {
+  run_id: string; // which run these ticks are of; empty while nobody knows
   first: number;
   last: number;
   growing: boolean;

@@ -36,6 +36,7 @@ export const Tag = {
   OBJECTS: 44,
   THOUGHTS: 48,
   STATES: 49,
+  HOLDING: 50,
 } as const;
 
 export class FrameError extends Error {}

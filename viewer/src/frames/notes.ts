@@ -35,6 +35,7 @@ export interface Thought extends Mark {
 
 export interface AgentNote {
   tick: number;
+  known: number; // the tick with which it was known
   row: number;
   state: string;
   detail: string;
@@ -44,7 +45,21 @@ export function marksOf(frame: Frame): Mark[] {
   return frame.json<Mark[]>(Tag.THOUGHTS, []);
 }
 
+type State = [tick: number, row: number, state: string, detail: string];
+
+const noteOf = (frame: Frame, [tick, row, state, detail]: State): AgentNote => ({
+  tick,
+  known: Math.max(tick, frame.tick),
+  row,
+  state,
+  detail,
+});
+
 export function agentNotesOf(frame: Frame): AgentNote[] {
-  const found = frame.json<[number, number, string, string][]>(Tag.STATES, []);
-  return found.map(([tick, row, state, detail]) => ({ tick, row, state, detail }));
+  return frame.json<State[]>(Tag.STATES, []).map((state) => noteOf(frame, state));
+}
+
+/** How all agents who did not plainly run were doing after the frame's tick; null if the frame does not tell. */
+export function holdingOf(frame: Frame): AgentNote[] | null {
+  return frame.json<State[] | null>(Tag.HOLDING, null)?.map((state) => noteOf(frame, state)) ?? null;
 }

@@ -37,9 +37,6 @@ export class Scene {
   readonly places: Int16Array; // x and y of each actor
   readonly before: Int16Array; // where everybody was one tick ago
   readonly looks: Uint8Array; // facing and status of each actor, and two bytes for whoever draws it
-  private readonly pairs: Int32Array; // over `places`: y times 65536, and x
-  private readonly moves = new Int32Array(16); // number of a step code in the frame at hand -> its step
-  private readonly ways = new Uint8Array(16); // the same -> facing after it
   readonly thingState: Uint8Array;
   readonly thingStock: Int32Array;
   ground = new Map<string, number>(); // "x,y,kind" -> amount
@@ -50,7 +47,6 @@ export class Scene {
     this.places = new Int16Array(2 * room);
     this.before = new Int16Array(2 * room);
     this.looks = new Uint8Array(4 * room);
-    this.pairs = new Int32Array(this.places.buffer);
     this.thingState = new Uint8Array(world.things);
     this.thingStock = new Int32Array(world.things);
   }
@@ -99,49 +95,13 @@ export class Scene {
     }
     const { places, looks } = this;
     this.before.set(places);
-    const codes = frame.u8(Tag.STEP_CODES);
-    this.walk(frame.u8(Tag.STEPS), codes);
-    const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
-    for (let at = 0; at < rows.length; at += 1) this.step(rows[at], codes[at]);
-    const placed = frame.u32(Tag.PLACE_ROWS);
-    const there = frame.i16(Tag.PLACES);
-    const ways = frame.u8(Tag.PLACE_FACING);
-    for (let at = 0; at < placed.length; at += 1) {
-      places[2 * placed[at]] = there[at];
-      places[2 * placed[at] + 1] = there[placed.length + at];
-      looks[4 * placed[at]] = ways[at];
-    }
+    takeSteps(frame, this.world.actors, places, looks);
     const changed = frame.u32(Tag.STATUS_ROWS);
     const bits = frame.u8(Tag.STATUS);
     for (let at = 0; at < changed.length; at += 1) looks[4 * changed[at] + 1] = bits[at];
     for (const change of thingChanges(frame)) this.change(change);
     this.tick = frame.tick;
     this.timeMs = frame.timeMs;
-  }
-
-  /** Take the long form of steps, where everybody has half a byte. Of all that a tick does only this is about everybody. */
-  private walk(packed: Uint8Array, rare: Uint8Array): void {
-    if (!packed.length) return;
-    const { pairs, looks, moves, ways } = this;
-    for (let number = 0; number < RARE; number += 1) {
-      moves[number] = STEP[packed[number]];
-      ways[number] = STEP_FACING[packed[number]];
-    }
-    let next = 0;
-    for (let row = 0; row < this.world.actors; row += 1) {
-      const number = (packed[16 + (row >> 1)] >> ((row & 1) << 2)) & 15;
-      if (number === RARE) {
-        this.step(row, rare[next++]);
-        continue;
-      }
-      pairs[row] += moves[number];
-      if (ways[number] !== 255) looks[4 * row] = ways[number];
-    }
-  }
-
-  private step(row: number, code: number): void {
-    this.pairs[row] += STEP[code];
-    if (STEP_FACING[code] !== 255) this.looks[4 * row] = STEP_FACING[code];
   }
 
   private change(change: ThingChange): void {
@@ -173,6 +133,56 @@ export function thingChanges(frame: Frame): ThingChange[] {
 }
 
 const RARE = 15; // the number of all codes that have none of their own
+
+const moves = new Int32Array(16); // number of a step code in the frame at hand -> its step
+const ways = new Uint8Array(16); // the same -> facing after it
+
+/** Let everybody go where a tick leads them; `looks` may be left as they are. */
+export function takeSteps(frame: Frame, actors: number, places: Int16Array, looks: Uint8Array | null): void {
+  const pairs = new Int32Array(places.buffer, places.byteOffset, places.length >> 1); // y times 65536, and x
+  const codes = frame.u8(Tag.STEP_CODES);
+  const step = (row: number, code: number) => {
+    pairs[row] += STEP[code];
+    if (looks && STEP_FACING[code] !== 255) looks[4 * row] = STEP_FACING[code];
+  };
+  const packed = frame.u8(Tag.STEPS);
+  if (packed.length) walk(packed, codes, actors, pairs, looks, step);
+  const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
+  for (let at = 0; at < rows.length; at += 1) step(rows[at], codes[at]);
+  const placed = frame.u32(Tag.PLACE_ROWS);
+  const there = frame.i16(Tag.PLACES);
+  const facing = frame.u8(Tag.PLACE_FACING);
+  for (let at = 0; at < placed.length; at += 1) {
+    places[2 * placed[at]] = there[at];
+    places[2 * placed[at] + 1] = there[placed.length + at];
+    if (looks) looks[4 * placed[at]] = facing[at];
+  }
+}
+
+/** Take the long form of steps, where everybody has half a byte. Of all that a tick does only this is about everybody. */
+function walk(
+  packed: Uint8Array,
+  rare: Uint8Array,
+  actors: number,
+  pairs: Int32Array,
+  looks: Uint8Array | null,
+  step: (row: number, code: number) => void,
+): void {
+  for (let number = 0; number < RARE; number += 1) {
+    moves[number] = STEP[packed[number]];
+    ways[number] = looks ? STEP_FACING[packed[number]] : 255;
+  }
+  let next = 0;
+  for (let row = 0; row < actors; row += 1) {
+    const number = (packed[16 + (row >> 1)] >> ((row & 1) << 2)) & 15;
+    if (number === RARE) {
+      step(row, rare[next++]);
+      continue;
+    }
+    pairs[row] += moves[number];
+    if (ways[number] !== 255) looks![4 * row] = ways[number];
+  }
+}
 
 /** The step code of each actor, unpacked; empty if the frame has the short form. */
 function stepsOf(frame: Frame, actors: number): Uint8Array {
@@ -235,26 +245,34 @@ export interface FailedSteps {
 const MOST_FAILED = 30; // of one tick; in a crowd many run into each other
 const failed = new WeakMap<Frame, FailedSteps>(); // what was found before: lists ask again and again
 
-/** The failed steps of a tick. */
-export function failedSteps(frame: Frame, actors: number): FailedSteps {
-  const known = failed.get(frame);
+/** The failed steps of a tick, of everybody or of those who are `wanted`. */
+export function failedSteps(frame: Frame, actors: number, wanted?: (row: number) => boolean): FailedSteps {
+  const known = wanted ? undefined : failed.get(frame);
   if (known) return known;
   const found: FailedSteps = { found: [], more: 0 };
   const note = (row: number, code: number) => {
+    if (code < FIRST_FAILED || code > LAST_FAILED || (wanted && !wanted(row))) return;
     if (found.found.length < MOST_FAILED) {
       found.found.push([row, FIRST_MOVE_REASON + ((code - FIRST_FAILED) >> 3), (code - FIRST_FAILED) & 7]);
     } else found.more += 1;
   };
   const steps = stepsOf(frame, actors);
-  for (let row = 0; row < steps.length; row += 1) {
-    if (steps[row] >= FIRST_FAILED && steps[row] <= LAST_FAILED) note(row, steps[row]);
-  }
+  for (let row = 0; row < steps.length; row += 1) note(row, steps[row]);
   const rows = frame.u32(Tag.STEP_ROWS); // of the short form; there are none in the long one
   const codes = frame.u8(Tag.STEP_CODES);
-  for (let at = 0; at < rows.length; at += 1) {
-    if (codes[at] >= FIRST_FAILED && codes[at] <= LAST_FAILED) note(rows[at], codes[at]);
-  }
-  failed.set(frame, found);
+  for (let at = 0; at < rows.length; at += 1) note(rows[at], codes[at]);
+  if (!wanted) failed.set(frame, found);
   return found;
 }
 
+/** Something that was said, and where. */
+export type Saying = [row: number, channel: string, text: string, x: number, y: number];
+
+const said = new WeakMap<Frame, Saying[]>(); // what was read before, likewise
+
+/** What was said in a tick. */
+export function saidIn(frame: Frame): Saying[] {
+  let known = said.get(frame);
+  if (!known) said.set(frame, (known = frame.json<Saying[]>(Tag.SAID, [])));
+  return known;
+}

@@ -1,7 +1,8 @@
 /** What is around the map: the bar above, the panel beside it, the legend and the help. */
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
+import { findActors } from "../find";
 import { TABS, type Tab } from "../hash";
 import { count } from "../words";
 import { Charts } from "./charts";
@@ -9,6 +10,7 @@ import { Inspector } from "./inspector";
 import { Log, Talk } from "./lists";
 import { Swatch } from "./parts";
 
+const FOUND = 8; // characters that are offered
 const TITLES: Record<Tab, string> = { inspector: "Character", log: "Events", talk: "Talk", charts: "Charts" };
 
 // The types of JSX want a list with a combobox; ours is drawn by ourselves.
@@ -17,13 +19,9 @@ const COMBOBOX = { role: "combobox", "aria-controls": "found", "aria-autocomplet
 function Find({ app }: { app: App }) {
   const [text, setText] = useState("");
   const [open, setOpen] = useState(false);
-  const found: number[] = [];
-  if (text) {
-    const wanted = text.toLowerCase();
-    for (let row = 0; row < app.world.actors && found.length < 8; row += 1) {
-      if (app.world.actorIds[row].toLowerCase().includes(wanted)) found.push(row);
-    }
-  }
+  const [active, setActive] = useState(0);
+  const found = useMemo(() => findActors(app.world, text, FOUND), [text]);
+  const shown = open && found.length > 0;
   const choose = (row: number) => {
     app.visit(row);
     setText("");
@@ -35,24 +33,31 @@ function Find({ app }: { app: App }) {
         id="find"
         type="search"
         {...(COMBOBOX as object)}
-        aria-expanded={open && found.length > 0}
+        aria-expanded={shown}
+        aria-activedescendant={shown ? `found-${found[active]}` : undefined}
         aria-label="Find a character"
         placeholder="Find a character  /"
         autocomplete="off"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value.slice(0, 100));
+          setActive(0);
           setOpen(true);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && found.length) choose(found[0]);
+          if (event.key === "Enter" && found.length) choose(found[active]);
           if (event.key === "Escape") setOpen(false);
+          const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+          if (!by || !found.length) return;
+          event.preventDefault(); // the cursor stays where it is in the text
+          setActive(shown ? (active + by + found.length) % found.length : active);
+          setOpen(true);
         }}
         onBlur={() => window.setTimeout(() => setOpen(false), 150)}
       />
-      <ul id="found" role="listbox" aria-label="Characters found" hidden={!open || !found.length}>
+      <ul id="found" role="listbox" aria-label="Characters found" hidden={!shown}>
         {found.map((row, at) => (
-          <li key={row} role="option" aria-selected={at === 0} onPointerDown={() => choose(row)}>
+          <li key={row} id={`found-${row}`} role="option" aria-selected={at === active} onPointerDown={() => choose(row)}>
             <Swatch id={app.world.actorIds[row]} />
             <bdi>{app.world.actorIds[row]}</bdi>
           </li>
@@ -189,16 +194,28 @@ const KEYS: [keys: string, words: string][] = [
   ["f", "follow the character"],
   ["v", "field of view"],
   ["1 2 3 4", "panels"],
-  ["/", "find a character"],
+  ["/", "find a character; then ↑ ↓ and Enter"],
   ["Esc", "let go of the character"],
 ];
 
+/** The browser's own dialog: it keeps the focus inside, gives it back, and closes by Escape. */
 export function Help({ app }: { app: App }) {
-  if (!app.help.value) return null;
-  const close = () => (app.help.value = false);
+  const open = app.help.value;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = () => dialog.current?.close();
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else close();
+  }, [open]);
   return (
-    <div class="help" role="dialog" aria-modal="true" aria-label="Keys" onClick={close}>
-      <div onClick={(event) => event.stopPropagation()}>
+    <dialog
+      class="help"
+      aria-label="Keys"
+      ref={dialog}
+      onClose={() => (app.help.value = false)}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
+      <div>
         <h2>Keys</h2>
         <dl>
           {KEYS.map(([keys, words]) => (
@@ -211,10 +228,10 @@ export function Help({ app }: { app: App }) {
           ))}
         </dl>
         <p class="quiet">On the map: drag to move, wheel to zoom, click a character to look into it, double-click to follow it.</p>
-        <button type="button" onClick={close} ref={(button) => button?.focus()}>
+        <button type="button" onClick={close}>
           Close
         </button>
       </div>
-    </div>
+    </dialog>
   );
 }

@@ -2,16 +2,19 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
+import { heardBy } from "../events";
 import { seenFrom } from "../film/sight";
-import { Tag } from "../frames/layout";
+import { Tag, type Frame } from "../frames/layout";
 import { mindAt } from "../frames/mind";
 import type { Thought } from "../frames/notes";
 import { resultOf } from "../frames/scene";
 import { count, deed, effect, money, plain, seconds } from "../words";
 import { Board, Memories, Needs, Tree, useMind } from "./mind";
-import { Chips, Fold, Said, Swatch, When, Who } from "./parts";
+import { AGAIN_MS, Chips, Fold, Said, Swatch, When, Who, useEarlier } from "./parts";
 
 const RECENT = 10; // intents
+const RECENT_TICKS = 60; // that are looked through for them
+const HEARD = 6; // sayings
 const HEARD_TICKS = 40;
 const THOUGHTS = 30;
 
@@ -22,10 +25,21 @@ interface Deed {
   bad: boolean;
 }
 
+const deeds = new WeakMap<Frame, { row: number; deed: Deed | null }>(); // of the character that was asked for last
+
 function deedAt(app: App, row: number, tick: number): Deed | null {
   const frame = app.film.tickFrame(tick);
-  const result = frame ? resultOf(frame, row, app.world.actors) : null;
-  if (!frame || !result) return null;
+  if (!frame) return null;
+  const known = deeds.get(frame);
+  if (known?.row === row) return known.deed;
+  const deed = readDeed(app, frame, row, tick);
+  deeds.set(frame, { row, deed });
+  return deed;
+}
+
+function readDeed(app: App, frame: Frame, row: number, tick: number): Deed | null {
+  const result = resultOf(frame, row, app.world.actors);
+  if (!result) return null;
   const detail = frame.json<[number, string, [string, number][]][]>(Tag.DETAILS, []).find((one) => one[0] === row);
   return {
     tick,
@@ -37,7 +51,7 @@ function deedAt(app: App, row: number, tick: number): Deed | null {
 
 function recentDeeds(app: App, row: number, tick: number): Deed[] {
   const found: Deed[] = [];
-  for (let at = tick; at > tick - 60 && found.length < RECENT && app.film.tickFrame(at); at -= 1) {
+  for (let at = tick; at > tick - RECENT_TICKS && found.length < RECENT && app.film.tickFrame(at); at -= 1) {
     const one = deedAt(app, row, at);
     if (one) found.push(one);
   }
@@ -78,16 +92,7 @@ function Seen({ app, row }: { app: App; row: number }) {
 }
 
 function Heard({ app, row, tick }: { app: App; row: number; tick: number }) {
-  const { scene, world } = app.film;
-  const reach = world.info.hearing_radius;
-  const heard: { row: number; tick: number; text: string }[] = [];
-  for (let at = tick; at > tick - HEARD_TICKS && heard.length < 6; at -= 1) {
-    const said = app.film.tickFrame(at)?.json<[number, string, string, number, number][]>(Tag.SAID, []) ?? [];
-    for (const [speaker, , text, x, y] of said) {
-      const near = Math.max(Math.abs(x - scene.xOf(row)), Math.abs(y - scene.yOf(row))) <= reach;
-      if (near || speaker === row) heard.push({ row: speaker, tick: at, text });
-    }
-  }
+  const heard = heardBy(app.film, app.places, row, tick, HEARD_TICKS, HEARD);
   if (!heard.length) return null;
   return (
     <section>
@@ -103,9 +108,17 @@ function Heard({ app, row, tick }: { app: App; row: number; tick: number }) {
   );
 }
 
-/** Asks for the thoughts of a character up to a tick; only anew when there can be others. */
-function useThoughts(app: App, row: number, tick: number): Thought[] {
-  const [thoughts, setThoughts] = useState<Thought[]>([]);
+/** Gets the ticks that the panel looks back to, wherever they are cut off. */
+function usePast(app: App, tick: number): void {
+  let from = tick;
+  while (from > tick - RECENT_TICKS && app.film.tickFrame(from)) from -= 1;
+  useEarlier(app, from <= tick - RECENT_TICKS, from);
+}
+
+/** Asks for the thoughts of a character up to a tick, anew when there can be others or no answer came; null until one does. */
+function useThoughts(app: App, row: number, tick: number): Thought[] | null {
+  const [answer, setAnswer] = useState<{ row: number; thoughts: Thought[] }>({ row: -1, thoughts: [] });
+  const [failures, setFailures] = useState(0);
   let newest = 0;
   for (let at = tick; at > tick - 400 && app.film.tickFrame(at) && !newest; at -= 1) {
     if (app.film.marksAt(at).some((mark) => mark.row === row)) newest = at;
@@ -113,15 +126,19 @@ function useThoughts(app: App, row: number, tick: number): Thought[] {
   const key = `${row} ${newest || Math.floor(tick / 16)}`;
   useEffect(() => {
     let current = true;
+    let again = 0;
     app.source
       .thoughts(row, tick, THOUGHTS)
-      .then((found) => current && setThoughts(found))
-      .catch(() => current && setThoughts([]));
+      .then((thoughts) => current && setAnswer({ row, thoughts }))
+      .catch(() => {
+        if (current) again = window.setTimeout(() => setFailures((times) => times + 1), AGAIN_MS);
+      });
     return () => {
       current = false;
+      window.clearTimeout(again);
     };
-  }, [key]);
-  return thoughts.filter((thought) => thought.row === row && thought.tick <= tick);
+  }, [key, failures]);
+  return answer.row === row ? answer.thoughts.filter((thought) => thought.tick <= tick) : null;
 }
 
 function ThoughtView({ thought }: { thought: Thought }) {
@@ -168,17 +185,17 @@ function ThoughtView({ thought }: { thought: Thought }) {
   );
 }
 
-function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] }) {
+function Thoughts({ app, thoughts }: { app: App; thoughts: Thought[] | null }) {
   const [back, setBack] = useState(0);
-  const at = Math.min(back, thoughts.length - 1);
-  if (!thoughts.length) {
+  if (!thoughts?.length) {
     return (
       <section>
         <h3>Thoughts</h3>
-        <p class="quiet">No model has answered it up to this tick.</p>
+        <p class="quiet">{thoughts ? "No model has answered it up to this tick." : "Its thoughts are not here yet."}</p>
       </section>
     );
   }
+  const at = Math.min(back, thoughts.length - 1);
   return (
     <section>
       <h3>
@@ -215,12 +232,13 @@ function Chosen({ app, row }: { app: App; row: number }) {
   const tick = app.tick.value;
   void app.loaded.value;
   const { scene, world } = app.film;
+  usePast(app, tick);
   const thoughts = useThoughts(app, row, tick);
   const report = useMind(app, row, tick);
   const mind = mindAt(report, tick);
-  const directives = mind ? [] : directivesOf(thoughts);
+  const directives = mind ? [] : directivesOf(thoughts ?? []);
   const now = deedAt(app, row, tick);
-  const note = app.agentNote(row, tick);
+  const note = app.film.states.of(row, tick);
   const id = world.actorIds[row];
   return (
     <div class="inspector">
@@ -232,7 +250,7 @@ function Chosen({ app, row }: { app: App; row: number }) {
         <p class="quiet">
           {plain(world.typeOf(row))} at {scene.xOf(row)}, {scene.yOf(row)}
         </p>
-        <Chips status={scene.statusOf(row)} thinking={app.thinking().has(row)} />
+        <Chips status={scene.statusOf(row)} thinking={note?.state === "deliberating"} />
         <div class="buttons">
           <button type="button" aria-pressed={app.following.value} onClick={() => app.follow(!app.following.value)}>
             Follow

@@ -1,12 +1,13 @@
 /** The log of events with its filters, and the conversations. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { App } from "../app";
-import { conversations, recentEntries } from "../events";
+import { conversations } from "../events";
 import { EVENT_TYPES, type EventType } from "../hash";
-import { Said, When, Who } from "./parts";
+import { Said, When, Who, useEarlier } from "./parts";
 
 const MOST = 150;
+const SOON_MS = 60; // until more of the past is looked through
 const NAMES: Record<EventType, string> = {
   speech: "Speech",
   action: "Actions",
@@ -15,17 +16,6 @@ const NAMES: Record<EventType, string> = {
   thought: "Thoughts",
   control: "Control",
 };
-
-/** Get what came before what is at hand, so that a list is not empty after a jump. */
-function useEarlier(app: App, enough: boolean, from: number): void {
-  useEffect(() => {
-    // A list is in no hurry: nothing of it comes before the window of a tick that one jumped to.
-    const settled = app.film.tickFrame(app.tick.peek()) !== undefined;
-    if (!enough && settled && from >= app.film.span.first && app.tick.peek() - from < 4 * app.film.windowTicks) {
-      void app.film.need(from, false).then(() => (app.loaded.value = app.film.version)).catch(() => {});
-    }
-  }, [enough, from, app.film.tickFrame(app.tick.value) !== undefined]);
-}
 
 function FilterBar({ app }: { app: App }) {
   const filters = app.filters.value;
@@ -78,15 +68,21 @@ function FilterBar({ app }: { app: App }) {
 export function Log({ app }: { app: App }) {
   const tick = app.tick.value;
   void app.loaded.value;
-  const { entries, from } = recentEntries(app, tick, MOST);
-  useEarlier(app, entries.length >= MOST, from);
+  const [, setLooked] = useState(0);
+  const { entries, from, more } = app.log.recent(app.filters.value, tick, MOST);
+  useEarlier(app, more || entries.length >= MOST, from);
+  useEffect(() => {
+    if (!more) return;
+    const soon = window.setTimeout(() => setLooked((times) => times + 1), SOON_MS);
+    return () => window.clearTimeout(soon);
+  });
   return (
     <div class="log">
       <FilterBar app={app} />
-      {!entries.length && <p class="empty">Nothing of this kind happened in the last ticks.</p>}
+      {!entries.length && <p class="empty">{more ? "Looking through the last ticks." : "Nothing of this kind happened in the last ticks."}</p>}
       <ol class="lines" id="log" aria-label="Events, newest first">
-        {entries.map((entry, at) => (
-          <li key={`${entry.tick} ${entry.type} ${entry.row} ${at - entries.length}`} class={`${entry.type}${entry.bad ? " bad" : ""}`}>
+        {entries.map((entry) => (
+          <li key={entry.key} class={`${entry.type}${entry.bad ? " bad" : ""}`}>
             <When app={app} tick={entry.tick} /> <Who app={app} row={entry.row} /> <Said text={entry.text} />
           </li>
         ))}
@@ -98,7 +94,7 @@ export function Log({ app }: { app: App }) {
 export function Talk({ app }: { app: App }) {
   const tick = app.tick.value;
   void app.loaded.value;
-  const found = conversations(app, tick, 30);
+  const found = conversations(app.film, tick, 30);
   const first = found.length ? Math.min(...found.map((one) => one.lines[0].tick)) : tick;
   useEarlier(app, found.length >= 12, first - 1);
   if (!found.length) return <p class="empty">Nobody has spoken in the last ticks.</p>;

@@ -3,12 +3,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { NOTHING, Ran, shownValue, type Mind, type MindReport, type TreeNode } from "../frames/mind";
-import { When } from "./parts";
+import { AGAIN_MS, When } from "./parts";
 
 const LATER_TICKS = 3; // so much later what belongs to a tick may be told
 const MOST = 1000; // energy and hunger go up to this
 
-/** Asks for the mind of a character whenever there can be something new about it; one question at a time. */
+/** Asks for the mind of a character whenever there can be something new about it; one question at a time, until it is answered. */
 export function useMind(app: App, row: number, tick: number): MindReport {
   const [report, setReport] = useState<{ row: number; found: MindReport }>({ row: -1, found: NOTHING });
   const asking = useRef({ busy: false, wanted: "" });
@@ -22,15 +22,16 @@ export function useMind(app: App, row: number, tick: number): MindReport {
       state.busy = true;
       app.source
         .mind(actor, last)
-        .then((found) => setReport({ row: actor, found }))
-        .catch(() => setReport({ row: actor, found: NOTHING }))
-        .finally(() => {
+        .then((found) => {
+          setReport({ row: actor, found });
           state.busy = false;
-          if (state.wanted !== asked) ask();
-        });
+          if (state.wanted && state.wanted !== asked) ask();
+        })
+        .catch(() => window.setTimeout(() => (state.wanted ? ask() : (state.busy = false)), AGAIN_MS));
     };
     if (!state.busy) ask();
   }, [key]);
+  useEffect(() => () => void (asking.current.wanted = ""), []); // nobody looks any more
   return report.row === row ? report.found : NOTHING;
 }
 

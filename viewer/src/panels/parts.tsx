@@ -1,9 +1,12 @@
 /** Small pieces that several panels are made of. Texts of characters only ever become text nodes. */
 
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { App } from "../app";
 import { css, shirtOf } from "../draw/colours";
 import { Status } from "../frames/scene";
+
+export const AGAIN_MS = 1000; // until the server is asked again that gave no answer
 
 export function Swatch({ id }: { id: string }) {
   return <span class="swatch" style={{ background: css(shirtOf(id)) }} aria-hidden="true" />;
@@ -68,4 +71,16 @@ export function Chips({ status, thinking }: { status: number; thinking: boolean 
       ))}
     </span>
   );
+}
+
+/** Get what came before what is at hand, so that a list is not empty after a jump. */
+export function useEarlier(app: App, enough: boolean, from: number): void {
+  const { film } = app;
+  const settled = film.tickFrame(app.tick.value) !== undefined;
+  useEffect(() => {
+    // A list is in no hurry: nothing of it comes before the window of a tick that one jumped to.
+    if (!enough && settled && from >= film.span.first && app.tick.peek() - from < 4 * film.windowTicks) {
+      void film.need(from, false).then(() => (app.loaded.value = film.version)).catch(() => {});
+    }
+  }, [enough, from, settled]);
 }

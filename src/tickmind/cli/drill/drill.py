@@ -29,7 +29,8 @@ class Trouble:
     first_tick_id: int
     last_tick_id: int
     detail: str
-    over: bool = True  # whether all was well again in the end
+    over: bool = True  # whether it was noticed, and all was well again in the end
+    struck: frozenset[str] = frozenset()  # characters that can't act meanwhile
     goes_on: bool = True  # whether somebody can act meanwhile: without a world nobody can
 
 
@@ -41,6 +42,7 @@ class DrillLog:
     victims: set[Known] = field(default_factory=set)  # processes that were killed, with all that they had started
     seen: set[Known] = field(default_factory=set)  # all processes that there ever were
     survivors: int = 0  # of the victims
+    all_began: bool = False  # everybody acted before the first trouble
     thinks_again: bool = False  # a model was asked, and answered, after all troubles
     complete: bool = False
 
@@ -67,7 +69,7 @@ class Drill:
             await asyncio.gather(*beside, return_exceptions=True)
 
     async def _play(self, stage: Stage) -> None:
-        await self._until(lambda: self._all_act(stage, 0))
+        self.log.all_began = await self._until(lambda: self._all_act(stage, 0))
         await self._calm()
         await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=2)
         await self._calm()
@@ -90,12 +92,12 @@ class Drill:
         first, refused = self.witness.tick_id, self.provider.refused
         self._say(f"Drill: from tick {first + 1:,} on {name}.")
         self.provider.mood = mood
-        over = await self.witness.after(ticks, PATIENCE_S)
-        await self._until(lambda: self.provider.refused - refused >= least_calls)
+        passed = await self.witness.after(ticks, PATIENCE_S)
+        noticed = await self._until(lambda: self.provider.refused - refused >= least_calls)
         self.provider.mood = Mood.WELL
         calls = self.provider.refused - refused
         self.log.troubles.append(
-            Trouble(name, first + 1, max(self.witness.tick_id, first + 1), f"{calls} calls refused", over)
+            Trouble(name, first + 1, max(self.witness.tick_id, first + 1), f"{calls} calls refused", passed and noticed)
         )
 
     async def _kill_agent(self, stage: Stage) -> None:
@@ -107,21 +109,22 @@ class Drill:
         who = f"the agent of {entity_id} and {len(everybody) - 1} more"
         self._say(f"Drill: in tick {first + 1:,} {who} is killed.")
         began_s = self._clock.monotonic()
-        self._kill(unit.pid)
+        killed = self._kill(unit.pid)
         await self.witness.after(1, PATIENCE_S)
         after = self.witness.tick_id
-        over = await self._until(lambda: self._all_act(stage, after, everybody))
+        over = killed and await self._until(lambda: self._all_act(stage, after, everybody))
         took_s = self._clock.monotonic() - began_s
         detail = f"{who}; they act again after {took_s:.1f} s"
-        self.log.troubles.append(Trouble("an agent is killed", first + 1, self.witness.tick_id, detail, over))
+        last, struck = self.witness.tick_id, frozenset(everybody)
+        self.log.troubles.append(Trouble("an agent is killed", first + 1, last, detail, over, struck))
 
     async def _kill_world(self, stage: Stage) -> None:
         """End the world by kill -9, until it goes on and everybody acts again."""
         first = self.witness.tick_id
         self._say(f"Drill: after tick {first:,} the world is killed.")
         began_s = self._clock.monotonic()
-        self._kill(stage.world.part.keeper_pid)
-        over = await self.witness.after(1, PATIENCE_S)
+        killed = self._kill(stage.world.part.keeper_pid)
+        over = killed and await self.witness.after(1, PATIENCE_S)
         away_s, at = self.witness.ticked_s - began_s, self.witness.tick_id
         over = over and await self._until(lambda: self._all_act(stage, at))
         all_s = self._clock.monotonic() - began_s
@@ -130,12 +133,18 @@ class Drill:
             Trouble("the world is killed", first + 1, self.witness.tick_id, detail, over, goes_on=False)
         )
 
-    def _kill(self, keeper_pid: int) -> None:
-        """End a program as the machine would that has no memory left; its keeper finds out by itself."""
-        tree = below(keeper_pid)
+    def _kill(self, keeper_pid: int) -> bool:
+        """End a program as the machine would that has no memory left; its keeper finds out by itself.
+
+        False if there is none: a program that is just being started again has no keeper, and no number.
+        """
+        tree = below(keeper_pid) if keeper_pid else set()
+        if not tree:
+            return False
         self.log.victims |= tree
         with suppress(ProcessLookupError):
             os.kill(min(tree, key=lambda known: (known.started, known.pid)).pid, signal.SIGKILL)
+        return True
 
     def _all_act(self, stage: Stage, after_tick: int, who: tuple[str, ...] = ()) -> bool:
         rows = [row for row in stage.runner.rows() if not who or row.entity_id in who]

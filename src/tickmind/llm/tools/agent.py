@@ -93,7 +93,10 @@ class ToolAgent:
         return self._history
 
     def clear_history(self) -> None:
-        """Begin a new conversation; a run that is at work still adds its turns."""
+        """Begin a new conversation; a run that is at work still adds its turns.
+
+        A run that is resumed in an agent without a history brings the conversation along in which it was interrupted.
+        """
         self._history = ()
 
     def statistics(self) -> AgentStatistics:
@@ -188,6 +191,8 @@ class ToolAgent:
             await log.add(event)
 
         async with self._turns:
+            if order.state is not None and not self._history:
+                self._history = order.state.history  # a run from elsewhere brings its conversation along
             history = self._history if order.state is None else order.state.history
             loop = RunLoop(
                 caller=self._caller,
@@ -203,8 +208,7 @@ class ToolAgent:
             )
             result = await loop.run(order.state, order.answers)
             if loop.replies and result.stop_reason is not StopReason.INTERRUPTED:
-                grown = (*(self._history or history), *loop.messages)
-                self._history = trimmed(grown, self.config.max_history)
+                self._history = trimmed((*self._history, *loop.messages), self.config.max_history)
             return result
 
     def _end(self, run: AgentRun, log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult]") -> AgentResult:

@@ -2,12 +2,11 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Protocol
 
 from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
-from tickmind.llm.messages import ThinkingBlock
+from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 
 
@@ -35,53 +34,47 @@ class ClientCaller:
         self._client = client
         self.default_model = client.config.model
 
+    def splitter(self) -> ThinkSplitter:
+        """What separates `<think>` from the answer at this endpoint."""
+        return self._client.splitter()
+
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
-        """Ask and wait for the whole reply, thinking separated."""
+        """Ask and wait for the whole reply."""
         try:
             reply = await self._client.transport.complete(request, timeout_s=timeout_s)
         except BaseException:
             self._client.count(request, None)
             raise
         self._client.count(request, reply)
-        splitter = self._client.splitter()
-        splitter.feed(reply.content)
-        splitter.finish()
-        if not splitter.thinking:
-            return reply
-        thinking = (*reply.thinking, ThinkingBlock(splitter.thinking))
-        return replace(reply, content=splitter.content, thinking=thinking)
+        return reply
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
-        """Ask and read the reply as it comes, thinking separated."""
+        """Ask and read the reply as it comes."""
         came = ReplyBuilder()
         try:
             async with (
                 self._client.transport.stream(request, timeout_s=timeout_s) as pieces,
-                aclosing(self._separated(pieces, came)) as separated,
+                aclosing(_noted(pieces, came)) as noted,
             ):
-                yield separated
+                yield noted
         except BaseException:
             self._client.count(request, None)
             raise
         self._client.count(request, came.reply())
 
-    async def _separated(
-        self, pieces: AsyncIterator[StreamPiece], came: ReplyBuilder
-    ) -> AsyncGenerator[StreamPiece, None]:
-        splitter = self._client.splitter()
-        async for piece in pieces:
-            came.add(piece)
-            if not piece.content:
-                yield piece
-                continue
-            for is_thinking, text in splitter.feed(piece.content):
-                yield StreamPiece(thinking=text) if is_thinking else StreamPiece(text)
-            yield replace(piece, content="")
-        for is_thinking, text in splitter.finish():
-            yield StreamPiece(thinking=text) if is_thinking else StreamPiece(text)
+
+async def _noted(pieces: AsyncIterator[StreamPiece], came: ReplyBuilder) -> AsyncGenerator[StreamPiece, None]:
+    async for piece in pieces:
+        came.add(piece)
+        yield piece
 
 
 def as_caller(caller: Caller | ModelClient) -> Caller:
     """Whatever was given, as an agent uses it."""
     return ClientCaller(caller) if isinstance(caller, ModelClient) else caller
+
+
+def splitter_of(caller: Caller) -> ThinkSplitter:
+    """What separates `<think>` from an answer; what a transport says is taken as it comes."""
+    return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter(tags=False)

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tickmind.base import Clock, get_logger, redact
-from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
 from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.results import FINISH_UNKNOWN
+from tickmind.llm.thinking import Piece
 from tickmind.llm.tools import events
 from tickmind.llm.tools.callable_tool import Tool
-from tickmind.llm.tools.caller import Caller
+from tickmind.llm.tools.caller import Caller, splitter_of
 from tickmind.llm.tools.calls import (
     CallOutcome,
     CallRunner,
@@ -30,6 +30,7 @@ from tickmind.llm.tools.envelope import (
 )
 from tickmind.llm.tools.plain import result_of, text_for_model
 from tickmind.llm.tools.prose import recover_calls
+from tickmind.llm.tools.separated import SeparatedReply, separate
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
 from tickmind.llm.tools.trace import ToolTrace, traced
@@ -149,26 +150,28 @@ class RunLoop:
         return reply
 
     async def _complete(self, request: ModelRequest, timeout_s: float) -> ModelReply:
-        reply = await self._caller.complete(request, timeout_s=timeout_s)
-        if thinking := "".join(block.text for block in reply.thinking):
-            await self._emit(events.ThinkingDelta(*self._here, thinking))
-        if reply.content:
-            await self._emit(events.TextDelta(*self._here, reply.content))
+        reply = separate(await self._caller.complete(request, timeout_s=timeout_s), splitter_of(self._caller))
+        thinking = "".join(block.text for block in reply.thinking)
+        await self._tell([(True, thinking), (False, reply.content)])
         return reply
 
     async def _stream(self, request: ModelRequest, timeout_s: float) -> ModelReply:
-        builder = ReplyBuilder()
+        came = SeparatedReply(splitter_of(self._caller))
         try:
             async with self._caller.stream(request, timeout_s=timeout_s) as pieces:
                 async for piece in pieces:
-                    builder.add(piece)
-                    if piece.thinking:
-                        await self._emit(events.ThinkingDelta(*self._here, piece.thinking))
-                    if piece.content:
-                        await self._emit(events.TextDelta(*self._here, piece.content))
+                    await self._tell(came.add(piece))
+                await self._tell(came.finish())
         finally:
-            self._partial = builder.content
-        return builder.reply()
+            came.finish()
+            self._partial = came.content
+        return came.reply()
+
+    async def _tell(self, pieces: Sequence[Piece]) -> None:
+        for is_thinking, text in pieces:
+            if text:
+                delta = events.ThinkingDelta if is_thinking else events.TextDelta
+                await self._emit(delta(*self._here, text))
 
     def _calls_of(self, reply: ModelReply) -> tuple[str, list[ReadyCall]]:
         """The text and the calls of a reply, also those that were written as text."""

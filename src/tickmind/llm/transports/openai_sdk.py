@@ -61,8 +61,8 @@ class OpenAITransport:
         try:
             async with asyncio.timeout(timeout_s):
                 reply = await create(**self._arguments(request, stream=False), timeout=timeout_s)
-        except Exception as exc:
-            raise _translated(exc, timeout_s) from exc
+        except Exception as exc:  # noqa: BLE001 - raised again as ours
+            raise _translated(exc, timeout_s) from None
         return self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
 
     @asynccontextmanager
@@ -74,8 +74,8 @@ class OpenAITransport:
         try:
             async with asyncio.timeout_at(deadline_s):
                 events = await create(**self._arguments(request, stream=True), timeout=timeout_s)
-        except Exception as exc:
-            raise _translated(exc, timeout_s) from exc
+        except Exception as exc:  # noqa: BLE001 - raised again as ours
+            raise _translated(exc, timeout_s) from None
         try:
             async with aclosing(self._pieces(events, request, deadline_s, timeout_s)) as pieces:
                 yield pieces
@@ -100,8 +100,8 @@ class OpenAITransport:
                     event = await reader.__anext__()
             except StopAsyncIteration:
                 break
-            except Exception as exc:
-                raise _translated(exc, timeout_s) from exc
+            except Exception as exc:  # noqa: BLE001 - raised again as ours
+                raise _translated(exc, timeout_s) from None
             piece = decoder.decode(orjson.dumps(event.model_dump(mode="json", exclude_unset=True)))
             if piece is not None:
                 yield piece
@@ -118,6 +118,7 @@ def _arguments(body: Json) -> dict[str, Any]:
 
 
 def _translated(exc: Exception, timeout_s: float) -> Exception:
+    """Our error for one of the SDK's. It is raised `from None`, because the SDK's holds the reply as it came."""
     import openai
 
     if isinstance(exc, TimeoutError | openai.APITimeoutError):

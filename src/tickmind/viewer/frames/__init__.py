@@ -5,7 +5,7 @@ They are made of `protocol` types by pure functions, so a record and a live worl
 
 from tickmind.viewer.frames.hello import hello, names_of
 from tickmind.viewer.frames.layout import Frame, FrameKind, Tag, unpack
-from tickmind.viewer.frames.notes import notes, thought_mark, whole_thought
+from tickmind.viewer.frames.notes import holding, notes, thought_mark, whole_thought
 from tickmind.viewer.frames.tick import Happened, Names, Scene, keyframe, tick
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Scene",
     "Tag",
     "hello",
+    "holding",
     "keyframe",
     "names_of",
     "notes",

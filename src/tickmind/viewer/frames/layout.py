@@ -78,6 +78,7 @@ class Tag(IntEnum):
     # notes
     THOUGHTS = 48  # JSON list of objects
     STATES = 49  # JSON list of [tick, row, state, detail]
+    HOLDING = 50  # the same of all agents who did not plainly run after the frame's tick, even if there are none
 
 
 _TAGS = frozenset(int(tag) for tag in Tag)

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 
 if TYPE_CHECKING:
     from tickmind.wire.reports import AgentStatus, ThoughtReport
 
-BRIEF_CHARS = 280  # of a reply, for lists and bubbles
+BRIEF_CHARS = 280  # of a reply or of what an agent does, for lists and bubbles
 
 
 def notes(
@@ -23,14 +25,26 @@ def notes(
         thought_mark(report, actor_rows[report.entity_id]) for report in thoughts if report.entity_id in actor_rows
     ]
     states = [
-        [status.tick_id, actor_rows[status.entity_id], status.state.value, status.detail]
-        for status in statuses
-        if status.entity_id in actor_rows
+        shown_state(status, actor_rows[status.entity_id]) for status in statuses if status.entity_id in actor_rows
     ]
     if not marks and not states:
         return b""
     sections = {Tag.THOUGHTS: json_section(marks), Tag.STATES: json_section(states)}
     return pack(FrameKind.NOTES, tick_id, sim_time_ms, sections)
+
+
+def holding(tick_id: int, sim_time_ms: int, states: "Iterable[tuple[int, AgentStatus]]") -> bytes:
+    """The frame of the states that agents are in after a tick; each comes with the row of its actor.
+
+    Whoever is not in it runs as usual, so nobody needs to know what was told before that tick.
+    """
+    shown = [shown_state(status, row) for row, status in states]
+    return pack(FrameKind.NOTES, tick_id, sim_time_ms, {Tag.HOLDING: orjson.dumps(shown)})
+
+
+def shown_state(status: "AgentStatus", row: int) -> list[Any]:
+    """How an agent is doing, as the page reads it."""
+    return [status.tick_id, row, status.state.value, status.detail[:BRIEF_CHARS]]
 
 
 def thought_mark(report: "ThoughtReport", row: int) -> dict[str, Any]:

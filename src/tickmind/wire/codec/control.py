@@ -81,8 +81,8 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             return pb.ControlResponse(observation=encode_observation(frame))
         case ControlAck(tick_id, ack):
             return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
-        case ControlOpened(lease, run):
-            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), run=run))
+        case ControlOpened(lease, run_id):
+            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), run_id=run_id))
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
         case _:
@@ -105,7 +105,7 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
         return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
     if form == "opened":
         present(message.opened, "lease")
-        return ControlOpened(decode_lease(message.opened.lease), optional_name(message.opened.run, "run"))
+        return ControlOpened(decode_lease(message.opened.lease), optional_name(message.opened.run_id, "run_id"))
     return decode_closed(message.closed)
 
 

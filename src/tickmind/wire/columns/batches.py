@@ -106,7 +106,7 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
                 epoch=pack(frame.epoch, I8, "epoch"),
                 refused=pack(frame.refused, I4, "refused"),
                 refused_reason=pack(frame.refused_reason, U1, "refused_reason"),
-                run=frame.run,
+                run_id=frame.run_id,
             )
             return pb.ControlBatchResponse(opened=opened)
         case Closed():
@@ -149,7 +149,7 @@ def _decode_opened(message: pb.ControlBatchOpened, bounds: ColumnBounds) -> Batc
         ttl_ms=number(message.ttl_ms, "ttl_ms", 1, DURATION_MS),
         granted=granted,
         epoch=epoch,
-        run=optional_name(message.run, "run"),
+        run_id=optional_name(message.run_id, "run_id"),
         **_refused(message, bounds),
     )
 

@@ -227,6 +227,7 @@ def encode_snapshot(snapshot: ViewerSnapshot) -> pb.ViewerSnapshot:
         objects=pb.ObjectColumns(object_row=pack(objects.row, I4, "object_row"), **_pack_all(objects, OBJECT)),
         ground=pb.GroundColumns(**_pack_all(ground, GROUND)),
         needs=_encode_needs(snapshot.needs),
+        run_id=snapshot.run_id,
     )
 
 
@@ -243,4 +244,5 @@ def decode_snapshot(message: pb.ViewerSnapshot, bounds: ColumnBounds) -> ViewerS
         objects=ObjectColumns(row=row, **_read_all(message.objects, OBJECT, len(row), bounds)),
         ground=GroundColumns(**_read_all(message.ground, GROUND, items, bounds)),
         needs=_decode_needs(message, bounds),
+        run_id=optional_name(message.run_id, "run_id"),
     )

@@ -261,4 +261,5 @@ class ColumnSamples(Samples):
             amount=self.numbers(np.int64, items, 0, 2**63 - 1),
         )
         times = self.number(2**63 - 1), self.number(2**63 - 1)
-        return ViewerSnapshot(*times, actor, state, objects, ground, self._needs())
+        run_id = self.rng.choice(("", self.name()))
+        return ViewerSnapshot(*times, actor, state, objects, ground, self._needs(), run_id)

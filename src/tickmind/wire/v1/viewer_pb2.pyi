@@ -165,20 +165,22 @@ class GroundColumns(_message.Message):
     def __init__(self, x: _Optional[bytes] = ..., y: _Optional[bytes] = ..., kind: _Optional[bytes] = ..., amount: _Optional[bytes] = ...) -> None: ...
 
 class ViewerSnapshot(_message.Message):
-    __slots__ = ("tick_id", "sim_time_ms", "actors", "objects", "ground", "needs")
+    __slots__ = ("tick_id", "sim_time_ms", "actors", "objects", "ground", "needs", "run_id")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     SIM_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     ACTORS_FIELD_NUMBER: _ClassVar[int]
     OBJECTS_FIELD_NUMBER: _ClassVar[int]
     GROUND_FIELD_NUMBER: _ClassVar[int]
     NEEDS_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     sim_time_ms: int
     actors: ActorColumns
     objects: ObjectColumns
     ground: GroundColumns
     needs: NeedColumns
-    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., objects: _Optional[_Union[ObjectColumns, _Mapping]] = ..., ground: _Optional[_Union[GroundColumns, _Mapping]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ...) -> None: ...
+    run_id: str
+    def __init__(self, tick_id: _Optional[int] = ..., sim_time_ms: _Optional[int] = ..., actors: _Optional[_Union[ActorColumns, _Mapping]] = ..., objects: _Optional[_Union[ObjectColumns, _Mapping]] = ..., ground: _Optional[_Union[GroundColumns, _Mapping]] = ..., needs: _Optional[_Union[NeedColumns, _Mapping]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class StreamViewerEventsRequest(_message.Message):
     __slots__ = ("filter",)

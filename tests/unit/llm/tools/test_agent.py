@@ -19,7 +19,7 @@ from tickmind.llm.tools import (
     ToolAgent,
     tool,
 )
-from tickmind.llm.transport import ModelReply, Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
@@ -72,6 +72,20 @@ async def test_history_grows_with_turns_and_replies(script: "type[ScriptedTransp
     assert [message.text for message in agent.history] == ["before", "a", "one", "b", "two"]
     agent.clear_history()
     assert agent.history == ()
+
+
+@pytest.mark.asyncio
+async def test_a_history_that_is_cleared_during_a_run_keeps_only_the_turns_of_that_run(
+    script: "type[ScriptedTransport]",
+) -> None:
+    def clear_and_say(_request: ModelRequest) -> ModelReply:
+        agent.clear_history()
+        return script.say("two")
+
+    agent = agent_with(script([script.say("one"), clear_and_say]), history=["before"])
+    await agent.invoke("a")
+    await agent.invoke("b")
+    assert [message.text for message in agent.history] == ["b", "two"]
 
 
 @pytest.mark.asyncio

@@ -10,7 +10,7 @@ from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall
 from tickmind.llm.tools import AgentState, Interrupt, StopReason, Tool, ToolAgent, ToolContext, tool
 from tickmind.llm.tools.state import message_from_plain, message_to_plain
-from tickmind.llm.transport import Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
 if TYPE_CHECKING:
     from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
@@ -84,6 +84,20 @@ async def test_a_run_goes_on_in_another_process(script: "type[ScriptedTransport]
     assert [message.text for message in second.history] == ["hello", "burn it", "", "mill burns", "Done."]
     assert transport.requests[0].messages == second.history[:-1]
     assert well_formed(second.history)
+
+
+@pytest.mark.asyncio
+async def test_a_history_that_is_cleared_while_a_resumed_run_is_at_work_does_not_come_back(
+    script: "type[ScriptedTransport]", well_formed: "Whole"
+) -> None:
+    def clear_and_say(_request: ModelRequest) -> ModelReply:
+        agent.clear_history()
+        return script.say("Done.")
+
+    agent = agent_with(script([script.say("", ("burn", '{"house":"mill"}')), clear_and_say]), history=["hello"])
+    await agent.resume(await agent.invoke("burn it"), "yes")
+    assert [message.text for message in agent.history] == ["burn it", "", "mill burns", "Done."]
+    assert well_formed(agent.history)
 
 
 @pytest.mark.asyncio
