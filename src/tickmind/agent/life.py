@@ -247,8 +247,10 @@ class Life:
         """A process in which nothing comes back is as good as dead, however well it keeps its lease."""
         returned, now_s = self._turns.returned, self._clock.monotonic()
         if not everybody or len(played.late) < len(everybody) or returned != self._returned:
-            self._returned, self._stuck_ticks, self._stuck_since_s = returned, 0, now_s
+            self._returned, self._stuck_ticks = returned, 0
             return
+        if not self._stuck_ticks:
+            self._stuck_since_s = now_s
         self._stuck_ticks += 1
         stuck_s = now_s - self._stuck_since_s
         if self._stuck_ticks >= STUCK_TICKS and not self._max_stuck_s.allows(stuck_s):

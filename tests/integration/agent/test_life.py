@@ -185,6 +185,20 @@ async def test_when_no_act_ever_returns_the_process_ends(serve, live, cast_of, e
             go_on.set()
 
 
+async def test_a_first_act_may_take_many_ticks(serve, live, eventually, cast_of):
+    go_on = threading.Event()
+
+    def act(observation):
+        assert go_on.wait(120)
+        return Say("here")
+
+    async with serve(tick_s=0.04) as world, live(world, cast_of(act)) as life:
+        await eventually(lambda: life.tick_id > 2 * STUCK_TICKS or life.task.done())
+        go_on.set()
+        await eventually(lambda: "here" in world.said() or life.task.done())
+        assert not life.task.done()
+
+
 async def test_acts_that_are_always_late_but_come_back_end_nothing(serve, live, eventually, cast_of):
     acts = []
 
