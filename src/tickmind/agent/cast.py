@@ -34,6 +34,10 @@ class Cast(Protocol):
     One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
     """
 
+    def enter(self, run_id: str) -> None:
+        """Control was taken in this run of a world; in another one than before, nothing that is known holds."""
+        ...
+
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """A tick begins for these entities."""
         ...
@@ -74,8 +78,15 @@ class PlainCast:
         self._make = make
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
+        self._run_id: str | None = None  # of the world
         self._mirror = Mirror()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
+
+    def enter(self, run_id: str) -> None:
+        """In another run of the world all minds are made anew."""
+        if self._run_id not in {None, run_id}:
+            self._minds = {}
+        self._run_id = run_id
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Forget what was shown in the tick before."""

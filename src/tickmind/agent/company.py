@@ -49,6 +49,7 @@ class Company:
         self._memories = memories
         self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
         self._tick_id = 0
+        self._run_id = self._run_id_now = ""  # of the world: that of the characters, and the one of the next tick
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -71,8 +72,14 @@ class Company:
         """The private world."""
         return self._private_engine(1.0).world
 
+    def enter(self, run_id: str) -> None:
+        """In another run of the world everybody is made anew, from the next tick on."""
+        self._run_id_now = run_id
+
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let the private world have a tick of that length, and choose whose minds are looked into."""
+        if self._run_id != self._run_id_now:
+            self._begin_anew(self._run_id_now)
         self._tick_id = tick_id
         if observations:
             self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
@@ -82,7 +89,7 @@ class Company:
         """Let one character see, hear and remember."""
         character = self.character(observation.me.entity_id)
         if self._memories is not None and character.entity_id not in self._kept:
-            restore(character.memory, self._memories.recall(character.entity_id, observation.tick_id))
+            restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
             self._kept[character.entity_id] = character.memory.changes
         character.take_in(observation)
 
@@ -150,7 +157,7 @@ class Company:
             memory = one.memory
             if self._kept.get(one.entity_id, memory.changes) != memory.changes:
                 self._kept[one.entity_id] = memory.changes
-                self._memories.keep(one.entity_id, self._tick_id, list(memory))
+                self._memories.keep(one.entity_id, self._run_id, self._tick_id, list(memory))
 
     def _define(self) -> None:
         """Take up the tree, and the methods that it names."""
@@ -189,6 +196,16 @@ class Company:
 
     def _note_context(self, _world: World, ctx: TickContext) -> None:
         self._ctx = ctx
+
+    def _begin_anew(self, run_id: str) -> None:
+        """Forget all characters: nothing that they know is true in this run."""
+        self._run_id = run_id
+        for eid in self._eids.values():
+            self.world.despawn(eid)
+            if self._deliberations is not None:
+                self._deliberations.leave(eid)
+        for known in (self._characters, self._eids, self._by_eid, self._kept):
+            known.clear()
 
     def _enter(self, entity_id: str) -> Character:
         character = self._characters[entity_id] = self._kind(self._start(entity_id))

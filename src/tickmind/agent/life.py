@@ -36,6 +36,8 @@ LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
 STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
 LONGEST_WAIT_S = 10.0  # for a lease that somebody else has
 MAX_FAILED_TICKS = Limit("number of ticks in a row in which every act failed", 20)
+MAX_STUCK_S = Limit("time in which no act at all came back", 120.0, "s")
+STUCK_TICKS = 10  # so many it must be too, since time also passes where a whole machine stands still
 _FATAL = (NotAllowedError, RefusedMessageError, WireConfigError)
 _WAIT = Wait()
 _log = get_logger(__name__)
@@ -56,6 +58,7 @@ class Life:
         clock: Clock | None = None,
         rng: random.Random | None = None,
         backoff: Backoff | None = None,
+        max_stuck_s: Limit = MAX_STUCK_S,
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._launch = launch
@@ -73,6 +76,10 @@ class Life:
         self._controlled = 0  # entities
         self._acted = 0  # of them in the last tick
         self._failed_ticks = 0
+        self._max_stuck_s = max_stuck_s
+        self._stuck_ticks = 0  # in a row, without any act that came back
+        self._stuck_since_s = 0.0
+        self._returned = 0  # acts, when they were counted last
         self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
 
     @property
@@ -130,6 +137,7 @@ class Life:
                 async with open_line(secret) as line:
                     secret, failures = line.secret, 0
                     self._lease_file.keep(secret)
+                    self._cast.enter(line.run_id)
                     reporter.forget()
                     _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
                     await self._hold(line, client, reporter)
@@ -201,6 +209,7 @@ class Life:
             reporter.insights(line.leases, self._cast.take_insights())
         self._beat()
         self._give_up_if_all_fail(played, everybody)
+        self._give_up_if_all_are_stuck(played, everybody)
 
     def _note(self, played: Played, everybody: list[str], line: Line, reporter: Reporter) -> None:
         """Count, warn, and let the states be known."""
@@ -233,6 +242,22 @@ class Life:
         self._failed_ticks = self._failed_ticks + 1 if everybody and len(played.failed) == len(everybody) else 0
         if not MAX_FAILED_TICKS.allows(self._failed_ticks):
             raise AgentError(f"every act has failed in {self._failed_ticks} ticks in a row; the log above says why")
+
+    def _give_up_if_all_are_stuck(self, played: Played, everybody: list[str]) -> None:
+        """A process in which nothing comes back is as good as dead, however well it keeps its lease."""
+        returned, now_s = self._turns.returned, self._clock.monotonic()
+        if not everybody or len(played.late) < len(everybody) or returned != self._returned:
+            self._returned, self._stuck_ticks = returned, 0
+            return
+        if not self._stuck_ticks:
+            self._stuck_since_s = now_s
+        self._stuck_ticks += 1
+        stuck_s = now_s - self._stuck_since_s
+        if self._stuck_ticks >= STUCK_TICKS and not self._max_stuck_s.allows(stuck_s):
+            raise AgentError(
+                f"no act has come back for {stuck_s:.0f} seconds and {self._stuck_ticks} ticks; "
+                "let act return, and do what takes longer in a thread of its own"
+            )
 
     # Breaks
 

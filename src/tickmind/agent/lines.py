@@ -46,6 +46,11 @@ class Line(Protocol):
         ...
 
     @property
+    def run_id(self) -> str:
+        """The run that the world is in; empty if it has no name."""
+        ...
+
+    @property
     def refused(self) -> int:
         """How many intents the world has refused."""
         ...
@@ -95,6 +100,11 @@ class SoloLine:
     def secret(self) -> Secret:
         """The secret of the lease."""
         return self._session.lease.lease_id
+
+    @property
+    def run_id(self) -> str:
+        """The run of the world."""
+        return self._session.run_id
 
     @property
     def refused(self) -> int:
@@ -172,6 +182,11 @@ class HostLine:
     def secret(self) -> Secret:
         """The one secret of all leases."""
         return self._session.opened.lease_id
+
+    @property
+    def run_id(self) -> str:
+        """The run of the world."""
+        return self._session.opened.run_id
 
     @property
     def refused(self) -> int:

@@ -24,7 +24,8 @@ _log = get_logger(__name__)
 class MemoryFiles:
     """One file for each character, in the state folder of its process.
 
-    What was remembered in another world, or in one that has begun anew since, is not: the address and the tick tell.
+    What was remembered in another run of a world is not: the address and the name of the run tell, and the tick where
+    a world does not name its run.
     A file that can't be read, whatever is in it, is an empty memory and a warning.
     """
 
@@ -37,12 +38,12 @@ class MemoryFiles:
         digest = hashlib.blake2b(entity_id.encode(), digest_size=4).hexdigest()
         return self._folder / f"memory-{_UNSAFE.sub('_', entity_id)[:60]}-{digest}.json"
 
-    def recall(self, entity_id: str, tick: int) -> list[Note]:
-        """What one remembered, as far as it was in this world and before this tick."""
+    def recall(self, entity_id: str, run_id: str, tick: int) -> list[Note]:
+        """What one remembered, as far as it was in this run of the world and before this tick."""
         path = self.path(entity_id)
         try:
             content = _read(path)
-            owner = (content["world_addr"], content["entity_id"])
+            owner = (content["world_addr"], content["run_id"], content["entity_id"])
             kept_tick, notes = _whole(content["tick"]), [_note(*each) for each in content["notes"]]
         except FileNotFoundError:
             return []
@@ -50,14 +51,15 @@ class MemoryFiles:
             why = error.strerror if isinstance(error, OSError) else "it is not as it was written"
             _log.warning("a memory can't be read, so it is empty", entity_id=entity_id, path=str(path), why=why)
             return []
-        if owner != (self._world_addr, entity_id) or kept_tick > tick:
+        if owner != (self._world_addr, run_id, entity_id) or kept_tick > tick:
             return []
         return notes[-int(MAX_NOTES.maximum) :]
 
-    def keep(self, entity_id: str, tick: int, notes: Iterable[Note]) -> None:
+    def keep(self, entity_id: str, run_id: str, tick: int, notes: Iterable[Note]) -> None:
         """Keep what one remembers. If that fails, the next crash costs what it learnt since, and nothing else."""
         content = {
             "world_addr": self._world_addr,
+            "run_id": run_id,
             "entity_id": entity_id,
             "tick": tick,
             "notes": [(note.tick, note.text, note.importance, note.about) for note in notes],

@@ -94,6 +94,10 @@ class Deliberations:
         agent = LLMAgent(_ROLE, _MANNERS, _CONTEXT, _PARSER, query_interval=interval, trigger=_TRIGGER)
         self._engine.world.attach(eid, agent)
 
+    def leave(self, eid: int) -> None:
+        """Forget a character whose entity is gone."""
+        self._characters.pop(eid, None)
+
     def note_tick(self, tick_id: int) -> None:
         """Say which tick of the world the engine's next tick is."""
         ticks = self._world_ticks

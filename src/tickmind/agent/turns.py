@@ -80,12 +80,18 @@ class Turns:
         self._last: _Turn | None = None
         self._stuck: set[str] = set()  # whose act did not come back
         self._behind: set[str] = set()  # who was not begun with last time, and comes first now
+        self._returned = 0  # acts so far
         self._lost_in_thought = False  # a thread that was left has not come back from reflecting
 
     @property
     def stuck(self) -> int:
         """How many acts have not come back yet."""
         return len(self._stuck)
+
+    @property
+    def returned(self) -> int:
+        """How many acts have come back so far, in time or not, with an intent or without."""
+        return self._returned
 
     @property
     def thinking(self) -> bool:
@@ -219,6 +225,7 @@ class Turns:
                 turn.acting = entity_id
             intent = self._act(observation)
             with self._lock:
+                self._returned += 1
                 if turn.given_up:
                     return
                 if intent is None:

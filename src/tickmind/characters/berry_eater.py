@@ -2,9 +2,11 @@
 
 from tickmind.agent import agent
 from tickmind.agent.knowledge import direction_to, distance, find_path
-from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Use, Wait
+from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Status, Use, Wait, Wake
 
 HUNGRY = 200
+ENOUGH = 5  # berries to carry
+TURNS = (0, 1, 7, 2, 6, 3, 5, 4)  # straight on, else as little to the side as can be
 
 
 @agent
@@ -13,7 +15,10 @@ def berry_eater(observation: Observation) -> Intent:
     me, tiles = observation.me, observation.visible_tiles
     at = (me.x, me.y)
     berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
+    others = {(other.x, other.y) for other in observation.visible_entities}
 
+    if me.status & Status.ASLEEP:  # as all are who were exhausted; the world says when it is enough
+        return Wake()
     if any(isinstance(event, Entered) for event in observation.events):
         return Say("Hello there!")
     if me.hunger >= HUNGRY and berries:
@@ -24,18 +29,18 @@ def berry_eater(observation: Observation) -> Intent:
         for thing in observation.visible_objects
         if any(stack.kind == "berries" for stack in thing.items)
     ]
-    if at in bushes:
+    if at in bushes and berries < ENOUGH:
         return Pickup("berries")
-    others = {(other.x, other.y) for other in observation.visible_entities}
-    for bush in sorted(bushes, key=lambda bush: distance(at, bush)):
+    for bush in sorted(bushes, key=lambda bush: distance(at, bush)) if berries < ENOUGH else ():
         way = find_path(tiles, at, bush, avoid=others)
         if way:
             return Move(direction_to(at, way[0]))
 
-    # Nothing to eat in sight: go straight on, and turn where it does not go on.
-    for turn in range(8):
+    # Nothing to fetch in sight: go straight on, and turn where it does not go on.
+    for turn in TURNS:
         heading = Direction((me.facing + turn) % 8)
-        if not heading.diagonal and tiles.can_walk(me.x + heading.dx, me.y + heading.dy):
+        step = (me.x + heading.dx, me.y + heading.dy)
+        if not heading.diagonal and tiles.can_walk(*step) and step not in others:
             return Move(heading)
     return Wait()
 

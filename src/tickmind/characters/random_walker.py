@@ -1,11 +1,11 @@
 """Goes about at random: the least that an agent can be."""
 
 from tickmind.agent import Start, agent
-from tickmind.protocol import Direction, Intent, Move, Observation, Wait
+from tickmind.protocol import Direction, Intent, Move, Observation, Status, Wait, Wake
 
 
 class RandomWalker:
-    """Takes a step to any free tile beside it."""
+    """Takes a step to any free tile beside it, and gets up when it has fallen asleep."""
 
     def __init__(self, start: Start) -> None:
         self._random = start.random
@@ -13,6 +13,8 @@ class RandomWalker:
     def act(self, observation: Observation) -> Intent:
         """Choose a way."""
         me, tiles = observation.me, observation.visible_tiles
+        if me.status & Status.ASLEEP:
+            return Wake()
         taken = {(other.x, other.y) for other in observation.visible_entities}
         ways = [
             way

@@ -6,11 +6,11 @@ Between two runs of the model, and without one, it looks after itself by a small
 import asyncio
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from tickmind.agent import Character, Start
+from tickmind.agent import Character, Start, action
 from tickmind.agent.knowledge import distance
 from tickmind.agent.models import find_client
 from tickmind.agent.thinking import Thinking
-from tickmind.ai import Action, BoardManager, Condition, Inverter, Node, Selector, Sequence, Status
+from tickmind.ai import Action, BoardManager, Condition, Node, Selector, Sequence, Status
 from tickmind.ai.board_tools import board_tools
 from tickmind.characters.errands import Errands
 from tickmind.llm import Tool, ToolAgent
@@ -31,6 +31,7 @@ ROLE = (
 )
 TOOL_S = 60.0
 LAST_WORDS_CHARS = 300  # that go on to the next deliberation: a small model has little room beside its tools
+STARVING = 700  # hunger that comes before all errands, if there is something to eat
 X = Annotated[int, "Column of the tile"]
 Y = Annotated[int, "Row of the tile; it grows to the south"]
 
@@ -43,10 +44,10 @@ class ToolUser(Character):
     )
     tree: ClassVar[Node] = Selector(
         Sequence(Condition("asleep"), Action("wake")),
-        Sequence(Condition("hungry"), Action("eat", {"item": "berries"})),
-        Sequence(
-            Condition("hungry"), Inverter(Condition("has", {"item": "berries"})), Action("gather", {"item": "berries"})
-        ),
+        Sequence(Condition("hungry", {"above": STARVING}), Action("feed")),
+        Action("do_errand"),
+        Sequence(Condition("hungry"), Action("feed")),
+        Sequence(Condition("hungry"), Action("explore")),
         Action("wait"),
         memory=False,
     )
@@ -58,10 +59,19 @@ class ToolUser(Character):
         self.view = "You have seen nothing yet."
 
     def decide(self, tactics: "Callable[[], Status]") -> None:
-        """Needs first, then what the model wants done."""
+        """Look around, and let the tree decide: great needs first, then what the model wants done."""
         self.view = self._look()
-        if self.asleep() or self.hungry(above=700) or not self.errands.do_one(self):
-            tactics()
+        tactics()
+
+    @action
+    def feed(self) -> Status:
+        """Eat berries, or else get some; fails if none are known, so that something else is done."""
+        return self.eat("berries") if self.carries("berries") else self.gather("berries")
+
+    @action
+    def do_errand(self) -> Status:
+        """Do a step of what the model wants done; fails if it wants nothing."""
+        return Status.SUCCESS if self.errands.do_one(self) else Status.FAILURE
 
     def describe(self) -> str:
         """The task, what it said it did last, and what there is to see."""

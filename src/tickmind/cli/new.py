@@ -18,33 +18,40 @@ ENTITY_ID=entity:1 python {name}.py
 
 from tickmind.agent import agent
 from tickmind.agent.knowledge import direction_to, find_path
-from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Use, Wait
+from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Status, Use, Wait, Wake
 
 HUNGRY = 50  # of 1000
+ENOUGH = 5  # berries to carry
 
 
 @agent
 def {name}(observation: Observation) -> Intent:
     """Decide what to do in this tick, by what is perceived at its start."""
     me, tiles = observation.me, observation.visible_tiles
+    taken = {{(other.x, other.y) for other in observation.visible_entities}}
+    berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
+
+    if me.status & Status.ASLEEP:  # those who are exhausted fall asleep, and get up when they are told to
+        return Wake()
 
     if any(isinstance(event, Entered) for event in observation.events):
         return Say("Hello there!")
 
-    if me.hunger >= HUNGRY and any(stack.kind == "berries" for stack in me.inventory):
+    if me.hunger >= HUNGRY and berries:
         return Use("berries")
 
     for thing in observation.visible_objects:
-        if any(stack.kind == "berries" for stack in thing.items):
+        if berries < ENOUGH and any(stack.kind == "berries" for stack in thing.items):
             if (thing.x, thing.y) == (me.x, me.y):
                 return Pickup("berries")
-            way = find_path(tiles, (me.x, me.y), (thing.x, thing.y))
+            way = find_path(tiles, (me.x, me.y), (thing.x, thing.y), avoid=taken)
             if way:
                 return Move(direction_to((me.x, me.y), way[0]))
 
-    for turn in (0, 2, 6, 4):  # straight on, else right, left or back
+    for turn in (0, 1, 7, 2, 6, 3, 5, 4):  # straight on, else as little to the side as can be
         heading = Direction((me.facing + turn) % 8)
-        if tiles.can_walk(me.x + heading.dx, me.y + heading.dy):
+        step = (me.x + heading.dx, me.y + heading.dy)
+        if not heading.diagonal and tiles.can_walk(*step) and step not in taken:
             return Move(heading)
     return Wait()
 

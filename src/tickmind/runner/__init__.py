@@ -8,6 +8,7 @@
 none of them, and nothing that they fork, outlives the runner.
 """
 
+from tickmind.runner.checking import check_mapping
 from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
 from tickmind.runner.folder import hold_folder
 from tickmind.runner.life import Life, LifeState
@@ -48,6 +49,7 @@ __all__ = [
     "StateChangeError",
     "Warden",
     "WardenError",
+    "check_mapping",
     "hold_folder",
     "load_mapping",
     "mapping_schema_text",

@@ -8,12 +8,13 @@ from pathlib import Path
 from tickmind.agent import Heartbeat, Launch, LaunchError, encode_secrets
 from tickmind.agent.contract import WORLD_TOKEN
 from tickmind.agent.lease_file import FILE_NAME as LEASE_FILE
-from tickmind.base import Clock, Secret, get_logger
+from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
 from tickmind.runner.life import ALIVE, Life, LifeState
 from tickmind.runner.logs import AgentLog, PacedReader
+from tickmind.runner.programs import OUR_PYTHON
 from tickmind.runner.roster import Group
 from tickmind.runner.spec import AgentSpec, RunnerMapping, SecretSource
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
@@ -21,7 +22,6 @@ from tickmind.wire import AgentState
 
 _HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
 _LOG_BUFFER_BYTES = 65_536
-_OUR_PYTHON = ("python", "python3")  # what stands for the runner's own interpreter
 KIT = (  # what nearly every agent imports, and what starts no thread
     "tickmind.agent",
     "tickmind.agent.columns",
@@ -39,7 +39,7 @@ def starts_warm(spec: AgentSpec) -> bool:
     """Whether an agent may be a fork of a process that has the kit: a Python program of ours, told nothing special."""
     return (
         len(spec.cmd) > 1
-        and spec.cmd[0] in _OUR_PYTHON
+        and spec.cmd[0] in OUR_PYTHON
         and (not spec.cmd[1].startswith("-") or (spec.cmd[1] == "-m" and len(spec.cmd) > 2))
         and not any(name.startswith(_READ_AT_START) for name, _ in spec.env)
     )
@@ -117,7 +117,7 @@ class Unit:
         )
         launch.write_file()
         command = Command(
-            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in _OUR_PYTHON else spec.cmd,
+            argv=(sys.executable, *spec.cmd[1:]) if spec.cmd[0] in OUR_PYTHON else spec.cmd,
             env={**passed_on(self._environment), **dict(spec.env), **launch.to_environment()},
             cwd=spec.cwd,
             bounds=Bounds(
@@ -213,7 +213,10 @@ class Unit:
 def find_secret(sources: SecretSources, source: SecretSource) -> str:
     """The value of a secret now; raises `SourceError` if it can't be had."""
     if source.file is not None:
-        return sources.file(str(source.file))
+        try:
+            return sources.file(str(source.file))
+        except LimitExceededError as error:
+            raise SourceError(f"the key file {source.file} is no key: {error}") from None
     value = sources.variable(source.variable)
     if value is None:
         raise SourceError(f"the environment variable {source.variable} is not set; set it where the runner is started")

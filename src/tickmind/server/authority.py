@@ -66,7 +66,8 @@ LONGEST_KNOWN = 64  # bytes of the longest of them; speeches are rarely said twi
 class Authority:
     """One world with all that decides who may do what in it and who is told of it. Time and chance come from outside.
 
-    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that.
+    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that. `run_id` is
+    told to all, so that nobody takes another run of the world for this one.
     """
 
     def __init__(
@@ -84,6 +85,7 @@ class Authority:
     ) -> None:
         info = world.info
         self.world = world
+        self.run_id = run_id
         self.info = info
         self.bounds = ColumnBounds.of(info)
         self.clock = clock

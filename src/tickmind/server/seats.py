@@ -89,7 +89,7 @@ class ControlSeat:
         listener = Listener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
         seat = cls(authority, stream, grant, listener)
         authority.seats[grant.number] = seat
-        stream.outbox.put(encode_down(ControlOpened(lease)).SerializeToString())
+        stream.outbox.put(encode_down(ControlOpened(lease, authority.run_id)).SerializeToString())
         authority.audience.add(listener)
         authority.on_progress()
         return seat
@@ -190,7 +190,13 @@ class HostSeat:
         seat = cls(authority, stream, found.grant, host)
         authority.seats[found.grant.number] = seat
         opened = BatchOpened(
-            found.lease_id, authority.leases.ttl_ms, found.granted, found.epoch, found.refused, found.refused_reason
+            found.lease_id,
+            authority.leases.ttl_ms,
+            found.granted,
+            found.epoch,
+            found.refused,
+            found.refused_reason,
+            authority.run_id,
         )
         stream.outbox.put(encode_batch_down(opened).SerializeToString())
         authority.audience.add(host)

@@ -56,7 +56,8 @@ class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
 
     Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one, and
-    with `history` through the recorded ticks after it. `run_id` tells viewers whether it is the same world as before.
+    with `history` through the recorded ticks after it. `run_id` tells viewers and agents
+    whether it is the same world as before.
     Clock and secrets come in as arguments, so that tests decide over time and chance.
     """
 

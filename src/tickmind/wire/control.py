@@ -50,6 +50,7 @@ class ControlSession:
             call, connection, encode=encode_up, decode=decode_down, on_frame=self._take, on_end=self._end
         )
         self._lease: Lease | None = None
+        self._run_id = ""
         self._newest: Observation | None = None
         self._changed = asyncio.Event()
         self._acks: deque[asyncio.Future[Ack] | None] = deque()  # who waits for which ack, in the order of intents
@@ -59,8 +60,8 @@ class ControlSession:
     async def __aenter__(self) -> "ControlSession":
         answer = await self._link.open(self._opening)
         match answer:
-            case ControlOpened(lease):
-                self._lease = lease
+            case ControlOpened(lease, run_id):
+                self._lease, self._run_id = lease, run_id
                 self._link.start(lease.ttl_ms, KeepAlive())
                 return self
             case Closed(reason, retry_after_ms):
@@ -85,6 +86,11 @@ class ControlSession:
         if self._lease is None:
             raise ControlClosedError("the session is not open; use it in `async with`")
         return self._lease
+
+    @property
+    def run_id(self) -> str:
+        """The run that the world is in; empty if it has no name."""
+        return self._run_id
 
     @property
     def controlled(self) -> bool:

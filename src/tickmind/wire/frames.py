@@ -49,9 +49,10 @@ class ControlIntent:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpened:
-    """The entity is under control."""
+    """The entity is under control. `run_id` names the run that the world is in; it may be empty."""
 
     lease: Lease
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class IntentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpened:
-    """One lease for all actors of a host that could be had."""
+    """One lease for all actors of a host that could be had. `run_id` names the run of the world."""
 
     lease_id: Secret
     ttl_ms: int
@@ -95,6 +96,7 @@ class BatchOpened:
     epoch: "Int64"  # of each granted one
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"  # codes of `REASONS`
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

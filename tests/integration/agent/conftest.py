@@ -53,13 +53,15 @@ class Watched:
 
 
 @asynccontextmanager
-async def serving(actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False, controllers=1, ttl_ms=10_000, **more):
+async def serving(
+    actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False, controllers=1, ttl_ms=10_000, run_id="", **more
+):
     """A world that is served and runs; `tick_s` has room for a busy machine."""
     world = TileWorld.from_scenario(more.pop("scenario", None) or meadow(actors, side=14, radius=5))
     config = ServerConfig(address, lease_ttl_ms=ttl_ms, **more)
     watched = Watched(None, world)
     pace = Pace(tick_s, tick_s / 2, lockstep=lockstep, controllers=controllers)
-    server = WorldServer(world, config, pace=pace, reports=watched, on_tick=watched.records.append)
+    server = WorldServer(world, config, pace=pace, reports=watched, run_id=run_id, on_tick=watched.records.append)
     watched.server = server
     async with server:
         running = asyncio.create_task(server.run())
@@ -71,12 +73,12 @@ async def serving(actors=4, *, address="127.0.0.1:0", tick_s=0.2, lockstep=False
 
 
 @asynccontextmanager
-async def living(watched, cast, entity_ids=("entity:1",), **given):
+async def living(watched, cast, entity_ids=("entity:1",), *, limits=None, **given):
     """A life in a world, in the background."""
     launch = Launch(
         tuple(Assignment(one, f"test:{entity_ids[0]}") for one in entity_ids), world_addr=watched.address, **given
     )
-    life: Any = Life(launch, cast, backoff=AT_ONCE)
+    life: Any = Life(launch, cast, backoff=AT_ONCE, **(limits or {}))
     life.task = task = asyncio.create_task(life.live())
     try:
         yield life

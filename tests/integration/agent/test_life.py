@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tickmind.agent import AgentError, ControlLostError, Heartbeat
-from tickmind.agent.life import MAX_FAILED_TICKS
+from tickmind.agent.life import MAX_FAILED_TICKS, MAX_STUCK_S, STUCK_TICKS
 from tickmind.base import Secret
 from tickmind.protocol import ActionType, Direction, Drop, Move, Say, Thought, Wait
 from tickmind.wire import AgentState, AgentStatus, ThoughtReport, WorldClient
@@ -126,14 +126,18 @@ async def test_without_the_secret_nobody_takes_over(serve, live, eventually, cas
 @pytest.mark.parametrize("entities", [("entity:1",), ALL])
 async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, cast_of, tmp_path, entities):
     address = f"unix:{tmp_path / 'world.sock'}"
-    async with serve(address=address) as world, live(world, cast_of(lambda _: Say("here")), entities) as life:
+    entered: list[str] = []
+    cast = cast_of(lambda _: Say("here"))
+    cast.enter = entered.append
+    async with serve(address=address, run_id="the first") as world, live(world, cast, entities) as life:
         await eventually(lambda: "here" in world.said())
         world.server.stop()
         await world.server.close()
         await eventually(lambda: life.state is AgentState.DEGRADED)
-        async with serve(address=address) as again:
+        async with serve(address=address, run_id="the second") as again:
             await eventually(lambda: again.said().count("here") >= len(entities))
             assert life.state is AgentState.RUNNING
+    assert entered == ["the first", "the second"]
 
 
 async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_of):
@@ -165,6 +169,50 @@ async def test_acts_that_fail_become_wait_and_end_the_process_if_all_of_them_do(
             with pytest.raises(AgentError, match="every act has failed"):
                 await life.task
         assert len(world.records) >= MAX_FAILED_TICKS.maximum
+
+
+@pytest.mark.parametrize("entities", [("entity:1",), ALL])
+async def test_when_no_act_ever_returns_the_process_ends(serve, live, cast_of, entities):
+    go_on = threading.Event()
+    limits = {"max_stuck_s": MAX_STUCK_S.at(0.2)}
+    async with serve(tick_s=0.04) as world:
+        try:
+            async with live(world, cast_of(lambda _: go_on.wait(120)), entities, limits=limits) as life:
+                with pytest.raises(AgentError, match="no act has come back"):
+                    await life.task
+            assert len(world.records) >= STUCK_TICKS
+        finally:
+            go_on.set()
+
+
+async def test_a_first_act_may_take_many_ticks(serve, live, eventually, cast_of):
+    go_on = threading.Event()
+
+    def act(observation):
+        assert go_on.wait(120)
+        return Say("here")
+
+    async with serve(tick_s=0.04) as world, live(world, cast_of(act)) as life:
+        await eventually(lambda: life.tick_id > 2 * STUCK_TICKS or life.task.done())
+        go_on.set()
+        await eventually(lambda: "here" in world.said() or life.task.done())
+        assert not life.task.done()
+
+
+async def test_acts_that_are_always_late_but_come_back_end_nothing(serve, live, eventually, cast_of):
+    acts = []
+
+    def act(observation):
+        acts.append(observation.tick_id)
+        threading.Event().wait(0.1)
+        return Say("late")
+
+    async with (
+        serve(tick_s=0.06) as world,
+        live(world, cast_of(act), limits={"max_stuck_s": MAX_STUCK_S.at(0.5)}) as life,
+    ):
+        await eventually(lambda: len(acts) > 5 and life.tick_id > 2 * STUCK_TICKS)
+        assert not life.task.done()
 
 
 WRONG: Any = ("N", "x")  # values of types that no intent has
@@ -220,6 +268,9 @@ class Thinker:
 
     def __init__(self):
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
+
+    def enter(self, run_id):
+        pass
 
     def begin(self, tick_id, observations):
         pass

@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
 from tickmind.runner import Bounds, Warden, WardenError
+from tickmind.runner.warden.tree import memory_used
 
 pytestmark = pytest.mark.timeout(120)
 FORKS_TWICE = "setsid sh -c 'sleep 600 & sleep 600' & sh -c 'sleep 600' & "
@@ -100,6 +102,36 @@ async def test_a_tree_that_takes_too_much_memory_is_ended(start, tools):
     eat = "import os, time; os.fork(); kept = bytearray(60 << 20); time.sleep(600)"
     ending = await start(*tools.python, eat, bounds=Bounds(memory_mb=90)).ending()
     assert "MB of memory, more than its limit of 90" in str(ending)
+
+
+@pytest.mark.asyncio
+async def test_memory_that_could_be_shared_counts_too(start, tools):
+    eat = "import mmap, time; kept = mmap.mmap(-1, 99 << 20); kept[::4096] = bytes(99 << 8); time.sleep(600)"
+    ending = await start(*tools.python, eat, bounds=Bounds(memory_mb=90)).ending()
+    assert "MB of memory, more than its limit of 90" in str(ending)
+
+
+def test_memory_that_a_tree_shares_counts_once_and_mapped_files_do_not(tools, tmp_path):
+    weights = tmp_path / "weights"
+    weights.write_bytes(bytes(60 << 20))
+    share = (
+        "import mmap, os, sys\n"
+        "shared = mmap.mmap(-1, 50 << 20)\n"
+        "weights = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 0, prot=mmap.PROT_READ)\n"
+        "os.fork(), os.fork()\n"
+        "assert sum(shared[::4096]) + sum(weights[::4096]) == 0\n"
+        "os.write(1, b'%d\\n' % os.getpid())\n"
+        "os.read(0, 1)\n"
+    )
+    with subprocess.Popen([*tools.python, share, weights], stdin=PIPE, stdout=PIPE) as tree:
+        assert tree.stdin is not None
+        assert tree.stdout is not None
+        pids = [int(tree.stdout.readline()) for _ in range(4)]
+        resident = memory_used(pids, most_bytes=1 << 40)
+        own = memory_used(pids, most_bytes=1 << 20)
+        tree.stdin.close()
+    assert resident > 4 * 110 << 20
+    assert 50 << 20 < own < 90 << 20
 
 
 @pytest.mark.asyncio
@@ -314,6 +346,7 @@ AHEAD = 3
 RUNNERS = """
 import asyncio, os, signal, sys
 from pathlib import Path
+from subprocess import PIPE
 from tickmind.runner import Command, Isolation, Warden
 
 isolation = Isolation(sys.argv[1])

@@ -136,12 +136,30 @@ def test_no_unknown_ground_is_nearer_than_the_frontier(text):
     steps = waves_to(drawing.walkable, drawing.me)
     around = [(dx, dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
     edge = [
-        at for at in steps if at != drawing.me and not all(tiles.knows(at[0] + dx, at[1] + dy) for dx, dy in around)
+        (x, y)
+        for x, y in steps
+        if (x, y) != drawing.me
+        and any(x + dx >= 0 and y + dy >= 0 and not tiles.knows(x + dx, y + dy) for dx, dy in around)
     ]
     frontier = tiles.nearest_frontier(drawing.me)
     assert (frontier is None) is (not edge)
     if frontier is not None:
         assert steps[frontier] == min(steps[at] for at in edge)
+
+
+def test_what_is_not_seen_from_beside_it_is_off_the_map():
+    tiles = TileMemory()
+    for text in ("...\n@..\n...", "..@\n...\n...", "...\n...\n.@."):
+        assert tiles.nearest_frontier((1, 1)) in {None, (0, 1), (2, 1), (1, 2)}
+        tiles.see(Drawing.read(text).tiles())
+    assert tiles.nearest_frontier((1, 1)) is None
+    assert not tiles.knows(3, 1)
+    assert not tiles.can_walk(3, 1)
+
+
+def test_the_west_and_the_north_of_the_map_are_no_secret():
+    assert seen("#####\n....#\n..@.#\n#####").nearest_frontier((2, 2)) is None
+    assert seen("#..#\n#.@#\n####").nearest_frontier((2, 1)) is None
 
 
 @given(DRAWINGS, st.tuples(st.integers(0, 7), st.integers(0, 7)))

@@ -8,12 +8,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tickmind.agent import Company, Start
+from tickmind.agent.cast import PlainCast
 from tickmind.agent.knowledge import Memory, Note
 from tickmind.agent.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
 from tickmind.agent.testing import SmallWorld
+from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
 
 WORLD = "127.0.0.1:50051"
+RUN = "the first run"
 NOTES = [Note(3, "The mill is to the east.", 0.6, "entity:2"), Note(5, "I met entity:2.", 0.5)]
 
 
@@ -23,19 +26,26 @@ def files(tmp_path):
 
 
 def test_what_was_kept_is_recalled(files):
-    files.keep("entity:1", 9, NOTES)
-    assert files.recall("entity:1", 9) == NOTES
-    assert files.recall("entity:2", 9) == []
+    files.keep("entity:1", RUN, 9, NOTES)
+    assert files.recall("entity:1", RUN, 9) == NOTES
+    assert files.recall("entity:2", RUN, 9) == []
     assert files.path("entity:1").stat().st_mode & 0o077 == 0
     memory = Memory()
-    restore(memory, files.recall("entity:1", 9))
+    restore(memory, files.recall("entity:1", RUN, 9))
     assert list(memory) == NOTES
 
 
 def test_another_world_and_one_that_began_anew_are_not_remembered(files, tmp_path):
-    files.keep("entity:1", 9, NOTES)
-    assert files.recall("entity:1", 8) == []
-    assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", 9) == []
+    files.keep("entity:1", RUN, 9, NOTES)
+    assert files.recall("entity:1", RUN, 8) == []
+    assert MemoryFiles(tmp_path, "127.0.0.1:9").recall("entity:1", RUN, 9) == []
+
+
+def test_another_run_of_the_world_is_not_remembered_however_far_it_is(files):
+    files.keep("entity:1", RUN, 9, NOTES)
+    assert files.recall("entity:1", "the second run", 5000) == []
+    assert files.recall("entity:1", "", 5000) == []
+    assert files.recall("entity:1", RUN, 5000) == NOTES
 
 
 def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
@@ -45,7 +55,9 @@ def test_ids_that_look_alike_have_files_of_their_own(files, tmp_path):
 
 
 def hostile(*notes, **more):
-    return orjson.dumps({"world_addr": WORLD, "entity_id": "me", "tick": 1, "notes": list(notes), **more})
+    return orjson.dumps(
+        {"world_addr": WORLD, "run_id": RUN, "entity_id": "me", "tick": 1, "notes": list(notes), **more}
+    )
 
 
 @pytest.mark.parametrize(
@@ -68,7 +80,7 @@ def hostile(*notes, **more):
 )
 def test_a_file_that_is_no_memory_is_an_empty_one_and_a_warning(files, content, caplog):
     files.path("me").write_bytes(content)
-    assert files.recall("me", 9) == []
+    assert files.recall("me", RUN, 9) == []
     assert "a memory can't be read, so it is empty" in caplog.text
 
 
@@ -76,7 +88,7 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
     os.mkfifo(files.path("me"))
     (tmp_path / "other").write_bytes(hostile())
     files.path("you").symlink_to(tmp_path / "other")
-    assert files.recall("me", 9) == files.recall("you", 9) == []
+    assert files.recall("me", RUN, 9) == files.recall("you", RUN, 9) == []
     assert caplog.text.count("a memory can't be read") == 2
 
 
@@ -84,17 +96,19 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(files, content):
     files.path("me").write_bytes(content)
-    assert files.recall("me", 9) == []
+    assert files.recall("me", RUN, 9) == []
 
 
 def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
-    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", 1, NOTES)
+    MemoryFiles(tmp_path / "nowhere", WORLD).keep("me", RUN, 1, NOTES)
     assert "could not be kept" in caplog.text
 
 
 def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
     def company():
-        return Company(Villager, Start, memories=files)
+        made = Company(Villager, Start, memories=files)
+        made.enter(RUN)
+        return made
 
     world = SmallWorld("@.1")
     world.hear("entity:1", "me, the mill burns!")
@@ -109,7 +123,42 @@ def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
 def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
     world = SmallWorld("@.1")
     company = Company(Villager, Start, memories=files)
+    company.enter(RUN)
     world.live(company, 1)
     company.character("me").memory.note(1, "The bridge is out.")
     company.close()
-    assert "The bridge is out." in {note.text for note in files.recall("me", 2)}
+    assert "The bridge is out." in {note.text for note in files.recall("me", RUN, 2)}
+
+
+def test_whoever_lives_on_into_another_run_begins_anew(files):
+    world = SmallWorld("@.1")
+    company = Company(Villager, Start, memories=files)
+    company.enter(RUN)
+    world.live(company, 1)
+    before = company.character("me")
+    before.memory.note(1, "The bridge is out.")
+    company.enter(RUN)  # after a break, or when the run was resumed
+    world.live(company, 1)
+    assert company.character("me") is before
+    company.enter("the second run")
+    world.live(company, 1)
+    after = company.character("me")
+    assert after is not before
+    assert "The bridge is out." not in {note.text for note in after.memory}
+    assert len(list(company.world.entities())) == 1
+    company.close()
+
+
+def test_a_plain_mind_is_made_anew_in_another_run():
+    made = []
+
+    def make(start):
+        made.append(start)
+        return RandomWalker(start)
+
+    cast = PlainCast(make, Start)
+    world = SmallWorld("@..")
+    for run in (RUN, RUN, "the second run"):
+        cast.enter(run)
+        world.live(cast, 2)
+    assert len(made) == 2

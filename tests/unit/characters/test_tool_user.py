@@ -83,6 +83,27 @@ def test_a_model_looks_goes_picks_up_and_speaks():
     assert "with 3 berries" in look
 
 
+def test_a_starving_one_that_knows_no_berries_does_what_it_is_asked_to():
+    company, transport = company_with(calls(("say", {"text": "Is there anything to eat?"})), "I asked.")
+    world = SmallWorld("@....", hunger=900)
+    live_until(world, company, lambda: "text" in company.character("me").plan)
+    assert world.said == ["Is there anything to eat?"]
+    assert "done." in tool_answers(transport)[0]
+
+
+def test_a_starving_one_that_knows_berries_eats_before_anything_else():
+    company, _ = company_with(calls(("say", {"text": "I am busy."})), "I spoke.")
+    world = SmallWorld("@..b..", hunger=1000)
+    live_until(world, company, lambda: world.said)
+    assert world.hunger < 700
+
+
+def test_a_hungry_one_that_knows_no_berries_looks_for_some(solo):
+    one = solo(ToolUser, "@..........   b", hunger=500)
+    one.play(10)
+    assert one.world.at == (10, 0)
+
+
 def test_a_model_works_on_things_and_gives():
     company, transport = company_with(
         calls(("look", {})),

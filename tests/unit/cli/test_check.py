@@ -16,7 +16,7 @@ def test_good_files_are_told_by_what_they_are(tickmind, tmp_path):
     result = tickmind("check", "agents.yaml", "gateway.yaml", str(SCENARIOS / "clearing.yaml"))
     assert result.exit_code == 0
     first, second, third = result.stdout.splitlines()
-    assert first == "agents.yaml: a mapping with 1 agents and 1 assignments"
+    assert first == "agents.yaml: a mapping with 1 agents and 1 assignments for 3 of 3 characters"
     assert second.startswith("gateway.yaml: settings of a gateway with ")
     assert "the world clearing, 24 x 15 tiles, 3 characters; a mapping with 2 agents" in third
 
@@ -36,10 +36,42 @@ def test_every_mistake_in_every_file_is_told(tickmind, tmp_path):
     assert "the world village-7" in result.stdout
 
 
-def test_a_mapping_that_names_a_stranger_is_told(tickmind, tmp_path):
+def test_a_mapping_that_names_a_stranger_is_a_mistake(tickmind, tmp_path):
     text = (SCENARIOS / "clearing.yaml").read_text()
     (tmp_path / "world.yaml").write_text(text.replace("- match: {tags: [player]}", '- match: {id: "entity:99"}'))
-    assert "nobody there is called entity:99" in tickmind("check", "world.yaml").stdout
+    result = tickmind("check", "world.yaml")
+    assert result.exit_code == 1
+    assert re.search(r"world.yaml:\d+:\d+: assignments\[0\].match.id: nobody there is called entity:99", result.stderr)
+
+
+def test_a_mapping_is_compared_with_the_scenarios_beside_it_in_any_order(tickmind, tmp_path):
+    (tmp_path / "agents.yaml").write_text(MAPPING.replace("{match: {}", "{match: {tags: [plyer]}") % "")
+    assert tickmind("check", "agents.yaml").exit_code == 0
+    for files in (("agents.yaml", "clearing"), ("clearing", "agents.yaml")):
+        result = tickmind("check", *files)
+        assert result.exit_code == 1
+        assert "nobody there has the tag plyer (did you mean 'player'?)" in result.stderr
+        assert "clearing: the world clearing" in result.stdout
+
+
+def test_a_mapping_that_can_not_run_is_told_by_line_and_without_secrets(tickmind, tmp_path, monkeypatch, canary):
+    (tmp_path / "gatherer.py").write_text("")
+    monkeypatch.setenv("BROKEN_KEY", f"{canary} and more")
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    (tmp_path / "agents.yaml").write_text(
+        "agents:\n"
+        "  a:\n"
+        "    cmd: [python, gatherr.py]\n"
+        "    secrets: {A: {env: NO_SUCH_KEY}, B: {env: BROKEN_KEY}, C: {file: nowhere}}\n"
+        "assignments: [{match: {}, use: a}]\n"
+    )
+    result = tickmind("check", "agents.yaml")
+    assert result.exit_code == 1
+    assert re.search(r"agents.yaml:3:\d+: agents.a.cmd: there is no file gatherr.py in .*'gatherer.py'", result.stderr)
+    assert "agents.a.secrets.A: the environment variable NO_SUCH_KEY is not set" in result.stderr
+    assert "agents.a.secrets.B: the value of BROKEN_KEY is no key" in result.stderr
+    assert "agents.a.secrets.C: the key file" in result.stderr
+    assert canary not in result.output
 
 
 def test_a_mistake_in_a_scenario_is_told(tickmind, tmp_path):

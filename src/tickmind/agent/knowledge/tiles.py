@@ -16,11 +16,13 @@ class TileMemory:
     was seen last is kept as it came until somebody asks for more than that, or there is time: see `settle`.
     """
 
-    __slots__ = ("_known", "_last", "_unsettled", "_walkable")
+    __slots__ = ("_known", "_last", "_off_east", "_off_south", "_unsettled", "_walkable")
 
     def __init__(self) -> None:
         self._known: dict[int, int] = {}  # y -> bits by x
         self._walkable: dict[int, int] = {}  # y -> bits by x
+        self._off_east: int | None = None  # the first column beyond the map, once that is known
+        self._off_south: int | None = None  # and the first row
         self._last: VisibleTiles | None = None
         self._unsettled = False  # whether the last is not in the rows yet
 
@@ -44,6 +46,8 @@ class TileMemory:
         full = (1 << side) - 1
         visible, walkable = int.from_bytes(tiles.visible, "little"), int.from_bytes(tiles.walkable, "little")
         west, y = tiles.centre_x - tiles.radius, tiles.centre_y - tiles.radius
+        if self._off_east is None or self._off_south is None:
+            self._find_border(tiles, visible)
         known, can_walk = self._known, self._walkable
         while visible:
             seen = visible & full
@@ -58,6 +62,16 @@ class TileMemory:
             visible >>= side
             walkable >>= side
             y += 1
+
+    def _find_border(self, tiles: VisibleTiles, visible: int) -> None:
+        """What is beside oneself is always in sight, unless it is off the map."""
+        here, east, south = _beside(tiles.radius)
+        if not visible & here:
+            return
+        if not visible & east:
+            self._off_east = tiles.centre_x + 1
+        if not visible & south:
+            self._off_south = tiles.centre_y + 1
 
     def knows(self, x: int, y: int) -> bool:
         """Whether the tile was ever in sight."""
@@ -80,6 +94,7 @@ class TileMemory:
     def nearest_frontier(self, start: Tile, doors: Iterable[Tile] = ()) -> Tile | None:
         """A reachable tile next to one that was never seen, among the nearest; None if all is known.
 
+        Maps begin at (0, 0), and where they end in the east and the south shows when one gets there.
         `doors` are tiles that are closed but can be opened. Waves go out from the start over a part of the map that
         is one whole number, so that a step of them all costs next to nothing; if that part is too small, over more.
         """
@@ -87,13 +102,27 @@ class TileMemory:
         steps = FIRST_STEPS
         while True:
             sheet = _Sheet(start, steps, self._known)
-            found = sheet.search(sheet.bits(self._known), sheet.bits(self._walkable) | sheet.bits_of(doors))
+            known = sheet.bits(self._known) | sheet.off_map(self._off_east, self._off_south)
+            found = sheet.search(known, sheet.bits(self._walkable) | sheet.bits_of(doors))
             if found is not _FURTHER:
                 return found
             steps *= 4
 
 
 _FURTHER = (-1, -1)  # no tile: what was looked for may be further away
+
+
+@lru_cache(maxsize=8)
+def _beside(radius: int) -> tuple[int, int, int]:
+    """Of the bits of a window: the tile in its middle, the three to the east of it, and the three to the south.
+
+    All are empty for whoever sees only its own tile, and so can't tell where the map ends.
+    """
+    side = 2 * radius + 1
+    here = 1 << radius * side + radius
+    east = here << 1 | here << 1 + side | here << 1 >> side
+    south = here << side | here << side + 1 | here << side - 1
+    return (here, east, south) if radius else (0, 0, 0)
 
 
 @lru_cache(maxsize=8)
@@ -129,6 +158,19 @@ class _Sheet:
         west, full = self._west, (1 << self._wide) - 1
         lines = [rows.get(y, 0) for y in range(self._north, self._north + self._high)]
         return _joined([(row >> west if west >= 0 else row << -west) & full for row in lines], self._wide)
+
+    def off_map(self, off_east: int | None, off_south: int | None) -> int:
+        """The part of the sheet that is known to be beyond the map, given its first column and row there."""
+        wide, high = self._wide, self._high
+        full = (1 << wide) - 1
+        line = 1 if self._west < 0 else 0
+        if off_east is not None and off_east < self._west + wide:
+            line |= full & ~((1 << max(off_east - self._west, 0)) - 1)
+        last = high if off_south is None else off_south - self._north
+        if not line and self._north >= 0 and last >= high:
+            return 0
+        rows = range(self._north, self._north + high)
+        return _joined([full if y < 0 or y - self._north >= last else line for y in rows], wide)
 
     def bits_of(self, tiles: Iterable[Tile]) -> int:
         """Those of some tiles that are on the sheet."""

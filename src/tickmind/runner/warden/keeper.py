@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from tickmind.runner.warden.isolation import Isolation, adopt_orphans, cap_tasks, die_with_parent, own_proc
 from tickmind.runner.warden.order import Bounds, Ending, Order
-from tickmind.runner.warden.tree import descendants, end_all_children, make_polite, processes, usage
+from tickmind.runner.warden.tree import descendants, end_all_children, make_polite, memory_used, processes
 from tickmind.runner.warden.warm import be_python
 
 _LINE_FD = 0  # to the warden: its end means ours
@@ -150,11 +150,11 @@ class _Keeper:
         if not bounds.memory_mb and not bounds.processes:
             return ""
         pids = self._pids()
-        used = usage(pids)
-        if bounds.processes and used.processes > bounds.processes:
-            return f"it had {used.processes} processes, more than its limit of {bounds.processes}"
-        if bounds.memory_mb and used.memory_bytes > bounds.memory_mb * _MEGABYTE:
-            return f"it used {used.memory_bytes // _MEGABYTE} MB of memory, more than its limit of {bounds.memory_mb}"
+        if bounds.processes and len(pids) > bounds.processes:
+            return f"it had {len(pids)} processes, more than its limit of {bounds.processes}"
+        most_bytes = bounds.memory_mb * _MEGABYTE
+        if most_bytes and (used := memory_used(pids, most_bytes)) > most_bytes:
+            return f"it used {used // _MEGABYTE} MB of memory, more than its limit of {bounds.memory_mb}"
         if bounds.nice and not self._order.own_session:
             make_polite([pid for pid in pids if pid != self._pid], bounds.nice)
         return ""

@@ -6,7 +6,18 @@ from tickmind.protocol import REASON_CODES, Observation
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
-from tickmind.wire.codec.values import chosen, controller, encoder, name, number, optional_secret, present, reason, tick
+from tickmind.wire.codec.values import (
+    chosen,
+    controller,
+    encoder,
+    name,
+    number,
+    optional_name,
+    optional_secret,
+    present,
+    reason,
+    tick,
+)
 from tickmind.wire.frames import (
     Closed,
     ControlAck,
@@ -70,8 +81,8 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             return pb.ControlResponse(observation=encode_observation(frame))
         case ControlAck(tick_id, ack):
             return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
-        case ControlOpened(lease):
-            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease)))
+        case ControlOpened(lease, run_id):
+            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), run_id=run_id))
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
         case _:
@@ -94,7 +105,7 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
         return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
     if form == "opened":
         present(message.opened, "lease")
-        return ControlOpened(decode_lease(message.opened.lease))
+        return ControlOpened(decode_lease(message.opened.lease), optional_name(message.opened.run_id, "run_id"))
     return decode_closed(message.closed)
 
 

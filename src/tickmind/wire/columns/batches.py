@@ -5,7 +5,17 @@ from typing import Any
 from tickmind.protocol import REASONS
 from tickmind.wire.codec.control import decode_closed, encode_closed
 from tickmind.wire.codec.leases import DURATION_MS
-from tickmind.wire.codec.values import chosen, controller, encoder, number, optional_secret, present, secret, tick
+from tickmind.wire.codec.values import (
+    chosen,
+    controller,
+    encoder,
+    number,
+    optional_name,
+    optional_secret,
+    present,
+    secret,
+    tick,
+)
 from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
 from tickmind.wire.columns.observations import decode_observation_columns, write_observation_columns
 from tickmind.wire.columns.packing import I4, I8, U1, ColumnBounds, check_range, pack, read_codes, read_rows, unpack
@@ -96,6 +106,7 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
                 epoch=pack(frame.epoch, I8, "epoch"),
                 refused=pack(frame.refused, I4, "refused"),
                 refused_reason=pack(frame.refused_reason, U1, "refused_reason"),
+                run_id=frame.run_id,
             )
             return pb.ControlBatchResponse(opened=opened)
         case Closed():
@@ -138,6 +149,7 @@ def _decode_opened(message: pb.ControlBatchOpened, bounds: ColumnBounds) -> Batc
         ttl_ms=number(message.ttl_ms, "ttl_ms", 1, DURATION_MS),
         granted=granted,
         epoch=epoch,
+        run_id=optional_name(message.run_id, "run_id"),
         **_refused(message, bounds),
     )
 

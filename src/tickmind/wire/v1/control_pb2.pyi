@@ -70,10 +70,12 @@ class ControlResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlOpened, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.Observation, _Mapping]] = ..., ack: _Optional[_Union[ControlAck, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlOpened(_message.Message):
-    __slots__ = ("lease",)
+    __slots__ = ("lease", "run_id")
     LEASE_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     lease: _lease_pb2.Lease
-    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ...) -> None: ...
+    run_id: str
+    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class ControlAck(_message.Message):
     __slots__ = ("tick_id", "ack")
@@ -128,20 +130,22 @@ class ControlBatchResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlBatchOpened, _Mapping]] = ..., observations: _Optional[_Union[ObservationBatch, _Mapping]] = ..., acks: _Optional[_Union[AckBatch, _Mapping]] = ..., lost: _Optional[_Union[LeasesLost, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlBatchOpened(_message.Message):
-    __slots__ = ("lease_id", "ttl_ms", "granted", "epoch", "refused", "refused_reason")
+    __slots__ = ("lease_id", "ttl_ms", "granted", "epoch", "refused", "refused_reason", "run_id")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     TTL_MS_FIELD_NUMBER: _ClassVar[int]
     GRANTED_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
     REFUSED_REASON_FIELD_NUMBER: _ClassVar[int]
+    RUN_ID_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     ttl_ms: int
     granted: bytes
     epoch: bytes
     refused: bytes
     refused_reason: bytes
-    def __init__(self, lease_id: _Optional[str] = ..., ttl_ms: _Optional[int] = ..., granted: _Optional[bytes] = ..., epoch: _Optional[bytes] = ..., refused: _Optional[bytes] = ..., refused_reason: _Optional[bytes] = ...) -> None: ...
+    run_id: str
+    def __init__(self, lease_id: _Optional[str] = ..., ttl_ms: _Optional[int] = ..., granted: _Optional[bytes] = ..., epoch: _Optional[bytes] = ..., refused: _Optional[bytes] = ..., refused_reason: _Optional[bytes] = ..., run_id: _Optional[str] = ...) -> None: ...
 
 class ObservationBatch(_message.Message):
     __slots__ = ("part", "parts", "observations")
