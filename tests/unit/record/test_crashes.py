@@ -322,6 +322,78 @@ def test_a_missing_segment_is_noticed(crashed):
     assert store.recover("a-run").ticks == 4
 
 
+def told_only(store, seed):
+    """A session of the run that ends before its first tick, in which agents told something."""
+    log = store.resume("a-run", options=OPTIONS)
+    log.thought(RandomRun(seed, 6).thought())
+    log.close(seal=False)
+
+
+def go_on(store, ticks):
+    """One more session of so many ticks; gives all ticks of the run."""
+    again = RandomRun(1, 6)
+    log = store.resume("a-run", options=OPTIONS)
+    records = [again.tick() for _ in range((log.last_tick_id or 0) + ticks)]
+    for record in records[log.last_tick_id or 0 :]:
+        log.publish(record)
+    log.close(seal=False)
+    return records
+
+
+def assert_recovered(store, records):
+    assert store.recover("a-run").ticks == len(records)
+    with store.open("a-run") as reader:
+        found = list(reader.records())
+        assert not reader.meta.cut_bytes
+    assert [differences(one, other) for one, other in zip(found, records, strict=True)] == [[]] * len(records)
+
+
+def test_a_session_without_a_tick_costs_no_later_one(store, fill):
+    log, _ = fill(store, 3, options=OPTIONS, actors=6)
+    log.close(seal=False)
+    told_only(store, 5)
+    go_on(store, 3)
+    told_only(store, 6)
+    told_only(store, 7)
+    records = go_on(store, 6)
+    assert_recovered(store, records)
+    with store.open("a-run") as reader:
+        assert len(list(reader.thoughts())) == 3
+
+
+def test_a_first_session_without_a_tick_costs_no_later_one_either(store, fill):
+    log, _ = fill(store, 0, options=OPTIONS, actors=6)
+    log.thought(RandomRun(5, 6).thought())
+    log.close(seal=False)
+    assert_recovered(store, go_on(store, 6))
+
+
+def test_damage_to_a_session_without_a_tick_costs_no_later_one(crashed, tmp_path):
+    store, _, segments = crashed
+    told_only(store, 5)
+    records = go_on(store, 3)
+    damaged = tmp_path / "a-run" / "live" / "00000004.tmlog"
+    assert damaged not in segments
+    data = damaged.read_bytes()
+    damaged.write_bytes(data[: len(data) // 2])
+    assert store.recover("a-run").ticks == len(records)
+    with store.open("a-run") as reader:
+        assert reader.meta.cut_bytes == len(data) // 2
+        assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=True))
+
+
+def test_damage_behind_the_last_tick_of_a_segment_costs_no_tick(crashed):
+    store, records, segments = crashed
+    segments[1].write_bytes(segments[1].read_bytes()[:-30])
+    assert store.recover("a-run").ticks == len(records)
+
+
+def test_damage_at_the_beginning_leaves_nothing_that_hangs_in_the_air(crashed):
+    store, _, segments = crashed
+    segments[0].write_bytes(b"")
+    assert store.recover("a-run").ticks == 0
+
+
 def test_the_lock_ends_with_its_process(tmp_path):
     disk = OsDisk()
     lock = disk.lock(tmp_path / "lock")
