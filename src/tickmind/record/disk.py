@@ -69,7 +69,7 @@ class Disk(Protocol):
         ...
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name, in the place of whatever has it."""
+        """Give a file another name, in the place of whatever has it; or a folder one that nothing has."""
         ...
 
     def remove(self, path: Path) -> None:
@@ -169,7 +169,7 @@ class OsDisk:
             os.close(number)
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name."""
+        """Give a file or a folder another name."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:

@@ -1,5 +1,6 @@
 """Appends to the segments of a log, and closes one and begins the next when it is long enough."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,15 @@ class LogWriter:
     """The files of one log. Whatever the disk refuses comes out as `OSError`; then this writer is done for."""
 
     def __init__(
-        self, disk: Disk, folder: Path, run_id: str, *, clock: Clock, options: LogOptions, next_number: int = 1
+        self,
+        disk: Disk,
+        folder: Path,
+        run_id: str,
+        *,
+        clock: Clock,
+        options: LogOptions,
+        next_number: int = 1,
+        before_first: Callable[[], None] = lambda: None,
     ) -> None:
         self._disk = disk
         self._folder = folder
@@ -36,6 +45,7 @@ class LogWriter:
         self._clock = clock
         self._options = options
         self._next_number = next_number
+        self._before_first: Callable[[], None] | None = before_first  # None when the first file was made
         self._file: DiskFile | None = None
         self._new_name = False  # the folder is not synced since the file was made
         self._index = Index()
@@ -93,6 +103,9 @@ class LogWriter:
             self._file = None
 
     def _begin_segment(self, first_tick: int) -> bytes:
+        if self._before_first is not None:
+            self._before_first()
+            self._before_first = None
         path = self._folder / segment_name(self._next_number)
         head = head_frame(self._run_id, self._next_number, first_tick)
         self._file = self._disk.create(path)
