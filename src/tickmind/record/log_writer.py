@@ -62,7 +62,6 @@ class LogWriter:
         count = len(self._index.ticks)
         before = self._before if self._file is not None and count % options.keyframe_ticks else None
         content = pack_tick(record, before, reports)
-        head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         frame = pack_frame(
             FrameKind.TICK,
             record.tick_id,
@@ -71,6 +70,7 @@ class LogWriter:
             keyframe=before is None,
             codec=options.codec,
         )
+        head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         offset = self._index.end
         self._append(head + frame if head else frame, end=offset + len(frame))
         self._index.add(record.tick_id, offset, keyframe=before is None)
@@ -81,8 +81,8 @@ class LogWriter:
 
     def write_reports(self, reports: Reports) -> None:
         """Append what agents told after the last tick."""
-        head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         frame = pack_frame(FrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
+        head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         self._append(head + frame, end=self._index.end + len(frame))
 
     def end_segment(self) -> None:
@@ -95,6 +95,7 @@ class LogWriter:
         self._file.close()
         self._file = None
         self._index = Index()
+        self._synced = 0
 
     def abandon(self) -> None:
         """Let go of the file as it is."""
@@ -112,7 +113,6 @@ class LogWriter:
         self._new_name = True
         self._next_number += 1
         self._index = Index(end=len(head))
-        self._synced = 0
         return head
 
     def _append(self, data: bytes, *, end: int) -> None:

@@ -25,7 +25,7 @@ def thought_row(report: ThoughtReport) -> dict[str, Any]:
         "entity_id": report.entity_id,
         "tick_id": report.tick_id,
         "own_entity_id": thought.entity_id,
-        "directives_json": json.dumps(dict(thought.directives), default=str, ensure_ascii=False),
+        "directives_json": report.directives_json,
         **{name: getattr(thought, name) for name in _THOUGHT},
     }
 

@@ -391,6 +391,19 @@ def test_reports_are_bounded_in_number_and_size(make_game):
     assert game.authority.report_thought(report(lease)).accepted
 
 
+def test_all_texts_of_a_report_count(make_game):
+    game = make_game(limits=ServerLimits(report_chars_per_tick=MAX.report_chars_per_tick.at(300)))
+    lease = lease_of(game)
+    for name in ("directives", "error", "client", "model", "provider", "error_type"):
+        value = {"a": ["x" * 300]} if name == "directives" else "x" * 300
+        thought = Thought(1, 1, 2, "role", "where?", **{name: value})
+        request = ThoughtRequest(lease.lease_id, ThoughtReport(lease.entity_id, 1, thought))
+        assert game.authority.report_thought(request) == Ack(False, Reason.OVERLOADED), name
+    status = AgentStatus("entity:1", 1, AgentState.RUNNING, "x" * 200)
+    acks = [game.authority.report_status(StatusRequest(lease.lease_id, status)).accepted for _ in range(2)]
+    assert acks == [True, False]
+
+
 # Statistics
 
 
