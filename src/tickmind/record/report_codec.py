@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from tickmind.protocol import Thought
-from tickmind.record.columns import batch
+from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.insight_codec import insight_row, read_insight
 from tickmind.record.log_schema import SCHEMAS, Table
@@ -71,6 +71,21 @@ def pack_reports(
             schema = SCHEMAS[table]
             found.append((int(table), batch(schema, *([row[name] for row in rows] for name in schema.names))))
     return found
+
+
+def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
+    """The thoughts in the content of a frame; nothing else of it is looked at."""
+    return read_thoughts(unpack_batches(content, SCHEMAS, only=(Table.THOUGHTS,)))
+
+
+def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
+    """The statuses in the content of a frame, and nothing else."""
+    return read_statuses(unpack_batches(content, SCHEMAS, only=(Table.STATUSES,)))
+
+
+def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
+    """The insights in the content of a frame, and nothing else."""
+    return read_insights(unpack_batches(content, SCHEMAS, only=(Table.INSIGHTS,)))
 
 
 def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
