@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
-from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, take_lock
+from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
 from tickmind.record.live_source import LiveSource
@@ -22,37 +21,16 @@ from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
 from tickmind.record.sealed_source import SealedSource
 from tickmind.record.sealing import Progress, no_progress, seal
+from tickmind.record.summary import RunSummary
 from tickmind.record.tables import FINISHED, TableSpec
 from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.where import where
 from tickmind.record.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
 DISCARDED = "discarded"  # what was the log, while it is being removed
 LOCK = "lock"
 DEFAULT_OPTIONS = LogOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """A run in one line."""
-
-    run_id: str
-    state: RunState
-    first_tick_id: int | None = None
-    last_tick_id: int | None = None
-    actors: int = 0
-    size_bytes: int = 0
-    world: str = ""
-    created_at: str = ""
-    recovered: bool = False  # finished after a crash
-    problem: str = ""  # why it can't be read
-
-    @property
-    def ticks(self) -> int:
-        """How many ticks there are."""
-        if self.first_tick_id is None or self.last_tick_id is None:
-            return 0
-        return self.last_tick_id - self.first_tick_id + 1
 
 
 class RunStore:
@@ -286,6 +264,10 @@ class RunStore:
 
     def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
         """Read a run, in whichever state it is; `from_log` reads the log of a finished one, if it was kept."""
+        with _reading(f"run {run_id}"):
+            return self._open(run_id, from_log=from_log)
+
+    def _open(self, run_id: str, *, from_log: bool) -> RunReader:
         meta, world = self._meta(run_id)
         info = self._info(self._root / run_id, world)
         actor_ids = tuple(one.entity_id for one in info.actors)
@@ -310,17 +292,25 @@ class RunStore:
 
     def runs(self) -> list[RunSummary]:
         """All runs, in the order of their ids, which is that of their beginnings; the damaged ones too."""
+        with _reading(f"the runs in {self._root}"):
+            names = self._disk.list(self._root)
         found = []
-        for name in self._disk.list(self._root):
-            if META in self._disk.list(self._root / name):
-                try:
-                    found.append(self.summary(name))
-                except TickmindError as error:
-                    found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
+        for name in names:
+            try:
+                with _reading(f"run {name}"):
+                    if META not in self._disk.list(self._root / name):
+                        continue
+                found.append(self.summary(name))
+            except TickmindError as error:
+                found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
         return found
 
     def summary(self, run_id: str) -> RunSummary:
-        """A run in one line. Reads no more than it needs."""
+        """A run in one line. Reads no more than it needs, and writes nothing."""
+        with _reading(f"run {run_id}"):
+            return self._summary(run_id)
+
+    def _summary(self, run_id: str) -> RunSummary:
         meta, world = self._meta(run_id)
         folder = self._root / run_id
         first, last = meta.first_tick_id, meta.last_tick_id
@@ -345,9 +335,7 @@ class RunStore:
     def _state(self, meta: RunMeta, folder: Path) -> RunState:
         if meta.finished and LIVE not in self._disk.list(folder):
             return RunState.CLEAN
-        try:
-            self._disk.lock(folder / LOCK).release()
-        except BlockingIOError:
+        if self._disk.is_locked(folder / LOCK):
             return RunState.RUNNING
         return RunState.CLEAN if meta.finished else RunState.CRASHED
 
@@ -368,10 +356,10 @@ class RunStore:
             return read_meta(self._disk, folder)
         except (FileNotFoundError, NotADirectoryError):
             raise NoSuchRunError(
-                f"there is no run {run_id} in {self._root}; `tickmind runs` lists what there is"
+                f"there is no run {run_id} in {self._root}; `tickmind runs{where(self._root)}` lists what there is"
             ) from None
         except OSError as error:
-            raise disk_fault(f"reading run {run_id}", error) from error
+            raise reading_fault(f"run {run_id}", error) from error
 
     def _info(self, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
         return read_world(world, self._tables(folder))
@@ -380,10 +368,21 @@ class RunStore:
         def open_table(spec: TableSpec) -> TableFile:
             try:
                 file = self._disk.open(folder / spec.file_name)
-            except OSError as error:
+            except FileNotFoundError as error:
                 raise DamagedRunError(
                     f"{spec.file_name} of run {folder.name} can't be opened: it is missing"
                 ) from error
+            except OSError as error:
+                raise reading_fault(f"{spec.file_name} of run {folder.name}", error) from error
             return TableFile(native_file(file), spec)
 
         return open_table
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Whatever the disk refuses to somebody who only looks is an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise reading_fault(what, error) from error

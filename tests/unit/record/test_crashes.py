@@ -394,6 +394,68 @@ def test_damage_at_the_beginning_leaves_nothing_that_hangs_in_the_air(crashed):
     assert store.recover("a-run").ticks == 0
 
 
+class RefusingDisk(OsDisk):
+    """The disk of somebody who may not see what has all of these names in its path."""
+
+    def __init__(self, *refused):
+        self._refused = set(refused)
+
+    def _ask(self, path):
+        if self._refused <= set(path.parts):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def open(self, path):
+        self._ask(path)
+        return super().open(path)
+
+    def list(self, path):
+        self._ask(path)
+        return super().list(path)
+
+    def size(self, path):
+        self._ask(path)
+        return super().size(path)
+
+    def is_locked(self, path):
+        self._ask(path)
+        return super().is_locked(path)
+
+
+@pytest.mark.parametrize("refused", ["a-run", "live", "meta.json", "00000001.tmlog", "lock"])
+def test_a_run_that_may_not_be_read_does_not_hide_the_others(crashed, fill, tmp_path, refused):
+    store, _, _ = crashed
+    log, _ = fill(store, 1, run_id="other")
+    log.close()
+    first, second = RunStore(tmp_path, RefusingDisk("a-run", refused)).runs()
+    assert (first.run_id, first.state) == ("a-run", RunState.DAMAGED)
+    assert first.problem.endswith("this user may not read it; change its rights, or ask whoever owns it")
+    assert second.state is RunState.CLEAN
+
+
+def test_a_folder_that_may_not_be_read_is_a_plain_error(crashed, tmp_path):
+    with pytest.raises(DiskFaultError, match="may not read"):
+        RunStore(tmp_path, RefusingDisk(tmp_path.name)).runs()
+    with pytest.raises(DiskFaultError, match="may not read"):
+        RunStore(tmp_path, RefusingDisk("live")).open("a-run")
+
+
+def test_looking_at_runs_writes_nothing(crashed, tmp_path):
+    store, _, _ = crashed
+    (tmp_path / "a-run" / "lock").unlink()
+    (summary,) = store.runs()
+    assert summary.state is RunState.CRASHED
+    assert not (tmp_path / "a-run" / "lock").exists()
+
+
+def test_a_lock_is_seen_without_taking_it(tmp_path):
+    disk = OsDisk()
+    assert not disk.is_locked(tmp_path / "lock")
+    lock = disk.lock(tmp_path / "lock")
+    assert disk.is_locked(tmp_path / "lock")
+    lock.release()
+    assert not disk.is_locked(tmp_path / "lock")
+
+
 def test_the_lock_ends_with_its_process(tmp_path):
     disk = OsDisk()
     lock = disk.lock(tmp_path / "lock")

@@ -1,5 +1,7 @@
 """What a world decides, tick by tick, with time in the test's hands."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -395,8 +397,8 @@ def test_all_texts_of_a_report_count(make_game):
     game = make_game(limits=ServerLimits(report_chars_per_tick=MAX.report_chars_per_tick.at(300)))
     lease = lease_of(game)
     for name in ("directives", "error", "client", "model", "provider", "error_type"):
-        value = {"a": ["x" * 300]} if name == "directives" else "x" * 300
-        thought = Thought(1, 1, 2, "role", "where?", **{name: value})
+        texts: dict[str, Any] = {name: {"a": ["x" * 300]} if name == "directives" else "x" * 300}
+        thought = Thought(1, 1, 2, "role", "where?", **texts)
         request = ThoughtRequest(lease.lease_id, ThoughtReport(lease.entity_id, 1, thought))
         assert game.authority.report_thought(request) == Ack(False, Reason.OVERLOADED), name
     status = AgentStatus("entity:1", 1, AgentState.RUNNING, "x" * 200)

@@ -241,6 +241,11 @@ class MemoryDisk:
         self._locks.add(path)
         return MemoryLock(self, path)
 
+    def is_locked(self, path: Path) -> bool:
+        """Whether somebody has a lock."""
+        self._alive()
+        return path in self._locks
+
     def _folder(self, path: Path) -> _Folder:
         if path not in self._folders:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
