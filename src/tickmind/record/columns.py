@@ -39,6 +39,7 @@ def unpack_batches(
 ) -> dict[int, pa.RecordBatch]:
     """The batches by the number of their table, of all tables or only of some; their columns lie in `content`."""
     found: dict[int, pa.RecordBatch] = {}
+    seen: set[int] = set()
     place = 0
     try:
         while place < content.size:
@@ -46,13 +47,17 @@ def unpack_batches(
             place += _ENTRY.size
             if place + size > content.size:
                 raise DamagedRunError("the log holds a batch that is cut short; recover the run")
+            if number in seen:
+                raise DamagedRunError("the log holds a table twice in one tick")
+            seen.add(number)
+            schema = schemas[number]
             if only is not None and number not in only:
                 place += size
                 continue
             message = pa.ipc.read_message(content[place : place + size])
             if message.type != "record batch" or is_compressed(message.metadata.to_pybytes()):
                 raise DamagedRunError("the log holds a batch in a form that we never write")
-            batch = pa.ipc.read_record_batch(message, schemas[number])
+            batch = pa.ipc.read_record_batch(message, schema)
             batch.validate(full=True)
             found[number] = batch
             place += size

@@ -8,6 +8,7 @@ from tickmind.base import Clock
 from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk, DiskFile
 from tickmind.record.frame import Codec, FrameKind, pack_frame
+from tickmind.record.limits import MAX_SEGMENT_TICKS
 from tickmind.record.segment import Index, foot_frame, head_frame, segment_name
 from tickmind.record.sync_policy import SyncPolicy
 from tickmind.record.tick_codec import NO_REPORTS, Reports, pack_only_reports, pack_tick
@@ -44,6 +45,7 @@ class LogWriter:
         self._run_id = run_id
         self._clock = clock
         self._options = options
+        self._most_ticks = min(options.segment_ticks, MAX_SEGMENT_TICKS.maximum)
         self._next_number = next_number
         self._before_first: Callable[[], None] | None = before_first  # None when the first file was made
         self._file: DiskFile | None = None
@@ -57,9 +59,10 @@ class LogWriter:
     def write(self, record: TickRecord, reports: Reports = NO_REPORTS) -> None:
         """Append a tick. When it returns, it is as safe as the policy says."""
         options = self._options
-        if len(self._index.ticks) >= options.segment_ticks or self._index.end >= options.segment_bytes:
-            self.end_segment()
         count = len(self._index.ticks)
+        if count >= self._most_ticks or self._index.end >= options.segment_bytes:
+            self.end_segment()
+            count = 0
         before = self._before if self._file is not None and count % options.keyframe_ticks else None
         content = pack_tick(record, before, reports)
         frame = pack_frame(

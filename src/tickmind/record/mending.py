@@ -73,7 +73,11 @@ def _whole_part(disk: Disk, path: Path) -> Index:
     """The beginning of a segment that is whole, and where it ends; if all of it is, at the end of the file."""
     segment = SegmentReader(disk, path)
     try:
-        segment.load()
+        try:
+            segment.load()
+        except DamagedRunError:  # its index says what can't be; it gets another one
+            segment.scan()
+            return segment.index
         index = segment.index
         bad = next((at for at, offset in enumerate(index.offsets) if segment.frame_at(offset) is None), None)
         if bad is not None:

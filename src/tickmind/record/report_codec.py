@@ -11,6 +11,7 @@ from tickmind.protocol import Thought
 from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.insight_codec import insight_row, read_insight
+from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 
@@ -90,14 +91,25 @@ def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
 
 def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
     """The thoughts in the tables of a frame."""
-    return tuple(map(read_thought, found[Table.THOUGHTS].to_pylist())) if Table.THOUGHTS in found else ()
+    return tuple(map(read_thought, _rows(found, Table.THOUGHTS)))
 
 
 def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """The statuses in the tables of a frame."""
-    return tuple(map(read_status, found[Table.STATUSES].to_pylist())) if Table.STATUSES in found else ()
+    return tuple(map(read_status, _rows(found, Table.STATUSES)))
 
 
 def read_insights(found: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
     """The insights in the tables of a frame."""
-    return tuple(map(read_insight, found[Table.INSIGHTS].to_pylist())) if Table.INSIGHTS in found else ()
+    return tuple(map(read_insight, _rows(found, Table.INSIGHTS)))
+
+
+def _rows(found: Mapping[int, pa.RecordBatch], table: Table) -> list[dict[str, Any]]:
+    """The rows of a table of reports, of which there are never more than we take in a tick."""
+    some = found.get(table)
+    if some is None:
+        return []
+    if not MAX_PENDING_REPORTS.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} reports in one tick, which no tick has")
+    rows: list[dict[str, Any]] = some.to_pylist()
+    return rows
