@@ -24,6 +24,7 @@ from tickmind.record.testing import CrashedError, MemoryDisk
 from tickmind.record.world_files import WORLD_TABLES, write_world
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
+from tickmind.wire.reports import AgentState, AgentStatus
 from tickmind.world import Scenario, TileWorld, parse_scenario
 
 ROOT = Path("/sim/runs")
@@ -90,6 +91,7 @@ class Machine:
         self.starts = 0
         self.run_id = ""  # of the run that is recorded; empty until one has begun
         self.ends: list[str] = []  # how processes ended
+        self.impatient: random.Random | None = None  # by which somebody stops processes that have just begun
 
     def store(self) -> RunStore:
         return RunStore(ROOT, disk=self.disk)
@@ -99,6 +101,8 @@ class Machine:
         while True:
             self.process = process = Process(self, random.Random(self.rng.randrange(2**32)))
             self.starts += 1
+            if self.impatient is not None and self.impatient.random() < 0.7:
+                asyncio.get_running_loop().call_later(self.impatient.uniform(0.0, 0.15), process.stop)
             self.ends.append(await process.run())
             await asyncio.sleep(self.rng.uniform(0.0, 0.3))
             self._boot()
@@ -125,6 +129,7 @@ class Process:
         self.rng = rng
         self.alive = True
         self.tasks: set[asyncio.Task[Any]] = set()
+        self.loop: TickLoop | None = None
         self._context = contextvars.copy_context()
         self._context.run(OWNER.set, self)
 
@@ -143,6 +148,11 @@ class Process:
             self.machine.network.fall()
             for task in list(self.tasks):
                 task.cancel()
+
+    def stop(self) -> None:
+        """End in good order, as by SIGTERM."""
+        if self.alive and self.loop is not None:
+            self.loop.stop()
 
     async def run(self) -> str:
         """Serve until the end, and tell how it came."""
@@ -175,10 +185,15 @@ class Process:
             reports=run.log,
         )
         Referee(authority, machine.clock, machine.court)
-        loop = TickLoop(authority, sink=run.log, checkpoints=run.checkpoints, checkpoint_every_ticks=CHECKPOINT_TICKS)
+        self.loop = loop = TickLoop(
+            authority, sink=run.log, checkpoints=run.checkpoints, checkpoint_every_ticks=CHECKPOINT_TICKS
+        )
         loop.save()
         machine.network.listen(self, services_of(authority))
+        if machine.impatient is not None:  # there is always an agent that tells something before the first tick
+            run.log.status(AgentStatus("entity:1", world.tick_id, AgentState.STARTING))
         await loop.run()
+        run.pause()
 
     def _open(self) -> WorldRun:
         machine = self.machine

@@ -12,6 +12,7 @@ from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
+from tickmind.record.segment import SegmentReader
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
 from tickmind.server.reports import Told
 
@@ -94,6 +95,20 @@ def file_replaced_without_sync() -> AbstractContextManager[Any]:
     return patch.object(checkpoint_file, "write_whole", careless)
 
 
+def session_without_a_tick_taken_for_damage() -> AbstractContextManager[Any]:
+    def careless(disk: Disk, folder: Path) -> int:
+        silent = False
+        for name in disk.list(folder):
+            segment = SegmentReader(disk, folder / name)
+            segment.load()
+            silent = silent or not segment.index.ticks
+            if silent:
+                disk.remove(folder / name)
+        return mending.cut_damage(disk, folder)
+
+    return patch.object(store, "cut_damage", careless)
+
+
 @contextmanager
 def leases_expire_by_the_wall_clock() -> Iterator[None]:
     begin = Leases.__init__
@@ -166,6 +181,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     tail_of_a_killed_process_not_synced,
     rename_without_folder_sync,
     file_replaced_without_sync,
+    session_without_a_tick_taken_for_damage,
     leases_expire_by_the_wall_clock,
     old_leases_still_count,
     hosts_act_for_whom_they_do_not_hold,

@@ -39,6 +39,7 @@ legend:
   "3": {floor: grass, actor: {id: "entity:3", type: villager}}
 """
 TROUBLE_S = (0.2, 0.8)  # how long things go wrong
+IMPATIENT = 64  # one history in so many is one of an impatient operator, as recovering takes time
 CALM_S = 8.0  # how long it may take until all is well again
 
 
@@ -60,6 +61,7 @@ class Simulation:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
+        self.impatient = seed % IMPATIENT == 0  # somebody stops the world often, and recovers the run at last
         self.rng = random.Random(seed)
         self.court = Court()
         self.scenario = read_scenario(SCENARIO, "sim.yaml")
@@ -80,6 +82,8 @@ class Simulation:
         rng, loop = self.rng, asyncio.get_running_loop()
         loop.set_exception_handler(self._uncaught)
         self.machine = Machine(random.Random(rng.random()), SCENARIO, self.network, self.witness, self.court)
+        if self.impatient:
+            self.machine.impatient = random.Random(rng.random())
         with simulated_channels(self.network):
             self.agents = self._people()
             self.watcher = Watcher(random.Random(rng.random()))
@@ -196,6 +200,7 @@ class Simulation:
         loop, machine = asyncio.get_running_loop(), self.machine
         self.network.weather = Weather()
         machine.slowest_disk_s = 0.02
+        machine.impatient = None
         machine.disk.spare()
         machine.clock.run_at(1.0)
         quiet_s = loop.time()
@@ -224,6 +229,8 @@ class Simulation:
         if self.court.found:
             raise BrokenPromiseError(self.court.found[0])
         self.machine.disk.restart()
+        if self.impatient:
+            self.machine.store().recover(self.machine.run_id)
         with self.machine.store().open(self.machine.run_id) as reader:
             records = list(reader.records())
             thoughts = [(one.entity_id, one.thought.user_message) for one in reader.thoughts()]

@@ -25,7 +25,8 @@ class RunsGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; a name that is none may well be a run."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {args[0]}` tells of it")
+            named = f"{args[0]}{_where(ctx.params.get('folder', RUNS))}"
+            ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {named}` tells of it")
         return super().resolve_command(ctx, args)
 
 
@@ -51,7 +52,7 @@ def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
         return
     found = open_store(folder).runs()
     if not found:
-        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO` records one.")
+        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO{_where(folder)}` records one.")
         return
     from rich.console import Console
     from rich.table import Table
@@ -69,7 +70,23 @@ def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
             typer.echo(f"{one.run_id}: {harmless(one.problem)}")
     crashed = [one.run_id for one in found if one.state == "crashed"]
     if crashed:
-        typer.echo(f"\n`tickmind recover {crashed[0]}` finishes what a crash has left.")
+        typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
+
+
+def _where(folder: Path) -> str:
+    """What a command needs to find the runs in this folder."""
+    from tickmind.record.where import where
+
+    return where(folder)
+
+
+def _what_to_do(run_id: str, folder: Path) -> str:
+    """How to go on with an unfinished run; or to finish it, after which it can't go on."""
+    named = f"{run_id}{_where(folder)}"
+    return (
+        f"`tickmind world --resume {named}` goes on with the run, "
+        f"`tickmind recover {named}` writes its tables and lets its log go."
+    )
 
 
 def _cells(run: "RunSummary") -> tuple[str, ...]:
@@ -96,7 +113,7 @@ def show(run_id: RunId, folder: Folder = RUNS) -> None:
         for name, value in _facts(summary, run):
             typer.echo(f"{name} {harmless(value)}")
     if summary.state == "crashed":
-        typer.echo(f"\nIt was not finished. `tickmind recover {run_id}` writes its tables.")
+        typer.echo(f"\nIt was not finished. {_what_to_do(run_id, folder)}")
 
 
 def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:

@@ -97,4 +97,4 @@ class WorldRuns:
 
     def _run(self, scenario: Scenario, log: LiveLog) -> WorldRun:
         checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
-        return WorldRun(scenario, log, checkpoints, self._store.open(log.run_id))
+        return WorldRun(scenario, log, checkpoints, self._store.open(log.run_id, from_log=True))

@@ -34,7 +34,8 @@ from tickmind.record.live_log import LiveLog
 from tickmind.record.log_writer import LogOptions
 from tickmind.record.meta import RunMeta, RunState
 from tickmind.record.reader import ActorHistory, LlmCall, RunReader
-from tickmind.record.store import RunStore, RunSummary
+from tickmind.record.store import RunStore
+from tickmind.record.summary import RunSummary
 from tickmind.record.sync_policy import SyncPolicy
 
 __all__ = [

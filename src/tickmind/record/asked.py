@@ -10,6 +10,7 @@ from tickmind.protocol import ACTION_CODES, ACTION_TYPES, UNUSED, ActionType, Ef
 from tickmind.protocol.reason import REASONS
 from tickmind.record.columns import Column, batch, numbers
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import most_events
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.steps import check_rows
 
@@ -145,8 +146,8 @@ def read_bits(bits: bytes, count: int) -> Column:
     return np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).view(np.bool_)
 
 
-def pack_results(results: ResultColumns, intents: IntentColumns) -> Batches:
-    """The tables of what became of the intents."""
+def pack_results(results: ResultColumns, intents: IntentColumns, actors: int) -> Batches:
+    """The tables of what became of the intents, in a world with so many actors."""
     found: Batches = []
     if not _are_of(results, intents):
         found.append((Table.RESULTS, batch(SCHEMAS[Table.RESULTS], results.actor, results.action)))
@@ -161,6 +162,7 @@ def pack_results(results: ResultColumns, intents: IntentColumns) -> Batches:
         found.append((Table.TARGETS, batch(SCHEMAS[Table.TARGETS], *_transposed(targets))))
     effects = [(place, one.name, one.value) for place in sorted(results.effects) for one in results.effects[place]]
     if effects:
+        most_events(actors).check(len(effects))
         found.append((Table.EFFECTS, batch(SCHEMAS[Table.EFFECTS], *_transposed(effects))))
     return found
 
@@ -180,14 +182,16 @@ def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: Inten
     if Table.RESULTS in found:
         rows = check_rows(numbers(found[Table.RESULTS], "row"), actors)
         action = numbers(found[Table.RESULTS], "action")
+    if len(rows) != count:
+        raise DamagedRunError(f"the log has {len(rows)} results in a tick with {count}")
     reason: Column = np.zeros(count, dtype=np.uint8)
     if Table.REASONS in found:
         reason = numbers(found[Table.REASONS], "reason")
     elif Table.SOME_REASONS in found:
         some = found[Table.SOME_REASONS]
         reason[check_rows(numbers(some, "place"), count)] = numbers(some, "reason")
-    if len(rows) != count or len(reason) != count:
-        raise DamagedRunError(f"the log has {len(rows)} results and {len(reason)} reasons in a tick with {count}")
+    if len(reason) != count:
+        raise DamagedRunError(f"the log has {len(reason)} reasons in a tick with {count} results")
     if count and (action.max() >= len(ACTION_TYPES) or reason.max() >= len(REASONS)):
         raise DamagedRunError("the log has an action or a reason that this version does not know")
     targets: dict[int, str] = {}
@@ -195,10 +199,26 @@ def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: Inten
         some = found[Table.TARGETS]
         places = check_rows(numbers(some, "place"), count).tolist()
         targets = dict(zip(places, some.column("target_id").to_pylist(), strict=True))
-    effects: dict[int, tuple[Effect, ...]] = {}
-    if Table.EFFECTS in found:
-        some = found[Table.EFFECTS]
-        triples = zip(*(some.column(name).to_pylist() for name in ("place", "name", "value")), strict=True)
-        for place, name, value in triples:
-            effects[place] = (*effects.get(place, ()), Effect(name, value))
+    effects = _read_effects(found[Table.EFFECTS], count, actors) if Table.EFFECTS in found else {}
     return ResultColumns(rows, action, reason, targets, effects)
+
+
+def _read_effects(some: pa.RecordBatch, count: int, actors: int) -> dict[int, tuple[Effect, ...]]:
+    """The effects of results by their places, of which there are so many; one may have several, in a row."""
+    check_events(some, actors)
+    places = numbers(some, "place")
+    new = np.ones(len(places), dtype=np.bool_)
+    np.not_equal(places[1:], places[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    check_rows(places[starts], count)
+    found = [*map(Effect, some.column("name").to_pylist(), some.column("value").to_pylist())]
+    ends = [*starts.tolist(), len(found)][1:]
+    spans = zip(places[starts].tolist(), starts.tolist(), ends, strict=True)
+    return {place: tuple(found[start:end]) for place, start, end in spans}
+
+
+def check_events(some: pa.RecordBatch, actors: int) -> None:
+    """Raise if a tick of so many actors has more utterances or effects than any has."""
+    most = most_events(actors)
+    if not most.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} rows where a tick has {most.maximum:,} at most")

@@ -1,7 +1,7 @@
 """Arrow batches as the log holds them: one for each table that has rows, one after another."""
 
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,9 +34,12 @@ def pack_batches(batches: Iterable[tuple[int, pa.RecordBatch]]) -> bytes:
     return b"".join(parts)
 
 
-def unpack_batches(content: pa.Buffer, schemas: Mapping[int, pa.Schema]) -> dict[int, pa.RecordBatch]:
-    """The batches by the number of their table; their columns lie in `content`."""
+def unpack_batches(
+    content: pa.Buffer, schemas: Mapping[int, pa.Schema], *, only: Collection[int] | None = None
+) -> dict[int, pa.RecordBatch]:
+    """The batches by the number of their table, of all tables or only of some; their columns lie in `content`."""
     found: dict[int, pa.RecordBatch] = {}
+    seen: set[int] = set()
     place = 0
     try:
         while place < content.size:
@@ -44,10 +47,17 @@ def unpack_batches(content: pa.Buffer, schemas: Mapping[int, pa.Schema]) -> dict
             place += _ENTRY.size
             if place + size > content.size:
                 raise DamagedRunError("the log holds a batch that is cut short; recover the run")
+            if number in seen:
+                raise DamagedRunError("the log holds a table twice in one tick")
+            seen.add(number)
+            schema = schemas[number]
+            if only is not None and number not in only:
+                place += size
+                continue
             message = pa.ipc.read_message(content[place : place + size])
             if message.type != "record batch" or is_compressed(message.metadata.to_pybytes()):
                 raise DamagedRunError("the log holds a batch in a form that we never write")
-            batch = pa.ipc.read_record_batch(message, schemas[number])
+            batch = pa.ipc.read_record_batch(message, schema)
             batch.validate(full=True)
             found[number] = batch
             place += size
@@ -85,9 +95,13 @@ def values_of(column: pa.ChunkedArray | pa.Array) -> list[Any]:
         if not pa.types.is_dictionary(chunk.type):
             found += chunk.to_pylist()
             continue
-        words, codes = chunk.dictionary.to_pylist(), chunk.indices
+        words, codes = chunk.dictionary, chunk.indices
         if codes.null_count:  # else it is not worth loading what fills them
             codes = codes.fill_null(len(words))
-            words.append(None)
-        found += [words[code] for code in codes.to_numpy().tolist()]
+        places = codes.to_numpy()
+        if len(places) < len(words):  # most words are of rows that nobody asked for
+            used, places = np.unique(places, return_inverse=True)
+            words = words.take(pa.array(used[used < len(words)]))
+        known = [*words.to_pylist(), None]
+        found += [known[code] for code in places.tolist()]
     return found

@@ -69,7 +69,7 @@ class Disk(Protocol):
         ...
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name, in the place of whatever has it."""
+        """Give a file another name, in the place of whatever has it; or a folder one that nothing has."""
         ...
 
     def remove(self, path: Path) -> None:
@@ -86,6 +86,10 @@ class Disk(Protocol):
 
     def lock(self, path: Path) -> DiskLock:
         """Take the lock of this name, or raise `BlockingIOError` if somebody has it."""
+        ...
+
+    def is_locked(self, path: Path) -> bool:
+        """Whether somebody has the lock of this name. Nothing is written for that."""
         ...
 
 
@@ -169,7 +173,7 @@ class OsDisk:
             os.close(number)
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name."""
+        """Give a file or a folder another name."""
         old.replace(new)
 
     def remove(self, path: Path) -> None:
@@ -198,6 +202,20 @@ class OsDisk:
         """Take a lock, or raise `BlockingIOError`."""
         return OsLock(path)
 
+    def is_locked(self, path: Path) -> bool:
+        """Whether somebody has a lock; who may only read the file may ask."""
+        try:
+            number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(number)
+        return False
+
 
 _ADVICE = {
     errno.ENOSPC: "the disk is full; make room, then resume the run or recover it",
@@ -209,10 +227,24 @@ _ADVICE = {
 }
 
 
+_READING_ADVICE = {
+    errno.EACCES: "this user may not read it; change its rights, or ask whoever owns it",
+    errno.EPERM: "this user may not read it; change its rights, or ask whoever owns it",
+    errno.EIO: "the disk reports an error; check it",
+    errno.EMFILE: _ADVICE[errno.EMFILE],
+}
+
+
 def disk_fault(what: str, error: OSError) -> DiskFaultError:
     """An error that says what could not be done, why, and what to do."""
     why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk, then resume the run or recover it")
     return DiskFaultError(f"{what} failed: {why}")
+
+
+def reading_fault(what: str, error: OSError) -> DiskFaultError:
+    """The same, where somebody only wanted to look."""
+    why = _READING_ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk")
+    return DiskFaultError(f"reading {what} failed: {why}")
 
 
 def write_whole(disk: Disk, path: Path, data: bytes) -> None:

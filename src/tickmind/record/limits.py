@@ -7,6 +7,8 @@ MAX_META_BYTES = Limit("size of meta.json", 16_000_000, "bytes")
 MAX_PENDING_REPORTS = Limit("number of thoughts, statuses and insights that wait for the next tick", 20_000)
 MAX_PENDING_CHARS = Limit("length of the thoughts that wait for the next tick", 16_000_000, "characters")
 MAX_SEGMENT_BYTES = Limit("size of one segment of the log", 4_000_000_000, "bytes")
+MAX_SEGMENT_TICKS = Limit("number of ticks in one segment of the log", 1_000_000)
+MAX_DELTAS = Limit("number of changes of objects in one tick", 1_000_000)
 MAX_PAGE_BYTES = Limit("size of one page of a table", 64_000_000, "bytes")
 MAX_CHUNK_BYTES = Limit("size of one column of one row group", 128_000_000, "bytes")
 MAX_GROUP_ROWS = Limit("number of rows in one row group", 2_500_000)
@@ -15,3 +17,10 @@ MAX_HEAPS = Limit("number of heaps on the ground that a run's description keeps"
 MAX_RUN_ID_CHARS = Limit("length of a run id", 100, "characters")
 MAX_ACTORS = Limit("number of actors of a run", 1_000_000)
 MAX_TILES = Limit("number of tiles of a map", 4096 * 4096)
+
+_EVENTS_OF_EACH, _EVENTS_OF_NOBODY = 64, 100_000
+
+
+def most_events(actors: int) -> Limit:
+    """How many things may be said, or effects be noted, in one tick of a world with so many actors."""
+    return Limit("number of utterances or effects in one tick", _EVENTS_OF_EACH * actors + _EVENTS_OF_NOBODY)

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Self
 
-from tickmind.base import get_logger
+from tickmind.base import LimitExceededError, get_logger
 from tickmind.protocol import TickRecord
 from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
@@ -15,6 +15,7 @@ from tickmind.record.tick_codec import NO_REPORTS, Reports
 from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _log = get_logger(__name__)
+_TOO_LARGE = "reports of agents were left out of the record: they are too large for one tick"
 
 
 class LiveLog:
@@ -70,12 +71,21 @@ class LiveLog:
         self._check(record)
         reports = self._take()
         try:
-            self._writer.write(record, reports)
+            self._write(record, reports)
         except OSError as error:
             self._fault = disk_fault(f"keeping tick {record.tick_id} of run {self._run_id}", error)
             self._writer.abandon()
             raise self._fault from error
         self._last_tick_id = record.tick_id
+
+    def _write(self, record: TickRecord, reports: Reports) -> None:
+        try:
+            self._writer.write(record, reports)
+        except LimitExceededError as error:
+            if not reports:
+                raise
+            _log.warning(_TOO_LARGE, tick_id=record.tick_id, error=str(error))
+            self._writer.write(record)
 
     def _check(self, record: TickRecord) -> None:
         if self._fault is not None:
@@ -89,9 +99,7 @@ class LiveLog:
 
     def thought(self, report: ThoughtReport) -> None:
         """Take a deliberation, to be written with the next tick."""
-        thought = report.thought
-        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
-        chars = sum(map(len, texts))
+        chars = report.chars
         with self._guard:
             if self._has_room(chars):
                 self._thoughts.append(report)
@@ -155,13 +163,19 @@ class LiveLog:
         reports = self._take()
         try:
             if reports:
-                self._writer.write_reports(reports)
+                self._write_reports(reports)
             self._writer.end_segment()
             if progress is not None:
                 self._seal(progress)
         except OSError as error:
             self._fault = disk_fault(f"finishing run {self._run_id}", error)
             raise self._fault from error
+
+    def _write_reports(self, reports: Reports) -> None:
+        try:
+            self._writer.write_reports(reports)
+        except LimitExceededError as error:
+            _log.warning(_TOO_LARGE, tick_id=self._last_tick_id, error=str(error))
 
     def __enter__(self) -> Self:
         return self

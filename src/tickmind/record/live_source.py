@@ -13,9 +13,11 @@ from tickmind.record.counts import Between, TickCounts
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.frame import FrameKind
+from tickmind.record.report_codec import insights_in, statuses_in, thoughts_in
 from tickmind.record.segment import SegmentReader, segment_name, segment_number
 from tickmind.record.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
-from tickmind.wire.reports import Insight
+from tickmind.record.told import NewestThoughts
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 LATE_TICKS = 64  # so much later than it was an insight may have come
 Found = TypeVar("Found")
@@ -136,21 +138,48 @@ class LiveSource:
         """What changed about objects in the ticks from `first` to `last`."""
         return ((one.tick_id, one.object_deltas) for one in self.records(first, last) if one.object_deltas)
 
-    def reports(self, first: int, last: int) -> Iterator[Reports]:
-        """What agents told of themselves, in the ticks from `first` to `last` and, if that is the last, after it."""
-        for segment, start, stop in self._spans(first, last):
-            for place in range(start, stop):
-                yield read_reports(self._content(segment, place))
-        final = self.last_tick_id
-        if final is None or last >= final:
-            yield from self.loose_reports()
+    def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
+        """What agents thought, in the ticks from `first` to `last` and, if that is the last, after it."""
+        for thoughts in self._told(first, last, thoughts_in):
+            yield from (one for one in thoughts if actors is None or one.entity_id in actors)
+
+    def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
+        """The newest thoughts of an actor before a tick, from the last tick back until there are enough."""
+        found = NewestThoughts(actor, before_tick, count)
+        last = before_tick - 1 + LATE_TICKS
+        for thoughts in reversed(list(self._loose(last, thoughts_in))):
+            found.add(thoughts)
+        for segment, start, stop in reversed(list(self._spans(-(2**62), last))):
+            for place in reversed(range(start, stop)):
+                if found.has_all_after(segment.index.ticks[place]):
+                    return found.newest
+                found.add(thoughts_in(self._content(segment, place)))
+        return found.newest
+
+    def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
+        """How agents said that they are doing, as with thoughts."""
+        for statuses in self._told(first, last, statuses_in):
+            yield from statuses
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
         """What agents showed of minds in the ticks from `first` to `last`; it came in these or a little later."""
-        for reports in self.reports(first, last + LATE_TICKS):
-            for one in reports.insights:
+        for insights in self._told(first, last + LATE_TICKS, insights_in):
+            for one in insights:
                 if first <= one.tick_id <= last and (actors is None or one.entity_id in actors):
                     yield one
+
+    def _told(self, first: int, last: int, read: Callable[[pa.Buffer], Found]) -> Iterator[Found]:
+        for segment, start, stop in self._spans(first, last):
+            for place in range(start, stop):
+                yield read(self._content(segment, place))
+        yield from self._loose(last, read)
+
+    def _loose(self, last: int, read: Callable[[pa.Buffer], Found]) -> Iterator[Found]:
+        """What was told after the last tick, if that is one of those up to `last`."""
+        final = self.last_tick_id
+        if final is None or last >= final:
+            for segment in self._segments:
+                yield from map(read, segment.loose_reports())
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """What was told of needs in the ticks from `first` to `last`."""

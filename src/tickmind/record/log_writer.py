@@ -1,5 +1,6 @@
 """Appends to the segments of a log, and closes one and begins the next when it is long enough."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from tickmind.base import Clock
 from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk, DiskFile
 from tickmind.record.frame import Codec, FrameKind, pack_frame
+from tickmind.record.limits import MAX_SEGMENT_TICKS
 from tickmind.record.segment import Index, foot_frame, head_frame, segment_name
 from tickmind.record.sync_policy import SyncPolicy
 from tickmind.record.tick_codec import NO_REPORTS, Reports, pack_only_reports, pack_tick
@@ -28,14 +30,24 @@ class LogWriter:
     """The files of one log. Whatever the disk refuses comes out as `OSError`; then this writer is done for."""
 
     def __init__(
-        self, disk: Disk, folder: Path, run_id: str, *, clock: Clock, options: LogOptions, next_number: int = 1
+        self,
+        disk: Disk,
+        folder: Path,
+        run_id: str,
+        *,
+        clock: Clock,
+        options: LogOptions,
+        next_number: int = 1,
+        before_first: Callable[[], None] = lambda: None,
     ) -> None:
         self._disk = disk
         self._folder = folder
         self._run_id = run_id
         self._clock = clock
         self._options = options
+        self._most_ticks = min(options.segment_ticks, MAX_SEGMENT_TICKS.maximum)
         self._next_number = next_number
+        self._before_first: Callable[[], None] | None = before_first  # None when the first file was made
         self._file: DiskFile | None = None
         self._new_name = False  # the folder is not synced since the file was made
         self._index = Index()
@@ -47,12 +59,12 @@ class LogWriter:
     def write(self, record: TickRecord, reports: Reports = NO_REPORTS) -> None:
         """Append a tick. When it returns, it is as safe as the policy says."""
         options = self._options
-        if len(self._index.ticks) >= options.segment_ticks or self._index.end >= options.segment_bytes:
-            self.end_segment()
         count = len(self._index.ticks)
+        if count >= self._most_ticks or self._index.end >= options.segment_bytes:
+            self.end_segment()
+            count = 0
         before = self._before if self._file is not None and count % options.keyframe_ticks else None
         content = pack_tick(record, before, reports)
-        head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         frame = pack_frame(
             FrameKind.TICK,
             record.tick_id,
@@ -61,6 +73,7 @@ class LogWriter:
             keyframe=before is None,
             codec=options.codec,
         )
+        head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         offset = self._index.end
         self._append(head + frame if head else frame, end=offset + len(frame))
         self._index.add(record.tick_id, offset, keyframe=before is None)
@@ -71,8 +84,8 @@ class LogWriter:
 
     def write_reports(self, reports: Reports) -> None:
         """Append what agents told after the last tick."""
-        head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         frame = pack_frame(FrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
+        head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         self._append(head + frame, end=self._index.end + len(frame))
 
     def end_segment(self) -> None:
@@ -85,6 +98,7 @@ class LogWriter:
         self._file.close()
         self._file = None
         self._index = Index()
+        self._synced = 0
 
     def abandon(self) -> None:
         """Let go of the file as it is."""
@@ -93,13 +107,15 @@ class LogWriter:
             self._file = None
 
     def _begin_segment(self, first_tick: int) -> bytes:
+        if self._before_first is not None:
+            self._before_first()
+            self._before_first = None
         path = self._folder / segment_name(self._next_number)
         head = head_frame(self._run_id, self._next_number, first_tick)
         self._file = self._disk.create(path)
         self._new_name = True
         self._next_number += 1
         self._index = Index(end=len(head))
-        self._synced = 0
         return head
 
     def _append(self, data: bytes, *, end: int) -> None:

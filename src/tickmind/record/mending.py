@@ -40,9 +40,10 @@ def mend_tail(disk: Disk, folder: Path) -> int:
 
 
 def cut_damage(disk: Disk, folder: Path) -> int:
-    """Leave nothing in a log but the ticks before the first damage; gives the bytes cut.
+    """Leave nothing in a log but the ticks before the first one that is missing; gives the bytes cut.
 
-    Only for finishing a run: what comes after the damage is lost.
+    Only for finishing a run: what comes after that is lost. A segment without ticks, as a session leaves that ended
+    before its first one, costs no others, whole or not: whether a tick is missing shows the next segment with ticks.
     """
     cut = 0
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
@@ -51,34 +52,34 @@ def cut_damage(disk: Disk, folder: Path) -> int:
     for name in names:
         path = folder / name
         size = disk.size(path)
-        index = None if damaged else _whole_part(disk, path, expected)
-        if index is None:
-            damaged = True
+        whole = _whole_part(disk, path)
+        gap = bool(whole.ticks) and expected not in (None, whole.ticks[0])
+        if damaged or gap or (not whole.ticks and not 0 < whole.end == size):
+            damaged = damaged or gap or expected is None  # before the first tick nobody knows what is missing
             cut += size
             disk.remove(path)
             continue
-        expected = index.ticks[-1] + 1
-        if index.end < size:
-            damaged = True
-            cut += size - index.end
-            disk.truncate(path, index.end)
-            _make_safe(disk, path, foot_frame(index, index.end, index.end))
+        if whole.ticks:
+            expected = whole.ticks[-1] + 1
+        if whole.end < size:
+            cut += size - whole.end
+            disk.truncate(path, whole.end)
+            _make_safe(disk, path, foot_frame(whole, whole.end, whole.end))
     disk.sync_folder(folder)
     return cut
 
 
-def _whole_part(disk: Disk, path: Path, expected: int | None) -> Index | None:
-    """The beginning of a segment that is whole, and where it ends; None if there is nothing.
-
-    `expected` is the tick that it must begin with. Where it is whole altogether, that is the end of the file.
-    """
+def _whole_part(disk: Disk, path: Path) -> Index:
+    """The beginning of a segment that is whole, and where it ends; if all of it is, at the end of the file."""
     segment = SegmentReader(disk, path)
     try:
-        segment.load()
+        try:
+            segment.load()
+        except DamagedRunError:  # its index says what can't be; it gets another one
+            segment.scan()
+            return segment.index
         index = segment.index
         bad = next((at for at, offset in enumerate(index.offsets) if segment.frame_at(offset) is None), None)
-        if not index.ticks or bad == 0 or (expected is not None and index.ticks[0] != expected):
-            return None
         if bad is not None:
             return index.before(bad)
         if segment.closed:

@@ -14,6 +14,7 @@ from tickmind.record.limits import MAX_CHUNK_BYTES, MAX_GROUP_ROWS, MAX_PAGE_BYT
 _HEADER_BYTES = 1 << 13
 _MOST_DEPTH = 8
 _MOST_PAGES = 100_000
+_MOST_HEADER_BYTES = 1 << 20  # of all pages of a column together
 _ALLOWED = frozenset({0, 2, 3, 4, 5, 8})  # plain, dictionary, run lengths, bits, differences of numbers, dictionary
 
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
@@ -84,18 +85,22 @@ class _Thrift:
         elif kind == _STRUCT:
             return self.struct(depth + 1)
         elif kind in (_LIST, _SET):
-            self._list(depth)
+            self._list(depth + 1)
         else:
             raise DamagedRunError("a page of a table has a header that no page has")
         return None
 
     def _list(self, depth: int) -> None:
+        """Pass over a list. Each of its values takes a byte at least, so there are no more of them than bytes."""
+        if depth > _MOST_DEPTH:
+            raise DamagedRunError("a page of a table has a header that no page has")
         head = self.byte()
         count = self.varint() if head >> 4 == 15 else head >> 4
         if count > _HEADER_BYTES:
             raise DamagedRunError("a page of a table has a header that no page has")
+        kind = _BYTE if head & 15 in (_TRUE, _FALSE) else head & 15
         for _ in range(count):
-            self._value(head & 15, depth + 1)
+            self._value(kind, depth)
 
 
 def read_page_header(data: bytes) -> PageHeader:
@@ -123,7 +128,7 @@ def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str
     end, size = start + chunk.total_compressed_size, source.size()
     if not 0 < start <= end <= size:
         raise DamagedRunError(f"{name} has a column that lies outside the file")
-    raw = values = pages = 0
+    raw = values = pages = headers = 0
     place = start
     while place < end:
         header = read_page_header(source.read_at(min(_HEADER_BYTES, size - place), place))
@@ -131,10 +136,11 @@ def check_column(source: pa.NativeFile, chunk: pq.ColumnChunkMetaData, name: str
             raise DamagedRunError(f"{name} has a page in an encoding that we never write")
         MAX_PAGE_BYTES.check(header.raw_bytes)
         raw, values, pages = raw + header.raw_bytes, values + header.values, pages + 1
+        headers += header.size
         place += header.size + header.stored_bytes
         MAX_CHUNK_BYTES.check(raw)
         MAX_GROUP_ROWS.check(values // 2)  # a dictionary has values too
-        if pages > _MOST_PAGES:
+        if pages > _MOST_PAGES or headers > _MOST_HEADER_BYTES:
             raise DamagedRunError(f"{name} has a column of more pages than we ever write")
     if place != end:
         raise DamagedRunError(f"{name} has a column whose pages do not add up")

@@ -12,7 +12,6 @@ from tickmind.record.counts import Between, TickCounts
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
-from tickmind.record.tick_codec import Reports
 from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 if TYPE_CHECKING:
@@ -64,8 +63,16 @@ class TickSource(Protocol):
         """What changed about objects."""
         ...
 
-    def reports(self, first: int, last: int) -> Iterator[Reports]:
-        """What agents told of themselves."""
+    def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
+        """What agents thought."""
+        ...
+
+    def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
+        """The newest thoughts of an actor before a tick, newest first."""
+        ...
+
+    def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
+        """How agents said that they are doing."""
         ...
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
@@ -272,8 +279,11 @@ class RunReader:
         self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None
     ) -> Iterator[ThoughtReport]:
         """The deliberations that agents reported in these ticks."""
-        for reports in self._source.reports(*_bounds(first, last)):
-            yield from (one for one in reports.thoughts if actors is None or one.entity_id in actors)
+        return self._source.thoughts(*_bounds(first, last), actors)
+
+    def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
+        """The newest deliberations of an actor before a tick, newest first; nothing older than these is read."""
+        return self._source.thoughts_of(actor, before_tick, count)
 
     def llm_calls(self, first: int | None = None, last: int | None = None) -> Iterator[LlmCall]:
         """What the calls to models behind these deliberations took."""
@@ -281,8 +291,7 @@ class RunReader:
 
     def statuses(self, first: int | None = None, last: int | None = None) -> Iterator[AgentStatus]:
         """What agents said of how they are doing."""
-        for reports in self._source.reports(*_bounds(first, last)):
-            yield from reports.statuses
+        return self._source.statuses(*_bounds(first, last))
 
     def insights(
         self, first: int | None = None, last: int | None = None, *, actors: Collection[str] | None = None

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from tickmind.protocol import Thought
-from tickmind.record.columns import batch
+from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.insight_codec import insight_row, read_insight
+from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 
@@ -25,7 +26,7 @@ def thought_row(report: ThoughtReport) -> dict[str, Any]:
         "entity_id": report.entity_id,
         "tick_id": report.tick_id,
         "own_entity_id": thought.entity_id,
-        "directives_json": json.dumps(dict(thought.directives), default=str, ensure_ascii=False),
+        "directives_json": report.directives_json,
         **{name: getattr(thought, name) for name in _THOUGHT},
     }
 
@@ -73,16 +74,42 @@ def pack_reports(
     return found
 
 
+def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
+    """The thoughts in the content of a frame; nothing else of it is looked at."""
+    return read_thoughts(unpack_batches(content, SCHEMAS, only=(Table.THOUGHTS,)))
+
+
+def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
+    """The statuses in the content of a frame, and nothing else."""
+    return read_statuses(unpack_batches(content, SCHEMAS, only=(Table.STATUSES,)))
+
+
+def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
+    """The insights in the content of a frame, and nothing else."""
+    return read_insights(unpack_batches(content, SCHEMAS, only=(Table.INSIGHTS,)))
+
+
 def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
     """The thoughts in the tables of a frame."""
-    return tuple(map(read_thought, found[Table.THOUGHTS].to_pylist())) if Table.THOUGHTS in found else ()
+    return tuple(map(read_thought, _rows(found, Table.THOUGHTS)))
 
 
 def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """The statuses in the tables of a frame."""
-    return tuple(map(read_status, found[Table.STATUSES].to_pylist())) if Table.STATUSES in found else ()
+    return tuple(map(read_status, _rows(found, Table.STATUSES)))
 
 
 def read_insights(found: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
     """The insights in the tables of a frame."""
-    return tuple(map(read_insight, found[Table.INSIGHTS].to_pylist())) if Table.INSIGHTS in found else ()
+    return tuple(map(read_insight, _rows(found, Table.INSIGHTS)))
+
+
+def _rows(found: Mapping[int, pa.RecordBatch], table: Table) -> list[dict[str, Any]]:
+    """The rows of a table of reports, of which there are never more than we take in a tick."""
+    some = found.get(table)
+    if some is None:
+        return []
+    if not MAX_PENDING_REPORTS.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} reports in one tick, which no tick has")
+    rows: list[dict[str, Any]] = some.to_pylist()
+    return rows

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tickmind.protocol import (
     ActorColumns,
@@ -25,7 +24,6 @@ from tickmind.record.log_schema import SCHEMAS
 from tickmind.record.meta import RunMeta
 from tickmind.record.needs_file import NeedsFile
 from tickmind.record.parquet_file import TableFile
-from tickmind.record.report_tables import insights_of, statuses_of, thoughts_of
 from tickmind.record.row_groups import (
     DELTA_COLUMNS,
     RESULT_COLUMNS,
@@ -40,19 +38,16 @@ from tickmind.record.tables import (
     ACTION_RESULTS,
     ACTOR_STATE,
     ADDED,
-    AGENT_STATUSES,
     INSIGHTS,
-    LLM_CALLS,
     NEEDS,
     OBJECT_DELTAS,
     REPLAY,
-    THOUGHTS,
     TICKS,
     UTTERANCES,
     TableSpec,
 )
-from tickmind.record.tick_codec import Reports
-from tickmind.wire.reports import Insight
+from tickmind.record.told import ToldTables
+from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 class SealedSource:
@@ -68,6 +63,7 @@ class SealedSource:
         self._actors: ActorBlocks | None = None
         self._needs: NeedsFile | None = None
         self._counts: SealedCounts | None = None
+        self._told = ToldTables(self._file)
 
     @property
     def first_tick_id(self) -> int | None:
@@ -118,6 +114,9 @@ class SealedSource:
         """What changed about objects in these ticks, from their own table alone."""
         file = self._file(OBJECT_DELTAS)
         for group in range(file.groups):
+            first_of_group, last_of_group = file.ticks(group)
+            if first_of_group > last or last_of_group < first:
+                continue
             table = file.group(group, ("tick_id", *DELTA_COLUMNS))
             ticks = np.asarray(table.column("tick_id").to_numpy())
             start, stop = (int(place) for place in np.searchsorted(ticks, [first, last + 1]))
@@ -128,37 +127,21 @@ class SealedSource:
                 yield int(ticks[begin]), deltas[begin - start : end - start]
                 begin = end
 
-    def reports(self, first: int, last: int) -> Iterator[Reports]:
-        """What agents told of themselves in these ticks."""
-        thoughts, calls = self._file(THOUGHTS), self._file(LLM_CALLS)
-        if thoughts.rows != calls.rows or thoughts.groups != calls.groups:
-            raise DamagedRunError("thoughts.parquet and llm_calls.parquet do not belong together")
-        for group in range(thoughts.groups):
-            rows = decode_rows(thoughts.group(group, THOUGHTS.schema.names))
-            pairs = zip(rows, decode_rows(calls.group(group, LLM_CALLS.schema.names)), strict=True)
-            kept = [(row, call) for row, call in pairs if first <= row["tick_id"] <= last]
-            yield Reports(thoughts=tuple(thoughts_of([row for row, _ in kept], [call for _, call in kept])))
-        statuses = self._file(AGENT_STATUSES)
-        for group in range(statuses.groups):
-            rows = decode_rows(statuses.group(group, AGENT_STATUSES.schema.names))
-            yield Reports(statuses=tuple(statuses_of([row for row in rows if first <= row["tick_id"] <= last])))
+    def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
+        """What agents thought in these ticks."""
+        return self._told.thoughts(first, last, actors)
+
+    def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
+        """The newest thoughts of an actor before a tick."""
+        return self._told.newest_thoughts(actor, before_tick, count)
+
+    def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
+        """How agents said that they are doing in these ticks."""
+        return self._told.statuses(first, last)
 
     def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
-        """What agents showed of minds in these ticks; only row groups with such ticks are read."""
-        if not self._has(INSIGHTS):
-            return
-        file = self._file(INSIGHTS)
-        for group in range(file.groups):
-            begin, end = file.ticks(group)
-            if begin > last or end < first:
-                continue
-            table = file.group(group, INSIGHTS.schema.names)
-            ticks = table.column("tick_id")
-            kept = pc.and_(pc.greater_equal(ticks, first), pc.less_equal(ticks, last))
-            if actors is not None:
-                names = pc.cast(table.column("actor_id"), pa.string())
-                kept = pc.and_(kept, pc.is_in(names, value_set=pa.array(list(actors), pa.string())))
-            yield from insights_of(decode_rows(table.filter(kept)))
+        """What agents showed of minds in these ticks."""
+        return self._told.insights(first, last, actors) if self._has(INSIGHTS) else iter(())
 
     def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
         """What was told of needs in these ticks."""

@@ -46,7 +46,8 @@ _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
 _FLUSH_TICKS = 1 << 14
 _FLUSH_CHARS = 8_000_000
-_FLUSH_INSIGHTS = 1 << 14  # few enough to be looked through for one actor
+_FLUSH_STATUSES = 1 << 16
+_FLUSH_TOLD = 1 << 14  # thoughts or insights: few enough to be looked through for one actor
 _EVERY_TICKS = 64
 _LARGEST = (ACTOR_STATE, ACTION_RESULTS)  # tables that are worth some work of our own
 
@@ -171,13 +172,9 @@ class Sealer:
         self._thoughts += reports.thoughts
         self._statuses += reports.statuses
         self._insights += reports.insights
-        self._chars += sum(insight.chars for insight in reports.insights)
-        for report in reports.thoughts:
-            thought = report.thought
-            self._chars += len(thought.system_prompt) + len(thought.user_message) + len(thought.reply)
-            self._chars += len(thought.thinking)
-        rows = len(self._statuses) >= _FLUSH_ROWS or len(self._insights) >= _FLUSH_INSIGHTS
-        if self._chars >= _FLUSH_CHARS or rows:
+        self._chars += sum(one.chars for one in reports.thoughts) + sum(one.chars for one in reports.insights)
+        many = max(len(self._thoughts), len(self._insights)) >= _FLUSH_TOLD or len(self._statuses) >= _FLUSH_STATUSES
+        if self._chars >= _FLUSH_CHARS or many:
             self._flush_reports()
 
     def finish(self) -> dict[str, int]:

@@ -18,13 +18,14 @@ import pyarrow as pa
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError, SchemaVersionError
 from tickmind.record.frame import HEADER, MARKER, Frame, FrameKind, content_of, is_whole, pack_frame, read_header
-from tickmind.record.limits import MAX_SEGMENT_BYTES
+from tickmind.record.limits import MAX_SEGMENT_BYTES, MAX_SEGMENT_TICKS
 
 MAGIC = b"tmlog\x00\x01\n"
 _MAGIC_STEM = MAGIC[:6]
 END = struct.Struct("<Q8s")
 END_MARK = b"tmlogend"
 _READ_BYTES = 1 << 20
+_MOST_HEAD_BYTES = 1 << 12  # of an index, before its columns
 
 
 def segment_name(number: int) -> str:
@@ -71,7 +72,7 @@ class Index:
         """Read it; what is not in order is a `DamagedRunError`."""
         try:
             size = 8 + int.from_bytes(content[:8], "little")
-            head = json.loads(content[8:size])
+            head = json.loads(content[8 : min(size, _MOST_HEAD_BYTES)])
             columns = np.frombuffer(content, dtype="<i8", offset=size).tolist()
             ticks, keyframes, end = int(head["ticks"]), int(head["keyframes"]), int(head["end"])
         except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -129,8 +130,10 @@ class SegmentReader:
         if frame is None or frame.kind is not FrameKind.FOOT or frame.end + END.size != size:
             return False
         self._check_magic()
+        if frame.raw_bytes > _MOST_HEAD_BYTES + 3 * 8 * MAX_SEGMENT_TICKS.maximum:
+            raise DamagedRunError(f"the index of {self.name} has more ticks than a segment; recover the run")
         index = Index.unpack(self.content(frame).to_pybytes())
-        if index.end != offset:
+        if index.end != offset or len(index.ticks) > offset // HEADER.size:
             raise DamagedRunError(f"the index of {self.name} is not that of its file; recover the run")
         self.index, self.closed = index, True
         return True

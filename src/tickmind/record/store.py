@@ -1,8 +1,7 @@
 """The folder of all runs: begin one, go on with one, read one, mend one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
-from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, take_lock
+from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
 from tickmind.record.live_source import LiveSource
@@ -22,36 +21,16 @@ from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
 from tickmind.record.sealed_source import SealedSource
 from tickmind.record.sealing import Progress, no_progress, seal
+from tickmind.record.summary import RunSummary
 from tickmind.record.tables import FINISHED, TableSpec
 from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.where import where
 from tickmind.record.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
+DISCARDED = "discarded"  # what was the log, while it is being removed
 LOCK = "lock"
 DEFAULT_OPTIONS = LogOptions()
-
-
-@dataclass(frozen=True, slots=True)
-class RunSummary:
-    """A run in one line."""
-
-    run_id: str
-    state: RunState
-    first_tick_id: int | None = None
-    last_tick_id: int | None = None
-    actors: int = 0
-    size_bytes: int = 0
-    world: str = ""
-    created_at: str = ""
-    recovered: bool = False  # finished after a crash
-    problem: str = ""  # why it can't be read
-
-    @property
-    def ticks(self) -> int:
-        """How many ticks there are."""
-        if self.first_tick_id is None or self.last_tick_id is None:
-            return 0
-        return self.last_tick_id - self.first_tick_id + 1
 
 
 class RunStore:
@@ -102,7 +81,13 @@ class RunStore:
                 file.close()
 
     def _log(
-        self, run_id: str, info: WorldInfo, source: LiveSource | None, lock: DiskLock, options: LogOptions
+        self,
+        run_id: str,
+        info: WorldInfo,
+        source: LiveSource | None,
+        lock: DiskLock,
+        options: LogOptions,
+        before_first: Callable[[], None] = lambda: None,
     ) -> LiveLog:
         writer = LogWriter(
             self._disk,
@@ -111,6 +96,7 @@ class RunStore:
             clock=self._clock,
             options=options,
             next_number=1 if source is None else source.next_number,
+            before_first=before_first,
         )
         return LiveLog(
             run_id,
@@ -131,8 +117,22 @@ class RunStore:
         cut_bytes: int = 0,
     ) -> None:
         """Write the finished files from a log that nobody writes to any more, and remove it when they are in place."""
-        folder = self._root / run_id
         meta, world = self._meta(run_id)
+        if not meta.finished:  # else nothing was added since they were written
+            self._write_finished(run_id, meta, world, progress, recovered=recovered, cut_bytes=cut_bytes)
+        self._clear(self._root / run_id, keep_log=keep_log)
+
+    def _write_finished(
+        self,
+        run_id: str,
+        meta: RunMeta,
+        world: Mapping[str, Any],
+        progress: Progress,
+        *,
+        recovered: bool,
+        cut_bytes: int,
+    ) -> None:
+        folder = self._root / run_id
         info = self._info(folder, world)
         target = self._target(run_id)
         source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
@@ -162,7 +162,6 @@ class RunStore:
             stored_at="" if self._archive is None else self._archive.path(run_id),
         )
         target.commit([spec.file_name for spec in FINISHED.values()], finished, world)
-        self._clear(folder, (SEALING,) if keep_log else (LIVE, SEALING))
 
     def _target(self, run_id: str) -> Target:
         folder = self._root / run_id
@@ -174,13 +173,23 @@ class RunStore:
                 file.write(self._disk.read_bytes(folder / spec.file_name))
         return target
 
-    def _clear(self, folder: Path, names: Sequence[str] = (LIVE, SEALING)) -> None:
-        """Remove the log and what sealing has left; the finished files are in place."""
-        for name in names:
-            for one in self._disk.list(folder / name):
-                self._disk.remove(folder / name / one)
-            if name in self._disk.list(folder):
-                self._disk.remove(folder / name)
+    def _clear(self, folder: Path, *, keep_log: bool = False) -> None:
+        """Remove the log, unless it is kept, and what sealing has left; the finished files are in place.
+
+        The log gets another name first: at no moment there is a log that lacks a part.
+        """
+        self._remove_folder(folder / SEALING)
+        self._remove_folder(folder / DISCARDED)
+        if not keep_log and LIVE in self._disk.list(folder):
+            self._disk.replace(folder / LIVE, folder / DISCARDED)
+            self._disk.sync_folder(folder)
+            self._remove_folder(folder / DISCARDED)
+
+    def _remove_folder(self, path: Path) -> None:
+        for one in self._disk.list(path):
+            self._disk.remove(path / one)
+        if path.name in self._disk.list(path.parent):
+            self._disk.remove(path)
 
     def _now(self) -> str:
         return datetime.fromtimestamp(self._clock.wall(), UTC).isoformat(timespec="milliseconds")
@@ -188,21 +197,46 @@ class RunStore:
     def resume(self, run_id: str, *, options: LogOptions = DEFAULT_OPTIONS) -> LiveLog:
         """Go on with a run after its last whole tick; what a crash left half written is cut.
 
-        A finished run goes on only if its log was kept; its finished files are written anew when it ends again.
+        A finished run goes on only if its log was kept; its finished files are written anew when it ends again. Until
+        something is added to it, it stays finished.
         """
-        meta, world = self._meta(run_id)
+        self._meta(run_id)
         folder = self._root / run_id
-        if meta.finished and not self._disk.list(folder / LIVE):
-            raise RunFinishedError(f"run {run_id} is finished, so nothing can be added to it; begin a new one")
         with self._locked(run_id, f"resuming run {run_id}") as lock:
-            if meta.finished:
-                write_meta(self._disk, folder, meta.as_begun(), world)
-            mend_tail(self._disk, folder / LIVE)
+            meta, world = self._meta(run_id)  # as nobody else changes it any more
             info = self._info(folder, world)
-            source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+            actor_ids = [one.entity_id for one in info.actors]
+            if meta.finished:
+                self._remove_folder(folder / DISCARDED)
+                self._check_kept(meta, actor_ids)
+            mend_tail(self._disk, folder / LIVE)
+            source = LiveSource(self._disk, folder / LIVE, actor_ids)
             source.close()
             source.check()
-            return self._log(run_id, info, source, lock, options)
+
+            def go_on() -> None:
+                if meta.finished:
+                    write_meta(self._disk, folder, meta.as_begun(), world)
+
+            return self._log(run_id, info, source, lock, options, go_on)
+
+    def _check_kept(self, meta: RunMeta, actor_ids: Sequence[str]) -> None:
+        """Raise unless a finished run still has a log of all its ticks."""
+        folder = self._root / meta.run_id / LIVE
+        why = "its log is gone"
+        if self._disk.list(folder):
+            try:
+                with closing(LiveSource(self._disk, folder, actor_ids)) as source:
+                    source.check()
+                    span = source.first_tick_id, source.last_tick_id
+                if span == (meta.first_tick_id, meta.last_tick_id):
+                    return
+                why = "its log has not all its ticks"
+            except DamagedRunError:
+                why = "its log is damaged"
+        raise RunFinishedError(
+            f"run {meta.run_id} is finished and {why}, so nothing can be added to it; begin a new one"
+        )
 
     @contextmanager
     def _locked(self, run_id: str, what: str) -> Iterator[DiskLock]:
@@ -220,21 +254,25 @@ class RunStore:
 
     def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
         """Finish a run that a crash has left, with all whole ticks before the first damage."""
-        meta, _ = self._meta(run_id)
+        self._meta(run_id)
         with self._locked(run_id, f"recovering run {run_id}") as lock:
-            if meta.finished:
-                self._clear(self._root / run_id)
-            else:
-                cut_bytes = cut_damage(self._disk, self._root / run_id / LIVE)
-                self._seal(run_id, progress, recovered=True, cut_bytes=cut_bytes)
+            meta, _ = self._meta(run_id)  # as nobody else changes it any more
+            cut_bytes = 0 if meta.finished else cut_damage(self._disk, self._root / run_id / LIVE)
+            self._seal(run_id, progress, recovered=True, cut_bytes=cut_bytes)
             lock.release()
         return self.summary(run_id)
 
-    def open(self, run_id: str) -> RunReader:
-        """Read a run, in whichever state it is."""
+    def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
+        """Read a run, in whichever state it is; `from_log` reads the log of a finished one, if it was kept."""
+        with _reading(f"run {run_id}"):
+            return self._open(run_id, from_log=from_log)
+
+    def _open(self, run_id: str, *, from_log: bool) -> RunReader:
         meta, world = self._meta(run_id)
         info = self._info(self._root / run_id, world)
         actor_ids = tuple(one.entity_id for one in info.actors)
+        if from_log:
+            return RunReader(meta, info, LiveSource(self._disk, self._root / run_id / LIVE, actor_ids))
 
         def reload() -> tuple[RunMeta, TickSource] | None:
             meta, _ = self._meta(run_id)
@@ -254,17 +292,25 @@ class RunStore:
 
     def runs(self) -> list[RunSummary]:
         """All runs, in the order of their ids, which is that of their beginnings; the damaged ones too."""
+        with _reading(f"the runs in {self._root}"):
+            names = self._disk.list(self._root)
         found = []
-        for name in self._disk.list(self._root):
-            if META in self._disk.list(self._root / name):
-                try:
-                    found.append(self.summary(name))
-                except TickmindError as error:
-                    found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
+        for name in names:
+            try:
+                with _reading(f"run {name}"):
+                    if META not in self._disk.list(self._root / name):
+                        continue
+                found.append(self.summary(name))
+            except TickmindError as error:
+                found.append(RunSummary(name, RunState.DAMAGED, problem=str(error)))
         return found
 
     def summary(self, run_id: str) -> RunSummary:
-        """A run in one line. Reads no more than it needs."""
+        """A run in one line. Reads no more than it needs, and writes nothing."""
+        with _reading(f"run {run_id}"):
+            return self._summary(run_id)
+
+    def _summary(self, run_id: str) -> RunSummary:
         meta, world = self._meta(run_id)
         folder = self._root / run_id
         first, last = meta.first_tick_id, meta.last_tick_id
@@ -287,18 +333,17 @@ class RunStore:
         )
 
     def _state(self, meta: RunMeta, folder: Path) -> RunState:
-        if meta.finished:
+        if meta.finished and LIVE not in self._disk.list(folder):
             return RunState.CLEAN
-        try:
-            self._disk.lock(folder / LOCK).release()
-        except BlockingIOError:
+        if self._disk.is_locked(folder / LOCK):
             return RunState.RUNNING
-        return RunState.CRASHED
+        return RunState.CLEAN if meta.finished else RunState.CRASHED
 
     def _size(self, folder: Path) -> int:
         """How much there is on disk; what is being removed at this moment does not count."""
-        paths = [folder / name for name in self._disk.list(folder) if name not in (LIVE, SEALING)]
-        paths += [folder / name / one for name in (LIVE, SEALING) for one in self._disk.list(folder / name)]
+        folders = (LIVE, DISCARDED, SEALING)
+        paths = [folder / name for name in self._disk.list(folder) if name not in folders]
+        paths += [folder / name / one for name in folders for one in self._disk.list(folder / name)]
         total = 0
         for path in paths:
             with suppress(FileNotFoundError):
@@ -311,10 +356,10 @@ class RunStore:
             return read_meta(self._disk, folder)
         except (FileNotFoundError, NotADirectoryError):
             raise NoSuchRunError(
-                f"there is no run {run_id} in {self._root}; `tickmind runs` lists what there is"
+                f"there is no run {run_id} in {self._root}; `tickmind runs{where(self._root)}` lists what there is"
             ) from None
         except OSError as error:
-            raise disk_fault(f"reading run {run_id}", error) from error
+            raise reading_fault(f"run {run_id}", error) from error
 
     def _info(self, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
         return read_world(world, self._tables(folder))
@@ -323,10 +368,21 @@ class RunStore:
         def open_table(spec: TableSpec) -> TableFile:
             try:
                 file = self._disk.open(folder / spec.file_name)
-            except OSError as error:
+            except FileNotFoundError as error:
                 raise DamagedRunError(
                     f"{spec.file_name} of run {folder.name} can't be opened: it is missing"
                 ) from error
+            except OSError as error:
+                raise reading_fault(f"{spec.file_name} of run {folder.name}", error) from error
             return TableFile(native_file(file), spec)
 
         return open_table
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[None]:
+    """Whatever the disk refuses to somebody who only looks is an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise reading_fault(what, error) from error

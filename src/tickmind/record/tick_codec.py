@@ -7,9 +7,18 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, Utterance
-from tickmind.record.asked import INTENT_TABLES, pack_intents, pack_results, read_bits, read_intents, read_results
+from tickmind.record.asked import (
+    INTENT_TABLES,
+    check_events,
+    pack_intents,
+    pack_results,
+    read_bits,
+    read_intents,
+    read_results,
+)
 from tickmind.record.columns import batch, numbers, pack_batches, unpack_batches
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import MAX_DELTAS, most_events
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
 from tickmind.record.steps import keyframe, read_state, steps
@@ -29,6 +38,7 @@ class Reports:
 
 
 NO_REPORTS = Reports()
+_SAID = ("actor_id", "channel", "text", "x", "y")
 
 
 def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports = NO_REPORTS) -> bytes:
@@ -51,8 +61,8 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports 
             (Table.TICK, tick),
             *(keyframe(record.actor_state) if before is None else steps(before, record.actor_state)),
             *asked,
-            *pack_results(record.results, record.intents),
-            *_pack_utterances(record.utterances),
+            *pack_results(record.results, record.intents, len(record.actor_ids)),
+            *_pack_utterances(record.utterances, len(record.actor_ids)),
             *_pack_deltas(record.object_deltas),
             *_pack_needs(record.needs),
             *pack_reports(reports.thoughts, reports.statuses, reports.insights),
@@ -105,7 +115,7 @@ def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, 
         actor_ids=actor_ids,
         actor_state=state,
         results=read_results(found, row["results"], intents, actors),
-        utterances=_read_utterances(found),
+        utterances=_read_utterances(found, actors),
         object_deltas=_read_deltas(found),
         intents=intents,
         controlled=controlled,
@@ -142,22 +152,26 @@ def _read_needs(found: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | 
     return needs
 
 
-def _pack_utterances(said: Sequence[Utterance]) -> list[tuple[int, pa.RecordBatch]]:
+def _pack_utterances(said: Sequence[Utterance], actors: int) -> list[tuple[int, pa.RecordBatch]]:
     if not said:
         return []
-    columns = [[getattr(one, name) for one in said] for name in ("actor_id", "channel", "text", "x", "y")]
+    most_events(actors).check(len(said))
+    columns = [[getattr(one, name) for one in said] for name in _SAID]
     return [(Table.UTTERANCES, batch(SCHEMAS[Table.UTTERANCES], *columns))]
 
 
-def _read_utterances(found: dict[int, pa.RecordBatch]) -> tuple[Utterance, ...]:
-    if Table.UTTERANCES not in found:
+def _read_utterances(found: dict[int, pa.RecordBatch], actors: int) -> tuple[Utterance, ...]:
+    said = found.get(Table.UTTERANCES)
+    if said is None:
         return ()
-    return tuple(Utterance(**row) for row in found[Table.UTTERANCES].to_pylist())
+    check_events(said, actors)
+    return tuple(map(Utterance, *(said.column(name).to_pylist() for name in _SAID)))
 
 
 def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatch]]:
     if not deltas:
         return []
+    MAX_DELTAS.check(len(deltas))
     values = [delta.new_value for delta in deltas]
     columns = (
         [delta.object_id for delta in deltas],
@@ -171,7 +185,10 @@ def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatc
 def _read_deltas(found: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
     if Table.OBJECT_DELTAS not in found:
         return ()
-    columns = [found[Table.OBJECT_DELTAS].column(name).to_pylist() for name in ("object_id", "field", "number", "text")]
+    some = found[Table.OBJECT_DELTAS]
+    if not MAX_DELTAS.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} changes of objects in one tick, which no tick has")
+    columns = [some.column(name).to_pylist() for name in ("object_id", "field", "number", "text")]
     return tuple(
         ObjectDelta(object_id, field, text if number is None else number)
         for object_id, field, number, text in zip(*columns, strict=True)

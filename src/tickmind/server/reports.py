@@ -47,9 +47,7 @@ class Reports:
 
     def add_thought(self, report: ThoughtReport) -> Reason:
         """Keep a deliberation, or say why not."""
-        thought = report.thought
-        texts = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
-        chars = self._chars + sum(map(len, texts))
+        chars = self._chars + report.chars
         if not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
             return Reason.OVERLOADED
         self._chars = chars
@@ -60,8 +58,10 @@ class Reports:
 
     def add_status(self, status: AgentStatus) -> Reason:
         """Keep a status, or say why not; viewers get the newest of each agent."""
-        if not self._count_one():
+        chars = self._chars + len(status.detail)
+        if not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
             return Reason.OVERLOADED
+        self._chars = chars
         self._statuses[status.entity_id] = status
         if self._sink is not None:
             self._sink.status(status)

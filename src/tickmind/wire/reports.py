@@ -1,5 +1,6 @@
 """What agents tell of themselves, for the record and the viewer."""
 
+import json
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
@@ -38,6 +39,20 @@ class ThoughtReport:
     entity_id: str
     tick_id: int
     thought: Thought
+
+    @property
+    def chars(self) -> int:
+        """How long its texts are together, the directives as they are written."""
+        thought = self.thought
+        told = (thought.system_prompt, thought.user_message, thought.reply, thought.thinking, thought.error)
+        names = (thought.client, thought.model, thought.provider, thought.error_type)
+        return sum(map(len, told)) + sum(map(len, names)) + len(self.directives_json)
+
+    @property
+    def directives_json(self) -> str:
+        """The directives as a JSON object; what JSON does not know is a string."""
+        directives = self.thought.directives
+        return json.dumps(dict(directives), default=str, ensure_ascii=False) if directives else "{}"
 
 
 class NodeStatus(IntEnum):

@@ -1,10 +1,11 @@
 """`tickmind runs`, `tickmind runs show` and `tickmind recover`, as a person uses them."""
 
+import errno
 from pathlib import Path
 
 import pytest
 
-from tickmind.record import LogOptions, RunStore, SyncPolicy
+from tickmind.record import LogOptions, OsDisk, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
 
 
@@ -97,3 +98,43 @@ def test_another_folder_can_be_named(tickmind, tmp_path):
     done = tickmind("runs", "--runs", str(tmp_path / "elsewhere"))
     assert "There are no runs in" in done.stdout
     assert "elsewhere" in done.stdout.replace("\n", "")
+
+
+def left(folder, run_id="left-1"):
+    """A run that was not finished."""
+    run = RandomRun(1, 4)
+    log = RunStore(folder).create(run.info, run_id, options=LogOptions(sync=SyncPolicy.NEVER))
+    log.publish(run.tick())
+    log.close(seal=False)
+
+
+@pytest.mark.parametrize("name", ["runs", "else where"])
+def test_what_to_do_with_an_unfinished_run_names_its_folder_and_going_on_first(tickmind, tmp_path, name):
+    left(tmp_path / name)
+    option = () if name == "runs" else ("--runs", str(tmp_path / name))
+    where = "" if name == "runs" else f" --runs '{tmp_path / name}'"
+    for command in (("runs",), ("runs", "show", "left-1")):
+        told = " ".join(tickmind(*command, *option).stdout.split())
+        going_on, finishing = f"`tickmind world --resume left-1{where}`", f"`tickmind recover left-1{where}`"
+        assert 0 < told.find(going_on) < told.find(finishing)
+    told = tickmind("report", "left-1", *option).stderr
+    assert 0 < told.find(f"tickmind world --resume left-1{where}") < told.find(f"tickmind recover left-1{where}")
+    assert f"`tickmind runs{where}` lists" in tickmind("runs", "show", "nothing", *option).stderr
+    told = " ".join(tickmind("runs", *option, "left-1").stderr.split())
+    assert f"`tickmind runs show left-1{where}` tells" in told.replace("│ ", "").replace(" │", "")
+
+
+def test_a_run_that_may_not_be_read_is_listed_with_its_problem(tickmind, tmp_path, monkeypatch):
+    left(tmp_path / "runs", "mine")
+    left(tmp_path / "runs", "theirs")
+
+    def refuse(_disk, path):
+        if path.parent.name == "theirs":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return False
+
+    monkeypatch.setattr(OsDisk, "is_locked", refuse)
+    done = tickmind("runs")
+    assert done.exit_code == 0, done.output
+    assert "theirs: reading run theirs failed: this user may not read it" in " ".join(done.stdout.split())
+    assert "crashed" in next(line for line in done.stdout.splitlines() if line.startswith("mine"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.cli.world_run import SCENARIO, WorldRuns
-from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError
+from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError, RunState, RunStore
 from tickmind.record.testing import MemoryDisk
 from tickmind.server import Checkpoint, resume
 from tickmind.world import ScenarioError, TileWorld
@@ -64,6 +64,16 @@ def test_a_run_that_is_running_is_not_resumed(tmp_path, make_disk):
         runs.resume("one")
     run.abandon()
     runs.resume("one").abandon()
+
+
+def test_an_attempt_to_go_on_without_the_scenario_leaves_a_finished_run_finished(runs, disk):
+    run = runs.begin(TEXT, "small.yaml", "one")
+    run.log.publish(TileWorld.from_scenario(run.scenario).step({}))
+    run.finish()
+    disk.remove(ROOT / "one" / SCENARIO)
+    with pytest.raises(RecordError, match="begin a new one"):
+        runs.resume("one")
+    assert RunStore(ROOT, disk).summary("one").state is RunState.CLEAN
 
 
 def test_a_name_is_given_once(runs):

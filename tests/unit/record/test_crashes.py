@@ -322,6 +322,140 @@ def test_a_missing_segment_is_noticed(crashed):
     assert store.recover("a-run").ticks == 4
 
 
+def told_only(store, seed):
+    """A session of the run that ends before its first tick, in which agents told something."""
+    log = store.resume("a-run", options=OPTIONS)
+    log.thought(RandomRun(seed, 6).thought())
+    log.close(seal=False)
+
+
+def go_on(store, ticks):
+    """One more session of so many ticks; gives all ticks of the run."""
+    again = RandomRun(1, 6)
+    log = store.resume("a-run", options=OPTIONS)
+    records = [again.tick() for _ in range((log.last_tick_id or 0) + ticks)]
+    for record in records[log.last_tick_id or 0 :]:
+        log.publish(record)
+    log.close(seal=False)
+    return records
+
+
+def assert_recovered(store, records):
+    assert store.recover("a-run").ticks == len(records)
+    with store.open("a-run") as reader:
+        found = list(reader.records())
+        assert not reader.meta.cut_bytes
+    assert [differences(one, other) for one, other in zip(found, records, strict=True)] == [[]] * len(records)
+
+
+def test_a_session_without_a_tick_costs_no_later_one(store, fill):
+    log, _ = fill(store, 3, options=OPTIONS, actors=6)
+    log.close(seal=False)
+    told_only(store, 5)
+    go_on(store, 3)
+    told_only(store, 6)
+    told_only(store, 7)
+    records = go_on(store, 6)
+    assert_recovered(store, records)
+    with store.open("a-run") as reader:
+        assert len(list(reader.thoughts())) == 3
+
+
+def test_a_first_session_without_a_tick_costs_no_later_one_either(store, fill):
+    log, _ = fill(store, 0, options=OPTIONS, actors=6)
+    log.thought(RandomRun(5, 6).thought())
+    log.close(seal=False)
+    assert_recovered(store, go_on(store, 6))
+
+
+def test_damage_to_a_session_without_a_tick_costs_no_later_one(crashed, tmp_path):
+    store, _, segments = crashed
+    told_only(store, 5)
+    records = go_on(store, 3)
+    damaged = tmp_path / "a-run" / "live" / "00000004.tmlog"
+    assert damaged not in segments
+    data = damaged.read_bytes()
+    damaged.write_bytes(data[: len(data) // 2])
+    assert store.recover("a-run").ticks == len(records)
+    with store.open("a-run") as reader:
+        assert reader.meta.cut_bytes == len(data) // 2
+        assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=True))
+
+
+def test_damage_behind_the_last_tick_of_a_segment_costs_no_tick(crashed):
+    store, records, segments = crashed
+    segments[1].write_bytes(segments[1].read_bytes()[:-30])
+    assert store.recover("a-run").ticks == len(records)
+
+
+def test_damage_at_the_beginning_leaves_nothing_that_hangs_in_the_air(crashed):
+    store, _, segments = crashed
+    segments[0].write_bytes(b"")
+    assert store.recover("a-run").ticks == 0
+
+
+class RefusingDisk(OsDisk):
+    """The disk of somebody who may not see what has all of these names in its path."""
+
+    def __init__(self, *refused):
+        self._refused = set(refused)
+
+    def _ask(self, path):
+        if self._refused <= set(path.parts):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    def open(self, path):
+        self._ask(path)
+        return super().open(path)
+
+    def list(self, path):
+        self._ask(path)
+        return super().list(path)
+
+    def size(self, path):
+        self._ask(path)
+        return super().size(path)
+
+    def is_locked(self, path):
+        self._ask(path)
+        return super().is_locked(path)
+
+
+@pytest.mark.parametrize("refused", ["a-run", "live", "meta.json", "00000001.tmlog", "lock"])
+def test_a_run_that_may_not_be_read_does_not_hide_the_others(crashed, fill, tmp_path, refused):
+    store, _, _ = crashed
+    log, _ = fill(store, 1, run_id="other")
+    log.close()
+    first, second = RunStore(tmp_path, RefusingDisk("a-run", refused)).runs()
+    assert (first.run_id, first.state) == ("a-run", RunState.DAMAGED)
+    assert first.problem.endswith("this user may not read it; change its rights, or ask whoever owns it")
+    assert second.state is RunState.CLEAN
+
+
+def test_a_folder_that_may_not_be_read_is_a_plain_error(crashed, tmp_path):
+    with pytest.raises(DiskFaultError, match="may not read"):
+        RunStore(tmp_path, RefusingDisk(tmp_path.name)).runs()
+    with pytest.raises(DiskFaultError, match="may not read"):
+        RunStore(tmp_path, RefusingDisk("live")).open("a-run")
+
+
+def test_looking_at_runs_writes_nothing(crashed, tmp_path):
+    store, _, _ = crashed
+    (tmp_path / "a-run" / "lock").unlink()
+    (summary,) = store.runs()
+    assert summary.state is RunState.CRASHED
+    assert not (tmp_path / "a-run" / "lock").exists()
+
+
+def test_a_lock_is_seen_without_taking_it(tmp_path):
+    disk = OsDisk()
+    assert not disk.is_locked(tmp_path / "lock")
+    lock = disk.lock(tmp_path / "lock")
+    assert disk.is_locked(tmp_path / "lock")
+    lock.release()
+    assert not disk.is_locked(tmp_path / "lock")
+
+
 def test_the_lock_ends_with_its_process(tmp_path):
     disk = OsDisk()
     lock = disk.lock(tmp_path / "lock")

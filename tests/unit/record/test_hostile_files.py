@@ -8,7 +8,10 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 import zlib
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -25,15 +28,19 @@ from tickmind.record import (
     SchemaVersionError,
     SyncPolicy,
 )
+from tickmind.record.asked import read_results
+from tickmind.record.columns import batch, pack_batches
 from tickmind.record.frame import HEADER, Codec, FrameKind, pack_frame
+from tickmind.record.log_schema import SCHEMAS, Table
+from tickmind.record.page_guard import check_column, read_page_header
 from tickmind.record.run_id import check_run_id
-from tickmind.record.segment import Index, foot_frame, head_frame
+from tickmind.record.segment import END, END_MARK, Index, foot_frame, head_frame
 from tickmind.record.testing import RandomRun
 
 MEMORY_BYTES = 256_000_000
 TIME_S = 5
 
-# Reads all of a run, in a process that gets no more memory than allowed once everything is imported.
+# Reads all of some runs, in a process that gets no more memory than allowed once everything is imported.
 READ = textwrap.dedent("""
     import resource, sys, time
     from pathlib import Path
@@ -41,18 +48,19 @@ READ = textwrap.dedent("""
     from tickmind.record import RunStore
     import pyarrow.parquet, pyarrow.compute, numpy
     pages = int(open("/proc/self/statm").read().split()[0])
-    limit = pages * resource.getpagesize() + int(sys.argv[2])
+    limit = pages * resource.getpagesize() + int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    began = time.process_time()
-    try:
-        with RunStore(Path(sys.argv[1])).open("a-run") as run:
-            for record in run.records():
-                pass
-            list(run.thoughts())
-        print("fine")
-    except TickmindError as error:
-        print(type(error).__name__, error)
-    print(time.process_time() - began)
+    for root in sys.argv[2:]:
+        began = time.process_time()
+        try:
+            with RunStore(Path(root)).open("a-run") as run:
+                for record in run.records():
+                    pass
+                list(run.thoughts())
+            print("fine")
+        except TickmindError as error:
+            print(type(error).__name__, error)
+        print(time.process_time() - began)
 """)
 
 
@@ -79,18 +87,24 @@ def copy(whole, tmp_path):
     return copy
 
 
-def read_apart(folder):
-    """What a process of its own says of a run, and how much time it took."""
+def read_apart_each(folders):
+    """What a process of its own says of runs, one line for each; none may take long."""
     done = subprocess.run(
-        [sys.executable, "-c", READ, str(folder.parent), str(MEMORY_BYTES)],
+        [sys.executable, "-c", READ, str(MEMORY_BYTES), *(str(folder.parent) for folder in folders)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    said, took_s = done.stdout.rsplit("\n", 2)[:2]
-    assert float(took_s) < TIME_S
+    lines = done.stdout.splitlines()
+    assert all(float(took_s) < TIME_S for took_s in lines[1::2])
+    return lines[::2]
+
+
+def read_apart(folder):
+    """The same of one run."""
+    (said,) = read_apart_each([folder])
     return said
 
 
@@ -370,3 +384,164 @@ def test_an_index_that_lies_leads_nowhere(copy):
     lie = Index([1, 2, 3], [40, 2**40, 8], [1], end)
     path.write_bytes(data[:end] + foot_frame(lie, end, end))
     assert "damaged" in refuses(folder)
+
+
+# Headers of pages
+
+
+def in_no_time(work):
+    """What it refuses, and that it takes no time worth speaking of."""
+    began_s = time.process_time()
+    with pytest.raises(DamagedRunError) as caught:
+        work()
+    assert time.process_time() - began_s < 1
+    return str(caught.value)
+
+
+LIST_OF_BOOLS = b"\xf1\xff\x3f"  # 8191 of them
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\x19" + b"\xf9\xff\x3f" + LIST_OF_BOOLS * 2700,
+        b"\x19\x19" * 4000,
+        b"\x19" + b"\x19" * 8190,
+        b"\x1c" * 8000,
+        b"\x19" + b"\xfc\xff\x3f" + b"\x11" * 8180,
+        b"\x19" + b"\xf7\xff\x3f",
+        b"\x18" + b"\xff" * 8 + b"\x7f",
+    ],
+    ids=["lists of truths", "lists in lists", "lists only", "structs", "structs of truths", "doubles", "long text"],
+)
+def test_a_page_header_that_no_page_has_is_refused_in_no_time(header):
+    in_no_time(lambda: read_page_header(header[:8192]))
+
+
+def test_truths_in_a_list_take_a_byte_each():
+    data_page = b"\x15\x08\x15\x00\x15\x00\x15\x00\x00"  # four values, plain
+    before = b"\x15\x00\x15\x10\x15\x10"
+    plain = read_page_header(before + b"\x2c" + data_page + b"\x00")
+    assert (plain.values, plain.encoding, plain.raw_bytes) == (4, 0, 8)
+    with_list = read_page_header(before + b"\x2c" + data_page + b"\x79\x31\x01\x02\x01" + b"\x00")
+    assert with_list.size == plain.size + 5
+    assert replace(with_list, size=0) == replace(plain, size=0)
+
+
+def test_a_column_of_nothing_but_headers_is_refused(copy):
+    header = b"\x15\x00\x15\x00\x15\x00\x2c\x15\x00\x15\x00\x15\x00\x15\x00\x18\xf0\x3e" + b"a" * 8048 + b"\x00\x00"
+    pages = header * 1000
+    source = pa.BufferReader(b"PAR1" + pages)
+    chunk = SimpleNamespace(
+        data_page_offset=4, has_dictionary_page=False, dictionary_page_offset=None, total_compressed_size=len(pages)
+    )
+    in_no_time(lambda: check_column(source, chunk, "x.parquet"))
+
+
+# Ticks that hold more than a tick does
+
+
+def tick_frame(tables, *, intents=0, results=0):
+    """A whole frame of the first tick with these tables."""
+    tick = batch(SCHEMAS[Table.TICK], [1], [1], ["1"], [b"h"], [intents], [results], [None], [None])
+    state = (np.zeros(12, np.int32),) * 3 + (np.zeros(12, np.int8),)
+    keyframe = batch(SCHEMAS[Table.KEYFRAME], *state)
+    return frame_of(pack_batches([(Table.TICK, tick), (Table.KEYFRAME, keyframe), *tables]))
+
+
+def nothings(table, count):
+    """So many rows of a table, with nothing in them."""
+    kinds = {"int32": np.int32, "int64": np.int64, "double": np.float64}
+    columns = []
+    for one in SCHEMAS[table]:
+        if pa.types.is_string(one.type):
+            offsets = pa.py_buffer(np.zeros(count + 1, np.int32))
+            columns.append(pa.StringArray.from_buffers(count, offsets, pa.py_buffer(b"")))
+        else:
+            columns.append(pa.array(np.zeros(count, kinds[str(one.type)])))
+    return table, pa.RecordBatch.from_arrays(columns, schema=SCHEMAS[table])
+
+
+def put_tick(folder, frame):
+    (folder / "live" / "00000001.tmlog").write_bytes(head_frame("a-run", 1, 1) + frame)
+
+
+@pytest.mark.parametrize("results", [-1, 1, 2**31 - 1])
+def test_a_tick_with_another_number_of_results_than_it_says_is_refused(copy, results):
+    folder = copy("crashed")
+    put_tick(folder, tick_frame([], results=results))
+    assert "results" in refuses(folder)
+
+
+@pytest.mark.parametrize("places", [[0, 1, 12], [-1], [3, 2], [2**31 - 1]])
+def test_effects_of_results_that_there_are_not_are_refused(copy, places):
+    folder = copy("crashed")
+    rows, code = np.arange(12, dtype=np.int32), np.zeros(12, np.uint8)
+    count = len(places)
+    effects = batch(SCHEMAS[Table.EFFECTS], np.array(places, np.int32), ["a"] * count, np.zeros(count, np.int64))
+    tables = [(Table.RESULTS, batch(SCHEMAS[Table.RESULTS], rows, code)), (Table.EFFECTS, effects)]
+    put_tick(folder, tick_frame(tables, results=12))
+    assert "rows that the world does not have" in refuses(folder)
+
+
+def test_many_effects_of_one_result_take_no_time():
+    count = 50_000
+    effects = batch(SCHEMAS[Table.EFFECTS], np.zeros(count, np.int32), ["a"] * count, np.arange(count, dtype=np.int64))
+    one = batch(SCHEMAS[Table.RESULTS], np.zeros(1, np.int32), np.zeros(1, np.uint8))
+    began_s = time.process_time()
+    found = read_results({Table.RESULTS: one, Table.EFFECTS: effects}, 1, RandomRun(1, 1).tick().intents, 1)
+    assert time.process_time() - began_s < 2
+    assert [effect.value for effect in found.effects[0]] == list(range(count))
+
+
+def test_a_table_that_comes_twice_in_a_tick_is_refused(copy):
+    folder = copy("crashed")
+    put_tick(folder, tick_frame([nothings(Table.UTTERANCES, 1), nothings(Table.UTTERANCES, 1)]))
+    assert "twice" in refuses(folder)
+    put_tick(folder, frame_of(pack_batches([]) + b"\x12\x00\x00\x00\x00\x00\x00\x00" * 1000))
+    with RunStore(folder.parent).open("a-run") as run, pytest.raises(DamagedRunError, match="twice"):
+        list(run.thoughts())
+
+
+# Indexes that hold more than a segment does
+
+
+def put_foot(folder, content):
+    path = folder / "live" / "00000001.tmlog"
+    head = head_frame("a-run", 1, 1)
+    foot = pack_frame(FrameKind.FOOT, 1, content, synced=0)
+    path.write_bytes(head + foot + END.pack(len(head), END_MARK))
+
+
+def index_of(head, columns=b""):
+    head = json.dumps(head).encode() if isinstance(head, dict) else head
+    return len(head).to_bytes(8, "little") + head + columns
+
+
+@pytest.mark.slow
+def test_what_holds_more_than_we_ever_write_is_refused_at_little_cost(copy, tmp_path):
+    whole, end = copy("crashed"), len(head_frame("a-run", 1, 1))
+    makers = {
+        "utterances": lambda to: put_tick(to, tick_frame([nothings(Table.UTTERANCES, 2_000_000)])),
+        "effects": lambda to: put_tick(to, tick_frame([nothings(Table.EFFECTS, 3_000_000)])),
+        "deltas": lambda to: put_tick(to, tick_frame([nothings(Table.OBJECT_DELTAS, 2_000_000)])),
+        "thoughts": lambda to: put_tick(to, tick_frame([nothings(Table.THOUGHTS, 300_000)])),
+        "results": lambda to: put_tick(to, tick_frame([], results=2**31 - 1)),
+        "ticks": lambda to: put_foot(to, index_of({"ticks": 4_000_000, "keyframes": 0, "end": end}, bytes(64_000_000))),
+        "head": lambda to: put_foot(to, index_of(b"[" + b"{}," * 5_000_000 + b"{}]")),
+    }
+    folders = []
+    for name, make in makers.items():
+        folders.append(tmp_path / name / "a-run")
+        shutil.copytree(whole, folders[-1])
+        make(folders[-1])
+    for name, said in zip(makers, read_apart_each(folders), strict=True):
+        assert said.startswith("DamagedRunError"), (name, said)
+
+
+def test_an_index_of_more_ticks_than_its_segment_has_room_for_is_refused(copy):
+    folder = copy("crashed")
+    end = len(head_frame("a-run", 1, 1))
+    put_foot(folder, Index(list(range(100)), [8] * 100, [1], end).pack())
+    assert "index" in refuses(folder)
+    assert RunStore(folder.parent).recover("a-run").ticks == 0

@@ -1,12 +1,13 @@
 """Runs that stop and go on: what is kept beside them, and what a killed process leaves."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tickmind.base import ManualClock
 from tickmind.record import CheckpointFile, DiskFaultError, LogOptions, RunFinishedError, RunState, RunStore
-from tickmind.record.testing import MemoryDisk
+from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld
 
@@ -92,6 +93,99 @@ def test_recovering_a_finished_run_lets_its_log_go(store, disk):
     assert disk.list(ROOT / "one" / "live") == []
     with pytest.raises(RunFinishedError, match="begin a new one"):
         store.resume("one")
+
+
+def finished(store):
+    """A finished run of ten ticks in four segments; gives the world behind it."""
+    world = TileWorld.from_scenario(SCENARIO)
+    log = store.create(world.info, "one", options=LogOptions(keep_log=True, segment_ticks=3))
+    ticked(log, world, 10)
+    log.close()
+    return world
+
+
+def assert_clean(store, ticks=10):
+    assert store.summary("one").state is RunState.CLEAN
+    with store.open("one") as reader:
+        assert [record.tick_id for record in reader.records()] == list(range(1, ticks + 1))
+
+
+@pytest.mark.parametrize("lost_power", [True, False])
+def test_a_crash_while_the_log_is_let_go_loses_no_tick(lost_power):
+    for at in range(1, 100):
+        disk = MemoryDisk(at)
+        store = RunStore(ROOT, disk, clock=ManualClock())
+        finished(store)
+        disk.crash_at(at)
+        with suppress(CrashedError):
+            store.recover("one")
+        if not disk.crashed:
+            break
+        disk.restart(lost_power=lost_power)
+        assert_clean(store)
+        try:
+            log = store.resume("one")
+        except RunFinishedError:
+            assert_clean(store)
+            continue
+        assert log.last_tick_id == 10
+        log.close(seal=False)
+        assert_clean(store)
+        store.recover("one")
+        assert_clean(store)
+        assert set(disk.list(ROOT / "one")) & {"live", "discarded"} == set()
+    assert at > 5
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_finished_run_whose_log_is_not_whole_stays_as_it_is(store, disk, number):
+    finished(store)
+    disk.remove(ROOT / "one" / "live" / f"{number:08d}.tmlog")
+    with pytest.raises(RunFinishedError, match="begin a new one"):
+        store.resume("one")
+    assert_clean(store)
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_an_attempt_to_resume_that_fails_leaves_a_clean_run_clean(store, disk, at):
+    finished(store)
+    disk.fail_at(at)
+    with pytest.raises(DiskFaultError):
+        store.resume("one")
+    assert_clean(store)
+
+
+def test_a_run_that_is_resumed_and_left_before_its_first_tick_stays_finished(store):
+    finished(store)
+    log = store.resume("one", options=LogOptions(keep_log=True))
+    assert store.summary("one").state is RunState.RUNNING
+    log.abandon()
+    assert_clean(store)
+    store.resume("one", options=LogOptions(keep_log=True)).close()
+    assert_clean(store)
+    store.resume("one").close()
+    assert_clean(store)
+    with pytest.raises(RunFinishedError):
+        store.resume("one")
+
+
+def test_what_was_told_before_the_first_tick_of_a_resumed_run_is_kept(store):
+    finished(store)
+    log = store.resume("one")
+    log.thought(RandomRun(1).thought())
+    log.close(seal=False)
+    assert store.summary("one").state is RunState.CRASHED
+    store.recover("one")
+    assert_clean(store)
+    with store.open("one") as reader:
+        assert len(list(reader.thoughts())) == 1
+
+
+def test_the_log_of_a_finished_run_can_be_read_instead_of_its_tables(store, disk):
+    finished(store)
+    disk.remove(ROOT / "one" / "replay.parquet")
+    with store.open("one", from_log=True) as reader:
+        assert [record.tick_id for record in reader.records()] == list(range(1, 11))
 
 
 def test_every_segment_can_be_read_by_itself(store):

@@ -1,5 +1,7 @@
 """What a world decides, tick by tick, with time in the test's hands."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -389,6 +391,19 @@ def test_reports_are_bounded_in_number_and_size(make_game):
     assert acks == [True, True, True, False, False]
     game.tick()
     assert game.authority.report_thought(report(lease)).accepted
+
+
+def test_all_texts_of_a_report_count(make_game):
+    game = make_game(limits=ServerLimits(report_chars_per_tick=MAX.report_chars_per_tick.at(300)))
+    lease = lease_of(game)
+    for name in ("directives", "error", "client", "model", "provider", "error_type"):
+        texts: dict[str, Any] = {name: {"a": ["x" * 300]} if name == "directives" else "x" * 300}
+        thought = Thought(1, 1, 2, "role", "where?", **texts)
+        request = ThoughtRequest(lease.lease_id, ThoughtReport(lease.entity_id, 1, thought))
+        assert game.authority.report_thought(request) == Ack(False, Reason.OVERLOADED), name
+    status = AgentStatus("entity:1", 1, AgentState.RUNNING, "x" * 200)
+    acks = [game.authority.report_status(StatusRequest(lease.lease_id, status)).accepted for _ in range(2)]
+    assert acks == [True, False]
 
 
 # Statistics

@@ -9,6 +9,7 @@ from tickmind.record.meta import read_meta
 from tickmind.record.report.figures import RunFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.queries import Questions
+from tickmind.record.where import where
 from tickmind.record.world_files import check_sizes
 
 
@@ -16,8 +17,10 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
     """All figures of the run in a folder; `progress` is told what is being counted, since a large run takes a while."""
     meta, world = read_meta(OsDisk(), folder)
     if not meta.finished:
+        named = f"{meta.run_id}{where(folder.parent)}"
         raise RunNotFinishedError(
-            f"run {meta.run_id} is not finished; wait for its end, or after a crash: tickmind recover {meta.run_id}"
+            f"run {meta.run_id} is not finished; wait for its end, or if nothing runs it any more: "
+            f"`tickmind world --resume {named}` goes on with it, `tickmind recover {named}` finishes it for good"
         )
     check_sizes(world)
     width, height, hearing_radius = (int(world[name]) for name in ("width", "height", "hearing_radius"))

@@ -30,6 +30,7 @@ class _Folder:
     safe: dict[str, _Inode] = field(default_factory=dict)
     seen: dict[str, _Inode] = field(default_factory=dict)
     changes: list[dict[str, _Inode | None]] = field(default_factory=list)  # each at once: name -> file, None: gone
+    moves: list[tuple[str, str]] = field(default_factory=list)  # folders in it: old and new name, not on disk yet
 
     def change(self, names: dict[str, _Inode | None]) -> None:
         self.changes.append(names)
@@ -89,6 +90,7 @@ class MemoryDisk:
         if not lost_power:
             return
         torn: dict[int, _Inode] = {}
+        self._undo_moves()
         for folder in self._folders.values():
             kept = self._random.randint(0, len(folder.changes))  # a journal keeps the order
             for change in folder.changes[:kept]:
@@ -99,6 +101,17 @@ class MemoryDisk:
         for inode in torn.values():
             inode.safe = self._tear(inode)
             inode.seen = bytearray(inode.safe)
+
+    def _undo_moves(self) -> None:
+        """Give folders their old names again, where the new ones had not reached the disk."""
+        for path, folder in list(self._folders.items()):
+            if not folder.moves:
+                continue
+            kept = self._random.randint(0, len(folder.moves))
+            for old, new in reversed(folder.moves[kept:]):
+                if path / new in self._folders:
+                    self._folders[path / old] = self._folders.pop(path / new)
+            folder.moves = []
 
     def _tear(self, inode: _Inode) -> bytes:
         """What was synced, and of the rest a part that ends anywhere, with sectors that never arrived."""
@@ -182,7 +195,12 @@ class MemoryDisk:
         inode.safe = bytes(inode.seen)
 
     def replace(self, old: Path, new: Path) -> None:
-        """Give a file another name."""
+        """Give a file another name, or a folder a name that nothing has, in the same folder."""
+        if old in self._folders:
+            self._operate()
+            self._folders[new] = self._folders.pop(old)
+            self._folder(new.parent).moves.append((old.name, new.name))
+            return
         inode = self._inode(old)
         self._operate()
         if old.parent == new.parent:
@@ -213,7 +231,7 @@ class MemoryDisk:
         self._operate()
         folder = self._folder(path)
         folder.safe = dict(folder.seen)
-        folder.changes = []
+        folder.changes, folder.moves = [], []
 
     def lock(self, path: Path) -> "MemoryLock":
         """Take a lock, or raise `BlockingIOError`."""
@@ -222,6 +240,11 @@ class MemoryDisk:
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         self._locks.add(path)
         return MemoryLock(self, path)
+
+    def is_locked(self, path: Path) -> bool:
+        """Whether somebody has a lock."""
+        self._alive()
+        return path in self._locks
 
     def _folder(self, path: Path) -> _Folder:
         if path not in self._folders:
