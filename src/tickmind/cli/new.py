@@ -1,6 +1,7 @@
 """`tickmind new`: first files of one's own, which run and are tested as they are."""
 
 import keyword
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -89,6 +90,8 @@ def new_agent(
     """Write a first agent, NAME.py, and its test, test_NAME.py."""
     if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
         raise ConfigError(f"{name!r} is no name for a Python file; use small letters, digits and _, as in berry_picker")
+    if name in sys.stdlib_module_names or name == "tickmind":
+        raise ConfigError(f"{name}.py would stand before Python's own {name}; choose another name, such as my_{name}")
     files = {folder / f"{name}.py": AGENT, folder / f"test_{name}.py": AGENT_TEST}
     for path in files:
         if path.exists():

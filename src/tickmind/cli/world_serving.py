@@ -1,6 +1,7 @@
 """A world while it is served: what the person who started it is told, and how it ends."""
 
 import asyncio
+import shlex
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ class Serving:
         self._ticks = ticks
         self._run = run
         self._wait_for = wait_for
-        self._where = "" if runs == DEFAULT_RUNS else f" --runs {runs}"
+        self._where = "" if runs == DEFAULT_RUNS else f" --runs {shlex.quote(str(runs))}"
         self._folder = runs
         self._status = WorldStatus(scenario.name, ticks)
         self._stopped = False

@@ -31,7 +31,6 @@ MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes
 SOON_S = 0.3  # after frames were sent, in which more may be wanted
 CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
 NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
-THOUGHT_TICKS = 1024  # how far back it is looked for thoughts at once
 _STATE = -1  # in place of a window's last tick: only the keyframe after its first one
 _MOVE = ACTION_CODES[ActionType.MOVE]
 
@@ -127,17 +126,11 @@ class RunFrames:
     def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
         """The newest whole thoughts of an actor, newest first."""
         reader = self.reader
-        first, actors = reader.first_tick_id or 0, reader.info.actors
+        actors = reader.info.actors
         if not 0 <= actor < len(actors):
             return []
-        found: list[dict[str, Any]] = []
-        to = min(last_tick, reader.last_tick_id or 0)
-        while to >= first and len(found) < count:
-            since = max(first, to - THOUGHT_TICKS + 1)
-            part = reader.thoughts(since, to, actors=[actors[actor].entity_id])
-            found += [whole_thought(report, actor) for report in sorted(part, key=lambda one: -one.tick_id)]
-            to = since - 1
-        return [thought for thought in found if thought["tick"] <= last_tick][:count]
+        found = reader.thoughts_of(actors[actor].entity_id, last_tick + 1, count)
+        return [whole_thought(report, actor) for report in found]
 
     def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
         """What is known of an actor's mind and needs at a tick."""

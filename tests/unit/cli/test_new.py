@@ -51,3 +51,11 @@ def test_the_test_that_is_written_passes_and_the_code_is_clean(tmp_path):
     for check in checks:
         done = subprocess.run(check, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["random", "queue", "tickmind"])
+def test_a_name_that_would_hide_a_module_of_python_is_refused(tmp_path, name):
+    done = run("agent", name, "--folder", tmp_path)
+    assert done.exit_code == 1
+    assert f"choose another name, such as my_{name}" in done.output
+    assert list(tmp_path.iterdir()) == []
