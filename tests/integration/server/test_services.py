@@ -49,13 +49,7 @@ async def read_on(stream):
         pass
 
 
-async def until(condition):
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - a count on the other side has no event
-            await asyncio.sleep(0.01)
-
-
-async def test_an_agent_lives_over_one_control_stream(serve, talk, lockstep):
+async def test_an_agent_lives_over_one_control_stream(serve, talk, lockstep, until):
     async with serve(pace=lockstep) as server, talk(server) as client:
         seen = []
         async with client.control("entity:1", "me") as session:
@@ -150,7 +144,7 @@ async def test_a_newer_stream_ends_the_older(serve, talk):
         assert caught.value.reason is Reason.INVALID_LEASE
 
 
-async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep):
+async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep, until):
     async with serve(pace=lockstep) as server, talk(server) as client:
         info = await client.world()
         assert (await client.snapshot(info)).tick_id == 0
@@ -281,7 +275,7 @@ async def test_a_request_that_can_not_be_read_is_an_invalid_argument(serve):
         await channel.close()
 
 
-async def test_too_many_streams_are_refused(serve, talk):
+async def test_too_many_streams_are_refused(serve, talk, until):
     limits = ServerLimits(peer_streams=MAX.peer_streams.at(2))
     async with serve(config=ServerConfig("127.0.0.1:0", limits=limits)) as server, talk(server) as client:
         streams = [aiter(client.ticks(retry=None)) for _ in range(2)]

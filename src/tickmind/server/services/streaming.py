@@ -66,6 +66,8 @@ class Sender:
     async def run(self, expand: Callable[[T], Iterable[bytes]] | None = None) -> None:
         """Send; `expand` makes messages of an item that is none yet."""
         try:
+            # gRPC takes a first message that is cut off for one that was never begun, and would refuse to say why
+            await self._context.send_initial_metadata(())
             await self._send_until_cut(expand)
             if self._stream.cut_off:
                 await self._context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, self._stream.cut_off)
