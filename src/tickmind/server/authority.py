@@ -98,7 +98,7 @@ class Authority:
             on_lost=self._lease_lost,
         )
         self.inbox = Inbox(len(info.actors))
-        self.streams = Streams(clock, limits)
+        self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
         self.reports = Reports(reports, limits)

@@ -107,7 +107,7 @@ class Sender:
             changed.clear()
             while (item := stream.outbox.take()) is not None:
                 for message in (cast("bytes", item),) if expand is None else expand(item):
-                    stream.begin_write(len(message), self._authority.clock.monotonic())
+                    stream.begin_write(len(message))
                     await self._context.write(message)
                     stream.end_write()
             if stream.outbox.ended:
