@@ -351,6 +351,8 @@ class Authority:
     # What leases tell
 
     def _control_changed(self, rows: "Int32", controlled: bool) -> None:
+        if not controlled:
+            self.inbox.forget(rows)
         kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
         for stream in self.lifecycle.tell(self.world.tick_id, kind, rows):
             self.streams.cut_off(stream, "the reader can't keep up; start again with what is present")
