@@ -25,6 +25,9 @@ class StreamKind(StrEnum):
     VIEWER = "viewer"
 
 
+LARGE = frozenset({StreamKind.VIEWER, StreamKind.WORLD})  # whose messages fill memory; no agent has to wait for them
+
+
 class Stream(Generic[T]):
     """One open stream, apart from the network: what waits in its outbox, and whether a message is being sent."""
 
@@ -72,8 +75,9 @@ class Streams:
         wanted = [
             (limits.streams, len(self._open) + 1),
             (limits.peer_streams, self._by_peer[peer] + 1),
-            (limits.unread_bytes, self.unread_bytes),
         ]
+        if kind in LARGE:
+            wanted.append((limits.unread_bytes, self.unread_bytes))
         if kind is StreamKind.VIEWER:
             wanted.append((limits.viewers, self.by_kind[kind] + 1))
         for limit, value in wanted:
