@@ -31,6 +31,7 @@ from tickmind.wire import (
     OverloadedError,
     RefusedMessageError,
     UnreachableError,
+    codec,
 )
 from tickmind.wire.v1 import control_pb2
 
@@ -195,6 +196,17 @@ async def test_entities_and_the_world_are_told_as_they_are(serve, talk):
         async with client.control("entity:3", "me"):
             left = await client.entities(uncontrolled_only=True)
         assert "entity:3" not in {entity.entity_id for entity in left}
+
+
+async def test_what_never_changes_is_written_before_anybody_can_ask_for_it(serve, talk, monkeypatch):
+    written = []
+    encode = codec.encode_world
+    monkeypatch.setattr(codec, "encode_world", lambda info: written.append(info) or encode(info))
+    async with serve() as server:
+        assert written == [server.authority.info]
+        async with talk(server) as client:
+            assert await client.world() == await client.world()
+    assert len(written) == 1
 
 
 async def test_ticks_are_told_as_they_begin(serve, talk):
