@@ -22,9 +22,11 @@ from tickmind.protocol import (
 )
 from tickmind.server import ServerConfig
 from tickmind.server.limits import MAX, ServerLimits
+from tickmind.server.seats import ControlSeat
 from tickmind.wire import (
     AgentState,
     AgentStatus,
+    CallError,
     ControlClosedError,
     LeaseRefusedError,
     NotAllowedError,
@@ -201,7 +203,12 @@ async def test_entities_and_the_world_are_told_as_they_are(serve, talk):
 async def test_what_never_changes_is_written_before_anybody_can_ask_for_it(serve, talk, monkeypatch):
     written = []
     encode = codec.encode_world
-    monkeypatch.setattr(codec, "encode_world", lambda info: written.append(info) or encode(info))
+
+    def write(info):
+        written.append(info)
+        return encode(info)
+
+    monkeypatch.setattr(codec, "encode_world", write)
     async with serve() as server:
         assert written == [server.authority.info]
         async with talk(server) as client:
@@ -285,6 +292,18 @@ async def test_a_request_that_can_not_be_read_is_an_invalid_argument(serve):
                 await acquire(data)
             assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
         await channel.close()
+
+
+async def test_a_failure_of_ours_ends_the_stream_and_is_in_the_log(serve, talk, monkeypatch, caplog):
+    def take(_seat, _data):
+        raise RuntimeError("a mistake in taking frames")
+
+    async with serve() as server, talk(server) as client, client.control("entity:1", "me") as session:
+        monkeypatch.setattr(ControlSeat, "take", take)
+        async with asyncio.timeout(60):
+            with pytest.raises(CallError, match="its log says why"):
+                await session.submit(1, Wait())
+    assert "a mistake in taking frames" in caplog.text
 
 
 async def test_too_many_streams_are_refused(serve, talk, until):

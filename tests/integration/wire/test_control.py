@@ -10,7 +10,7 @@ from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reaso
 from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient
 from tickmind.wire.calls import open_channel
 from tickmind.wire.codec import decode_down, encode_up
-from tickmind.wire.frames import Closed, ControlIntent, ControlOpen, ControlOpened, KeepAlive, Release
+from tickmind.wire.frames import Closed, ControlDown, ControlIntent, ControlOpen, ControlOpened, KeepAlive, Release
 from tickmind.wire.link import Link
 from tickmind.wire.v1 import control_pb2_grpc
 
@@ -134,7 +134,8 @@ async def keep_writing(call):
 async def test_what_the_world_said_last_is_read_although_writing_fails(world):
     world.close_after_intent, world.ticks_before_pause = Closed(Reason.EXPIRED_LEASE, 100), 0
     connection = Connection(f"127.0.0.1:{world.port}", timeout_s=30)
-    frames, ended = [], asyncio.Event()
+    frames: list[ControlDown] = []
+    ended = asyncio.Event()
     async with open_channel(connection) as channel:
         call = control_pb2_grpc.ControlServiceStub(channel).Control()
         link = Link(
