@@ -11,7 +11,7 @@ import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection as Pipe
@@ -35,6 +35,9 @@ from tickmind.wire.v1 import action_pb2, control_pb2, lease_pb2, observation_pb2
 SECONDS = 600 if os.environ.get("LONG") else 120
 CHANNELS = 16  # connections that the streams of one process share
 SETTLE_TICKS = 3  # before anything counts
+OPENING_S = 120.0  # until all agents are there
+ANSWERING_S = 60.0  # until the world says how it is doing
+ENDING_S = 10.0  # for agents to leave in good order
 CLOSING_S = 12.0  # after all streams were closed: their leases last 10 s more
 STALLED_ACTORS = 2000  # so many make events that fill buffers
 DIRECTIONS = tuple(Direction)
@@ -146,6 +149,7 @@ def world(actors: int, tick_ms: int = 1000) -> Iterator[tuple[str, Pipe]]:
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, actors, tick_ms), daemon=True)
     process.start()
+    there.close()  # so that the end of the world ends the pipe too
     cores = _cores()
     try:
         address = here.recv()
@@ -153,7 +157,8 @@ def world(actors: int, tick_ms: int = 1000) -> Iterator[tuple[str, Pipe]]:
         yield address, here
     finally:
         _use_cores(cores)
-        here.send("stop")
+        with suppress(OSError):  # it may be gone already
+            here.send("stop")
         process.join(30)
         if process.is_alive():
             process.terminate()
@@ -299,9 +304,7 @@ async def _measure(
     failed = [task.exception() for task in tasks if task.done() and not task.cancelled() and task.exception()]
     await _ask(pipe, "reset")
     stop.set()
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await _leave(tasks)
     await asyncio.sleep(closing_s)
     closing = await _ask(pipe, "figures")
     if failed:
@@ -309,8 +312,17 @@ async def _measure(
     return Run(figures, cpu_s, before_mb, closing, machine)
 
 
+async def _leave(tasks: Sequence[asyncio.Future[None]]) -> None:
+    """End all agents; one that waits for a world that does not answer is told twice."""
+    for _ in range(2):
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks, timeout=ENDING_S)
+    await asyncio.gather(*[task for task in tasks if task.done()], return_exceptions=True)
+
+
 class NotOpenError(Exception):
-    """An agent ended before all were there, such as one that was cut off because this process read nothing for long."""
+    """Not all agents came, such as one that was cut off because this process read nothing for long."""
 
 
 async def _all_open(tasks: Sequence[asyncio.Future[None]], opened: asyncio.Semaphore) -> None:
@@ -321,19 +333,21 @@ async def _all_open(tasks: Sequence[asyncio.Future[None]], opened: asyncio.Semap
             await opened.acquire()
 
     counting = asyncio.ensure_future(count())
-    while not counting.done():
-        await asyncio.wait([counting, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        if ended := [task for task in tasks if task.done()]:
-            counting.cancel()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            raise NotOpenError("an agent ended before all were there") from ended[0].exception()
+    await asyncio.wait([counting, *tasks], timeout=OPENING_S, return_when=asyncio.FIRST_COMPLETED)
+    ended = [task for task in tasks if task.done()]
+    if ended or not counting.done():
+        counting.cancel()
+        await _leave(tasks)
+        if not ended:
+            raise NotOpenError(f"not all agents were there after {OPENING_S:g} s")
+        raise NotOpenError("an agent ended before all were there") from ended[0].exception()
 
 
 async def _ask(pipe: Pipe, what: str) -> Any:
     pipe.send(what)
-    return await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
+    if not await asyncio.get_running_loop().run_in_executor(None, pipe.poll, ANSWERING_S):
+        raise TimeoutError(f"the world has said nothing for {ANSWERING_S:g} s")
+    return pipe.recv()
 
 
 Agents = Callable[[str, asyncio.Semaphore, asyncio.Event], list[Awaitable[None]]]

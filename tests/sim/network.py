@@ -272,35 +272,17 @@ class StreamCall:
         self._send(self._up, lambda: self._up.put(data))
         await asyncio.sleep(0)
 
-    async def read(self) -> Any:
-        data = await self._down.get()
-        if data is not None:
-            return self._deserialize(data)
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        while (data := await self._down.get()) is not None:
+            yield self._deserialize(data)
         if self._status is not None and self._status[0] is not grpc.StatusCode.OK:
             raise _failure(self._status)
-        return grpc.aio.EOF
-
-    async def __aiter__(self) -> AsyncIterator[Any]:
-        while (message := await self.read()) is not grpc.aio.EOF:
-            yield message
 
     def cancel(self) -> bool:
         if self._status is None:
             self._end((grpc.StatusCode.CANCELLED, "cancelled"))
             self._send(self._up, self._leave)
         return True
-
-    async def code(self) -> grpc.StatusCode:
-        return self._status[0] if self._status is not None else grpc.StatusCode.UNKNOWN
-
-    async def details(self) -> str:
-        return self._status[1] if self._status is not None else ""
-
-    async def initial_metadata(self) -> grpc.aio.Metadata:
-        return grpc.aio.Metadata()
-
-    async def trailing_metadata(self) -> grpc.aio.Metadata:
-        return grpc.aio.Metadata()
 
     def _end(self, status: Status) -> None:
         if self._status is None:
@@ -366,6 +348,9 @@ class StreamContext:
     def __init__(self, call: StreamCall, host: Host) -> None:
         self._call = call
         self._host = host
+
+    async def send_initial_metadata(self, _metadata: Any) -> None:
+        await asyncio.sleep(0)
 
     async def read(self) -> Any:
         data = await self._call.to_server().get()

@@ -13,7 +13,7 @@ from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire import Insight
-from tickmind.wire.limits import MAX_MEMORIES
+from tickmind.wire.limits import MAX_DURATION_MS, MAX_MEMORIES
 
 if TYPE_CHECKING:
     from tickmind.agent.thinking import Deliberations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TREE = "main"
 LONGEST_TICK_S = 10.0
+LOCKSTEP_TICK_S = 1.0  # where the world waits for everybody, a tick is as long as it mostly is
 KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
 
 
@@ -82,7 +83,7 @@ class Company:
             self._begin_anew(self._run_id_now)
         self._tick_id = tick_id
         if observations:
-            self._private_engine(min(max(2 * observations[0].deadline_ms / 1000, 0.001), LONGEST_TICK_S))
+            self._private_engine(_tick_s(observations[0].deadline_ms))
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def perceive(self, observation: Observation) -> None:
@@ -215,3 +216,10 @@ class Company:
             character.thinks = True
             self._deliberations.enrol(eid, character)
         return character
+
+
+def _tick_s(deadline_ms: int) -> float:
+    """How long a tick is whose first half is for intents."""
+    if deadline_ms >= MAX_DURATION_MS.maximum:
+        return LOCKSTEP_TICK_S
+    return min(max(2 * deadline_ms / 1000, 0.001), LONGEST_TICK_S)

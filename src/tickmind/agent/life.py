@@ -13,7 +13,7 @@ from tickmind.agent.heartbeat import Heartbeat, Pulse
 from tickmind.agent.lease_file import LeaseFile
 from tickmind.agent.lines import Line, Moment, line_opener
 from tickmind.agent.reporter import Reporter
-from tickmind.agent.turns import Played, Turns
+from tickmind.agent.turns import LONGEST_QUIET_S, Played, Turns
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import Intent, Reason, Wait
 from tickmind.wire import (
@@ -189,7 +189,7 @@ class Life:
     async def _answer(self, moment: Moment, line: Line, reporter: Reporter) -> None:
         deadline_s = moment.deadline_ms / 1000
         until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
-        reporter.hold(until_s)
+        reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
         played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
         everybody = [one.me.entity_id for one in moment.observations]
         intents: dict[str, Intent] = {name: played.intents.get(name, _WAIT) for name in everybody}

@@ -17,6 +17,7 @@ from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
 
 MAX_STUCK = Limit("number of acts that never returned", 64)
+LONGEST_QUIET_S = 1.0  # however late the deadline is, the machine is for those who have not acted yet no longer
 _log = get_logger(__name__)
 
 
@@ -36,7 +37,7 @@ class _Turn:
         self, tick_id: int, observations: Sequence[Observation], until_s: float, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.tick_id = tick_id
-        self.until_s = until_s
+        self.until_s = until_s  # how long it is quiet
         self.observations = observations
         self.intents: dict[str, Intent] = {}
         self.failed: set[str] = set()
@@ -110,7 +111,7 @@ class Turns:
         ready.sort(key=lambda one: one.me.entity_id not in self._behind)
         if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
             return Played(late=frozenset(one.me.entity_id for one in observations))
-        until_s = self._clock.monotonic() + timeout_s
+        until_s = self._clock.monotonic() + min(timeout_s, LONGEST_QUIET_S)
         turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop())
         self._thread().put(turn)
         try:

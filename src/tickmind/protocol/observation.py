@@ -113,7 +113,8 @@ class VisibleObject:
 class Observation:
     """All that one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
 
-    `deadline_ms` is the time that is left for an intent. `result` is what became of the actor's own last intent.
+    `deadline_ms` is the time that is left for an intent; a world that waits for everybody says a whole day. `result` is
+    what became of the actor's own last intent.
     """
 
     tick_id: int

@@ -101,7 +101,7 @@ class Authority:
             on_lost=self._lease_lost,
         )
         self.inbox = Inbox(len(info.actors))
-        self.streams = Streams(clock, limits)
+        self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
         self.reports = Reports(reports, limits)
@@ -354,6 +354,8 @@ class Authority:
     # What leases tell
 
     def _control_changed(self, rows: "Int32", controlled: bool) -> None:
+        if not controlled:
+            self.inbox.forget(rows)
         kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
         for stream in self.lifecycle.tell(self.world.tick_id, kind, rows):
             self.streams.cut_off(stream, "the reader can't keep up; start again with what is present")

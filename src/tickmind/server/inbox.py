@@ -7,7 +7,7 @@ import numpy as np
 from tickmind.protocol import REASON_CODES, Intent, IntentColumns, Reason
 
 if TYPE_CHECKING:
-    from tickmind.protocol.columns import Bool, UInt8
+    from tickmind.protocol.columns import Bool, Int32, UInt8
 
 COLUMNS = ("actor", "action", "direction", "kind", "amount", "target")
 DUPLICATE = REASON_CODES[Reason.DUPLICATE_INTENT]
@@ -80,6 +80,17 @@ class Inbox:
         if len(taken):
             self._batches.append(taken)
         return np.where(again, DUPLICATE, 0).astype(np.uint8)
+
+    def forget(self, rows: "Int32") -> None:
+        """Drop the intents of these actors, because nobody may act for another: who has control next begins anew."""
+        gone = rows[self.answered[rows]]
+        self.answered[gone] = False
+        batched = [row for row in gone.tolist() if self._single.pop(row, None) is None]
+        if batched:
+            kept = np.ones(len(self.answered), dtype=np.bool_)
+            kept[batched] = False
+            left = [select(batch, kept[batch.actor]) for batch in self._batches]
+            self._batches = [batch for batch in left if len(batch)]
 
 
 def select(intents: IntentColumns, kept: "Bool") -> IntentColumns:

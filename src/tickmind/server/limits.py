@@ -27,7 +27,8 @@ class ServerLimits:
     """The limits of one server; `ServerLimits(viewers=MAX.viewers.at(10))` sets one of them.
 
     Memory for readers that stall is bounded by these: what waits for a reader is the newest observation or a short
-    backlog, and what gRPC itself holds back for readers that were cut off is counted until they are gone.
+    backlog, and what gRPC itself holds back for readers that were cut off is counted until they are gone. While that
+    is too much, no viewer and nobody who wants the whole world is let in, but agents are.
     """
 
     streams: Limit = MAX_STREAMS

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tickmind.base import ConfigError
+from tickmind.wire.limits import MAX_DURATION_MS
 
 MAX_TPS = 1000.0
 MAX_SPEED = 10_000.0
@@ -53,8 +54,8 @@ class Pace:
 
     @property
     def deadline_ms(self) -> int:
-        """The time for intents in whole milliseconds, at least 1."""
-        return max(1, round(self.deadline_s * 1000))
+        """The time for intents in whole milliseconds, at least 1; in lockstep the longest that can be told."""
+        return int(MAX_DURATION_MS.maximum) if self.lockstep else max(1, round(self.deadline_s * 1000))
 
 
 @dataclass(frozen=True, slots=True)

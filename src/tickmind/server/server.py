@@ -22,12 +22,12 @@ from tickmind.server.pace import Pace
 from tickmind.server.reports import ReportSink
 from tickmind.server.services import services_of
 from tickmind.server.statistics import ServerStatistics
+from tickmind.server.streams import LOOK_S
 from tickmind.server.tick_loop import TickLoop
 from tickmind.wire import server_options
 from tickmind.world import TileWorld
 from tickmind.world.kernels import warm_up
 
-WATCH_S = 0.5  # how often stalled readers are looked for
 GRACE_S = 2.0  # for the last frames when the world stops
 _log = get_logger(__name__)
 
@@ -175,7 +175,7 @@ class WorldServer:
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(WATCH_S)
+            await asyncio.sleep(LOOK_S)
             self.authority.streams.cut_stalled()
 
     async def _add_standard_services(self, server: Any, names: tuple[str, ...]) -> None:

@@ -42,7 +42,8 @@ class Durations:
 
     def buckets(self, bounds_s: tuple[float, ...]) -> list[int]:
         """How many lie up to each bound, and how many above all, each counted once."""
-        edges = [0, *(min(round(bound / self._step_s), len(self._bins)) for bound in bounds_s), len(self._bins)]
+        edges = [0, *(round(bound / self._step_s) for bound in bounds_s), len(self._bins)]
+        assert edges[-2] < edges[-1], "bounds are no longer than what is told apart"
         return [sum(self._bins[low:high]) for low, high in pairwise(edges)]
 
 
@@ -56,7 +57,7 @@ class Tally:
     late_most_s: float = 0.0
     accepted: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)
-    jitter: Durations = field(default_factory=lambda: Durations(0.0001, 0.5))  # how late ticks began
+    jitter: Durations = field(default_factory=lambda: Durations(0.0001, 1.0))  # how late ticks began
     answers: Durations = field(default_factory=Durations)  # from the start of a tick to its intents
     steps: Durations = field(default_factory=Durations)
     keeps: Durations = field(default_factory=Durations)

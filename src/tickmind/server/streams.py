@@ -1,14 +1,15 @@
 """All open streams: how many there may be, and which of them nobody reads."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from tickmind.base import Clock
 from tickmind.server.limits import MAX, ServerLimits
 from tickmind.server.outbox import Outbox
 
+LOOK_S = 0.5  # between two looks at who stalls
 T = TypeVar("T")
 
 
@@ -24,36 +25,40 @@ class StreamKind(StrEnum):
     VIEWER = "viewer"
 
 
-class Stream(Generic[T]):
-    """One open stream, apart from the network: what waits in its outbox, and since when a message is being sent."""
+LARGE = frozenset({StreamKind.VIEWER, StreamKind.WORLD})  # whose messages fill memory; no agent has to wait for them
 
-    __slots__ = ("cut_off", "kind", "on_cut", "outbox", "peer", "unread_bytes", "writing_bytes", "writing_since_s")
+
+class Stream(Generic[T]):
+    """One open stream, apart from the network: what waits in its outbox, and whether a message is being sent."""
+
+    __slots__ = ("cut_off", "kind", "looks", "on_cut", "outbox", "peer", "unread_bytes", "writing", "writing_bytes")
 
     def __init__(self, kind: StreamKind, peer: str, outbox: Outbox[T]) -> None:
         self.kind = kind
         self.peer = peer
         self.outbox = outbox
-        self.writing_since_s: float | None = None
+        self.writing = False
         self.writing_bytes = 0
+        self.looks = 0  # that have found the same message still being sent
         self.unread_bytes = 0  # what it held when it was cut off
         self.cut_off = ""  # why it was
         self.on_cut: Callable[[], None] = lambda: None
 
-    def begin_write(self, size: int, now_s: float) -> None:
+    def begin_write(self, size: int) -> None:
         """A message is being sent."""
-        self.writing_since_s, self.writing_bytes = now_s, size
+        self.writing, self.writing_bytes, self.looks = True, size, 0
 
     def end_write(self) -> None:
         """The message is gone."""
-        self.writing_since_s, self.writing_bytes = None, 0
+        self.writing, self.writing_bytes = False, 0
 
 
 class Streams:
     """Counts streams by host and by kind, and cuts off readers that stall. It never waits for any of them."""
 
-    def __init__(self, clock: Clock, limits: ServerLimits = MAX) -> None:
-        self._clock = clock
+    def __init__(self, limits: ServerLimits = MAX) -> None:
         self._limits = limits
+        self._patient_looks = math.ceil(float(limits.stall_s.maximum) / LOOK_S) + 1  # that take so long at least
         self._open: dict[Stream[Any], None] = {}
         self._by_peer: Counter[str] = Counter()
         self.by_kind: Counter[StreamKind] = Counter()
@@ -70,8 +75,9 @@ class Streams:
         wanted = [
             (limits.streams, len(self._open) + 1),
             (limits.peer_streams, self._by_peer[peer] + 1),
-            (limits.unread_bytes, self.unread_bytes),
         ]
+        if kind in LARGE:
+            wanted.append((limits.unread_bytes, self.unread_bytes))
         if kind is StreamKind.VIEWER:
             wanted.append((limits.viewers, self.by_kind[kind] + 1))
         for limit, value in wanted:
@@ -111,12 +117,16 @@ class Streams:
         stream.on_cut()
 
     def cut_stalled(self) -> None:
-        """Cut off all readers that have not taken a message in time."""
-        before_s = self._clock.monotonic() - float(self._limits.stall_s.maximum)
-        stalled = [
-            stream
-            for stream in self._open
-            if stream.writing_since_s is not None and stream.writing_since_s <= before_s and not stream.cut_off
-        ]
+        """Look at all readers, every `LOOK_S`, and cut off those that have not taken a message in time.
+
+        Looks are counted and not seconds: a server that stood still itself has looked once meanwhile, before it could
+        notice which messages were taken.
+        """
+        stalled = []
+        for stream in self._open:
+            if stream.writing and not stream.cut_off:
+                stream.looks += 1
+                if stream.looks >= self._patient_looks:
+                    stalled.append(stream)
         for stream in stalled:
             self.cut_off(stream, f"nothing was read for {self._limits.stall_s.maximum:g} s")

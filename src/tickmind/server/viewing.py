@@ -16,6 +16,7 @@ from tickmind.protocol import (
     TickRecord,
     WorldInfo,
 )
+from tickmind.server.lens import Lenses
 from tickmind.server.reports import Told
 from tickmind.wire import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
@@ -42,6 +43,7 @@ class Viewing:
         self._places = {thing.object_id: (thing.x, thing.y) for thing in world.objects}
         self._object_x = np.array([thing.x for thing in world.objects], dtype=np.int32)
         self._object_y = np.array([thing.y for thing in world.objects], dtype=np.int32)
+        self._lenses = Lenses(world.width, world.height)
         self._before = before  # the actors as viewers saw them last
         self._event: ViewerEvent | None = None
         self._old = before  # the actors before the event
@@ -106,8 +108,9 @@ class Viewing:
     def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
         """What a filter lets through of the world as it stands; objects and ground go by regions only."""
         rows = np.flatnonzero(self._shown(view, world.actors)).astype(np.int32)
-        objects = np.flatnonzero(_within(view.regions, self._object_x, self._object_y)).astype(np.int32)
-        lying = _within(view.regions, world.ground_x, world.ground_y)
+        lens = self._lenses.of(view.regions)
+        objects = np.flatnonzero(lens.holds(self._object_x, self._object_y)).astype(np.int32)
+        lying = lens.holds(world.ground_x, world.ground_y)
         return ViewerSnapshot(
             tick_id=world.tick_id,
             sim_time_ms=world.sim_time_ms,
@@ -125,27 +128,24 @@ class Viewing:
 
     def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":
         """Actor row -> whether the filter lets it through."""
-        shown = _within(view.regions, actors.x, actors.y)
+        shown = self._lenses.of(view.regions).holds(actors.x, actors.y)
         if view.actor_ids:
             named = np.zeros(len(shown), dtype=np.bool_)
             named[[self._rows[name] for name in view.actor_ids if name in self._rows]] = True
             shown &= named
         return shown
 
-    def _deltas_in(self, deltas: Iterable[ObjectDelta], regions: tuple[Region, ...]) -> Iterable[ObjectDelta]:
+    def _deltas_in(self, deltas: Iterable[ObjectDelta], regions: tuple[Region, ...]) -> list[ObjectDelta]:
+        placed: list[tuple[ObjectDelta, tuple[int, int]]] = []
         for delta in deltas:
             place = self._places.get(delta.object_id)
             if place is None and (found := _GROUND.fullmatch(delta.object_id)):
                 place = int(found[1]), int(found[2])
-            if place and any(at.min_x <= place[0] <= at.max_x and at.min_y <= place[1] <= at.max_y for at in regions):
-                yield delta
-
-
-def _within(regions: tuple[Region, ...], x: "Int32", y: "Int32") -> "Bool":
-    inside: Bool = np.full(len(x), not regions, dtype=np.bool_)
-    for at in regions:
-        inside |= (x >= at.min_x) & (x <= at.max_x) & (y >= at.min_y) & (y <= at.max_y)
-    return inside
+            if place is not None:
+                placed.append((delta, place))
+        at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
+        held = self._lenses.of(regions).holds(at[:, 0], at[:, 1])
+        return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept]
 
 
 def _take(state: ActorColumns, rows: "Int32 | Bool") -> ActorColumns:

@@ -47,6 +47,7 @@ class BatchSession:
             decode=lambda message: decode_batch_down(message, bounds),
             on_frame=self._take,
             on_end=self._end,
+            awaits=lambda: bool(self._acks),
         )
         self._opened: BatchOpened | None = None
         self._parts: deque[ObservationBatch] = deque()  # of one tick, the newest

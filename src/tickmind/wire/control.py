@@ -47,7 +47,13 @@ class ControlSession:
         self._opening = opening
         self._release = release
         self._link: Link[ControlUp, ControlDown] = Link(
-            call, connection, encode=encode_up, decode=decode_down, on_frame=self._take, on_end=self._end
+            call,
+            connection,
+            encode=encode_up,
+            decode=decode_down,
+            on_frame=self._take,
+            on_end=self._end,
+            awaits=lambda: bool(self._acks),
         )
         self._lease: Lease | None = None
         self._run_id = ""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 import grpc.aio
@@ -14,14 +15,15 @@ Up = TypeVar("Up")
 Down = TypeVar("Down")
 
 MAX_UNSENT = 64  # frames that wait for a slow connection
-SIGNS_OF_LIFE = 3  # at least so many while a lease lasts
+LOOKS = 3  # while a lease lasts; a link that has sent nothing since the last look shows life
 
 
 class Link(Generic[Up, Down]):
     """A control stream, apart from what its frames mean.
 
     `encode` and `decode` go between frames and messages; `on_frame` gets each frame down but the first, and
-    `on_end` the error that ended the stream, or None if this side ended it.
+    `on_end` the error that ended the stream, or None if this side ended it. `awaits` says whether something that was
+    sent is still to be answered: a world may be silent for as long as it likes, but answers at once.
     """
 
     def __init__(
@@ -33,16 +35,20 @@ class Link(Generic[Up, Down]):
         decode: Callable[[Any], Down],
         on_frame: Callable[[Down], None],
         on_end: Callable[[WireError | None], None],
+        awaits: Callable[[], bool],
     ) -> None:
         self._call = call
+        self._frames = aiter(call)  # unlike `read`, it gives what was received before a write failed
         self._connection = connection
         self._encode = encode
         self._decode = decode
         self._on_frame = on_frame
         self._on_end = on_end
+        self._awaits = awaits
         self._unsent: asyncio.Queue[Any] = asyncio.Queue(MAX_UNSENT)
         self._tasks: list[asyncio.Task[None]] = []
-        self._idle = True  # whether nothing went up since the last sign of life was due
+        self._idle = True  # whether nothing went up since the last look
+        self._heard = False  # whether something came down since then
         self._ended = False
 
     @property
@@ -53,10 +59,12 @@ class Link(Generic[Up, Down]):
     async def open(self, first: Up) -> Down:
         """Send the first frame and wait for the first answer."""
         timeout_s = self._connection.timeout_s
+        opening = self._encode(first)
         try:
             async with asyncio.timeout(timeout_s):
-                await self._call.write(self._encode(first))
-                message = await self._call.read()
+                with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading says why
+                    await self._call.write(opening)
+                message = await anext(self._frames, grpc.aio.EOF)
         except TimeoutError:
             self._call.cancel()
             raise DeadlineError(
@@ -69,7 +77,7 @@ class Link(Generic[Up, Down]):
             self._call.cancel()
             raise
         if message is grpc.aio.EOF:
-            raise await self._why_it_ended()
+            raise self._over()
         try:
             return self._decode(message)
         except WireError:
@@ -78,8 +86,8 @@ class Link(Generic[Up, Down]):
 
     def start(self, ttl_ms: int, keep_alive: Up) -> None:
         """Begin to read, to write and to show life."""
-        period_s = ttl_ms / 1000 / SIGNS_OF_LIFE
-        work = (self._read(), self._write(), self._show_life(period_s, self._encode(keep_alive)))
+        period_s = ttl_ms / 1000 / LOOKS
+        work = (self._read(), self._write(), self._look(period_s, self._encode(keep_alive)))
         self._tasks = [asyncio.create_task(each) for each in work]
 
     def send_nowait(self, frame: Up) -> None:
@@ -113,9 +121,10 @@ class Link(Generic[Up, Down]):
     async def _read(self) -> None:
         failure: WireError | None = None
         try:
-            while (message := await self._call.read()) is not grpc.aio.EOF:
+            async for message in self._frames:
+                self._heard = True
                 self._on_frame(self._decode(message))
-            failure = await self._why_it_ended()
+            failure = self._over()
         except grpc.aio.AioRpcError as error:
             failure = call_error(error, self._connection)
         except WireError as error:
@@ -131,23 +140,22 @@ class Link(Generic[Up, Down]):
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             return  # the reader gets the same end and says why
 
-    async def _show_life(self, period_s: float, message: Any) -> None:
+    async def _look(self, period_s: float, message: Any) -> None:
+        """Show life, and give up a world that owes an answer and has been silent for as long as a lease lasts."""
+        silent = 0  # looks in a row that found an answer missing; a process that stood still has looked but once
         while not self._ended:
-            self._idle = True
+            self._idle, self._heard = True, False
             await asyncio.sleep(period_s)
-            if self._idle and not self._unsent.full():
+            silent = silent + 1 if self._awaits() and not self._heard else 0
+            if silent > LOOKS:
+                address, silent_s = self._connection.address, period_s * LOOKS
+                self._end(ControlClosedError(f"the world at {address} has not answered for {silent_s:g} s"))
+                self._call.cancel()
+            elif self._idle and not self._unsent.full():
                 self._unsent.put_nowait(message)
 
-    async def _why_it_ended(self) -> WireError:
-        if await self._call.code() is grpc.StatusCode.OK:
-            return ControlClosedError(f"the world at {self._connection.address} ended the control stream")
-        error = grpc.aio.AioRpcError(
-            await self._call.code(),
-            await self._call.initial_metadata(),
-            await self._call.trailing_metadata(),
-            details=await self._call.details(),
-        )
-        return call_error(error, self._connection)
+    def _over(self) -> WireError:
+        return ControlClosedError(f"the world at {self._connection.address} ended the control stream")
 
     def _end(self, failure: WireError | None) -> None:
         if not self._ended:

@@ -29,9 +29,10 @@ and a malformed intent is not even that: it is `Ack(accepted=False, reason=ILLEG
 
 Control streams:
 - The first frame up is `open`, and the first one down `opened`, or `closed` with the reason of the refusal.
-- Each frame up renews the lease. An agent without an intent sends `keep_alive`, at least once a tick. An open
+- Each frame up renews the lease. An agent without an intent sends `keep_alive` well before its time is over. An open
   connection alone keeps nothing alive, so that a stopped process loses control.
-- Each intent frame is answered by one `ack` (`acks`) frame, in order. Observations may come in between.
+- Each intent frame is answered by one `ack` (`acks`) frame, in order and within a second, however long a tick takes.
+  Observations may come in between. A client that gets neither for as long as a lease lasts gives the stream up.
 - `release` gives control up at once. A stream that just breaks leaves the lease to run out, and the same controller
   with the secret of that lease (`previous_lease_id`) may take the entity back before, over a new stream.
 - A newer stream for the same lease replaces the older one, which is told `closed` with INVALID_LEASE.

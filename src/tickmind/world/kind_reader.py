@@ -6,6 +6,7 @@ from tickmind.world.kinds import Change, FloorKind, ItemKind, Items, ObjectActio
 from tickmind.world.limits import (
     MAX_HEARING,
     MAX_INVENTORY,
+    MAX_ITEM_CHARS,
     MAX_KINDS,
     MAX_RADIUS,
     MAX_STATES,
@@ -81,7 +82,9 @@ def read_items(given: Table) -> tuple[ItemKind, ...]:
     """The section `items`, in the order of names."""
     _few(given)
     found = []
-    for name, _, node in given.named():
+    for name, place, node in given.named():
+        if not MAX_ITEM_CHARS.allows(len(name)):
+            place.fail(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
         one = table(node)
         one.nothing_but("use")
         use = table(one.entries["use"]) if "use" in one.entries else Table(one.place, {}, {})

@@ -9,6 +9,7 @@ MAX_OBJECTS = Limit("number of objects", 1_000_000)
 MAX_KINDS = Limit("number of kinds of one sort", 250)  # they are told apart by one byte
 MAX_STATES = Limit("number of states of a kind", 250)
 MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
+MAX_ITEM_CHARS = Limit("length of an item's name", 90, "characters")  # `inventory.` and the name is a name too
 MAX_TEXT_CHARS = Limit("length of what is said", 500, "characters")
 MAX_INVENTORY = Limit("number of items that one actor carries", 65_535)  # two bytes
 MAX_GROUND = Limit("number of items of one kind on one tile at the beginning", 1_000_000)

@@ -8,7 +8,7 @@ from tickmind.protocol import Direction
 from tickmind.world.chance import scatter
 from tickmind.world.kind_reader import known, read_amounts
 from tickmind.world.kinds import FloorKind, ObjectKind
-from tickmind.world.limits import MAX_ACTORS, MAX_GROUND, MAX_OBJECTS
+from tickmind.world.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
 from tickmind.world.map_reader import Land
 from tickmind.world.rules import NEED_MOST, Rules
 from tickmind.world.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
@@ -207,4 +207,6 @@ class Spawns:
         while (name := pattern.replace("{n}", str(number))) in used:
             number += 1
         self._numbers[pattern] = number
+        if not MAX_NAME_CHARS.allows(len(name)):
+            place.fail(f"the id {name!r} is longer than {MAX_NAME_CHARS.maximum} characters; write a shorter one")
         return name

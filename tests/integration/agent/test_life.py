@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+import time
 from typing import Any
 
 import pytest
@@ -28,6 +29,18 @@ async def test_an_agent_answers_every_tick(serve, live, eventually, cast_of):
         await eventually(lambda: len(world.records) > 20)
     assert ticks == list(range(ticks[0], ticks[0] + len(ticks)))
     assert world.said()[:5] == [f"tick {tick}" for tick in ticks[:5]]
+
+
+async def test_in_lockstep_a_slow_act_counts_and_is_reported_soon(serve, live, eventually, cast_of):
+    def act(observation):
+        if observation.tick_id == 3:
+            time.sleep(0.2)  # longer than a tick is
+        return Say(f"tick {observation.tick_id}")
+
+    async with serve(lockstep=True, tick_s=0.01) as world, live(world, cast_of(act)):
+        await eventually(lambda: len(world.records) > 10)
+        await eventually(lambda: world.reports)
+    assert {one.action_type for one in world.results("entity:1")} == {ActionType.SAY}
 
 
 @pytest.mark.slow

@@ -36,6 +36,18 @@ async def talking(server, **given):
         yield client
 
 
+async def came_true(condition):
+    """Wait until something is so on the other side, which has no event for it."""
+    async with asyncio.timeout(60):
+        while not condition():  # noqa: ASYNC110 - a count on the other side has no event
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def until():
+    return came_true
+
+
 @pytest.fixture
 def serve():
     return serving

@@ -1,5 +1,6 @@
 """Worlds under load, in processes of their own; the benchmark `world_load` asks for more and for longer."""
 
+import asyncio
 import multiprocessing
 import threading
 from concurrent.futures import Future
@@ -48,6 +49,34 @@ def run(*given, **options):
     finally:
         for process in multiprocessing.active_children():
             process.kill()  # there are some only if it did not end
+
+
+def test_a_load_whose_agents_do_not_come_fails(monkeypatch):
+    monkeypatch.setattr(world_load, "OPENING_S", 0.05)
+    monkeypatch.setattr(world_load, "ENDING_S", 0.05)
+    told = []
+
+    async def agent():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            told.append("once")
+            await asyncio.Event().wait()  # for a world that does not answer
+
+    async def load():
+        await world_load._all_open([asyncio.ensure_future(agent()) for _ in range(2)], asyncio.Semaphore(0))
+
+    with pytest.raises(world_load.NotOpenError, match="not all"):
+        asyncio.run(load())
+    assert told == ["once", "once"]
+
+
+def test_a_world_that_dies_is_not_waited_for():
+    with world_load.world(4) as (_, pipe):
+        [process] = multiprocessing.active_children()
+        process.kill()
+        with pytest.raises((EOFError, ConnectionResetError)):
+            pipe.recv()
 
 
 def check(figures, intents):

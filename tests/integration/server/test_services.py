@@ -22,15 +22,18 @@ from tickmind.protocol import (
 )
 from tickmind.server import ServerConfig
 from tickmind.server.limits import MAX, ServerLimits
+from tickmind.server.seats import ControlSeat
 from tickmind.wire import (
     AgentState,
     AgentStatus,
+    CallError,
     ControlClosedError,
     LeaseRefusedError,
     NotAllowedError,
     OverloadedError,
     RefusedMessageError,
     UnreachableError,
+    codec,
 )
 from tickmind.wire.v1 import control_pb2
 
@@ -49,13 +52,7 @@ async def read_on(stream):
         pass
 
 
-async def until(condition):
-    async with asyncio.timeout(60):
-        while not condition():  # noqa: ASYNC110 - a count on the other side has no event
-            await asyncio.sleep(0.01)
-
-
-async def test_an_agent_lives_over_one_control_stream(serve, talk, lockstep):
+async def test_an_agent_lives_over_one_control_stream(serve, talk, lockstep, until):
     async with serve(pace=lockstep) as server, talk(server) as client:
         seen = []
         async with client.control("entity:1", "me") as session:
@@ -150,7 +147,7 @@ async def test_a_newer_stream_ends_the_older(serve, talk):
         assert caught.value.reason is Reason.INVALID_LEASE
 
 
-async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep):
+async def test_viewers_see_what_happens_and_a_snapshot_of_all(serve, talk, lockstep, until):
     async with serve(pace=lockstep) as server, talk(server) as client:
         info = await client.world()
         assert (await client.snapshot(info)).tick_id == 0
@@ -201,6 +198,22 @@ async def test_entities_and_the_world_are_told_as_they_are(serve, talk):
         async with client.control("entity:3", "me"):
             left = await client.entities(uncontrolled_only=True)
         assert "entity:3" not in {entity.entity_id for entity in left}
+
+
+async def test_what_never_changes_is_written_before_anybody_can_ask_for_it(serve, talk, monkeypatch):
+    written = []
+    encode = codec.encode_world
+
+    def write(info):
+        written.append(info)
+        return encode(info)
+
+    monkeypatch.setattr(codec, "encode_world", write)
+    async with serve() as server:
+        assert written == [server.authority.info]
+        async with talk(server) as client:
+            assert await client.world() == await client.world()
+    assert len(written) == 1
 
 
 async def test_ticks_are_told_as_they_begin(serve, talk):
@@ -281,7 +294,19 @@ async def test_a_request_that_can_not_be_read_is_an_invalid_argument(serve):
         await channel.close()
 
 
-async def test_too_many_streams_are_refused(serve, talk):
+async def test_a_failure_of_ours_ends_the_stream_and_is_in_the_log(serve, talk, monkeypatch, caplog):
+    def take(_seat, _data):
+        raise RuntimeError("a mistake in taking frames")
+
+    async with serve() as server, talk(server) as client, client.control("entity:1", "me") as session:
+        monkeypatch.setattr(ControlSeat, "take", take)
+        async with asyncio.timeout(60):
+            with pytest.raises(CallError, match="its log says why"):
+                await session.submit(1, Wait())
+    assert "a mistake in taking frames" in caplog.text
+
+
+async def test_too_many_streams_are_refused(serve, talk, until):
     limits = ServerLimits(peer_streams=MAX.peer_streams.at(2))
     async with serve(config=ServerConfig("127.0.0.1:0", limits=limits)) as server, talk(server) as client:
         streams = [aiter(client.ticks(retry=None)) for _ in range(2)]

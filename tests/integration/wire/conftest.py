@@ -116,6 +116,7 @@ class FakeWorld(
         self.ticks_before_pause = 3
         self.samples = ColumnSamples(5, columns.ColumnBounds.of(WORLD))
         self.close_after_intent = None
+        self.mute = False  # whether intents are never answered
 
     async def _admit(self, context):
         if self.token:
@@ -216,6 +217,8 @@ class FakeWorld(
                     yield codec.encode_down(Closed())
                     return
                 case ControlIntent(tick_id):
+                    if self.mute:
+                        continue
                     if self.close_after_intent:
                         yield codec.encode_down(self.close_after_intent)
                         return
@@ -244,6 +247,8 @@ class FakeWorld(
                     yield columns.encode_batch_down(Closed())
                     return
                 case IntentBatch():
+                    if self.mute:
+                        continue
                     lost = LeasesLost(np.array([0], np.int32), np.array([4], np.uint8))
                     yield columns.encode_batch_down(lost)
                     acks = AckBatch(frame.tick_id, len(frame.intents), frame.refused, frame.refused_reason)

@@ -1,13 +1,18 @@
 import asyncio
 
+import grpc.aio
 import numpy as np
 import pytest
 import pytest_asyncio
 
 from tickmind.base import Secret
 from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
-from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, WorldClient
-from tickmind.wire.frames import Closed, ControlIntent, ControlOpen, KeepAlive, Release
+from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient
+from tickmind.wire.calls import open_channel
+from tickmind.wire.codec import decode_down, encode_up
+from tickmind.wire.frames import Closed, ControlDown, ControlIntent, ControlOpen, ControlOpened, KeepAlive, Release
+from tickmind.wire.link import Link
+from tickmind.wire.v1 import control_pb2_grpc
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 
@@ -69,6 +74,87 @@ async def test_an_idle_session_shows_signs_of_life(world, client):
     world.ttl_ms = 150
     async with client.control("actor:0", "me"):
         await until(lambda: world.seen.count(KeepAlive()) >= 3)
+
+
+def waits(rows):
+    unused = np.full(len(rows), UNUSED, dtype=np.int32)
+    actions = np.zeros(len(rows), dtype=np.uint8)
+    return IntentColumns(rows, actions, unused.astype(np.int8), unused, unused, unused, {})
+
+
+async def test_an_intent_that_is_never_answered_ends_the_session(world, client):
+    world.ttl_ms, world.mute = 300, True
+    async with client.control("actor:0", "me") as session:
+        async with asyncio.timeout(30):
+            with pytest.raises(ControlClosedError, match="has not answered"):
+                await session.submit(3, Wait())
+            with pytest.raises(ControlClosedError, match="has not answered"):
+                async for _ in session:
+                    pass
+        assert not session.controlled
+
+
+async def test_a_batch_that_is_never_answered_ends_the_session(world, client, hamlet):
+    world.ttl_ms, world.mute = 300, True
+    rows = np.arange(3, dtype=np.int32)
+    async with client.control_batch(hamlet, "host", rows) as session:
+        session.submit_nowait(5, waits(rows))
+        async with asyncio.timeout(30):
+            with pytest.raises(ControlClosedError, match="has not answered"):
+                async for _ in session:
+                    pass
+        assert not session.controlled
+
+
+async def test_a_world_that_was_asked_for_nothing_may_be_silent_for_long(world, client):
+    world.ttl_ms = 90
+    async with client.control("actor:0", "me") as session:
+        await until(lambda: world.seen.count(KeepAlive()) >= 10)
+        assert session.controlled
+        assert await session.submit(3, Wait()) == Ack(True)
+
+
+async def test_a_call_that_failed_before_it_was_used_says_why(fake_world, run_world):
+    async with run_world(fake_world()) as world:
+        address = f"127.0.0.1:{world.port}"
+    async with WorldClient(Connection(address, timeout_s=30)) as client:
+        session = client.control("actor:0", "me")
+        await until(session._link._call.done)
+        with pytest.raises(UnreachableError):
+            await session.__aenter__()
+
+
+async def keep_writing(call):
+    async with asyncio.timeout(30):
+        while True:
+            await call.write(encode_up(ControlIntent(1, Wait())))
+            await asyncio.sleep(0.01)
+
+
+async def test_what_the_world_said_last_is_read_although_writing_fails(world):
+    world.close_after_intent, world.ticks_before_pause = Closed(Reason.EXPIRED_LEASE, 100), 0
+    connection = Connection(f"127.0.0.1:{world.port}", timeout_s=30)
+    frames: list[ControlDown] = []
+    ended = asyncio.Event()
+    async with open_channel(connection) as channel:
+        call = control_pb2_grpc.ControlServiceStub(channel).Control()
+        link = Link(
+            call,
+            connection,
+            encode=encode_up,
+            decode=decode_down,
+            on_frame=frames.append,
+            on_end=lambda _: ended.set(),
+            awaits=lambda: False,
+        )
+        assert isinstance(await link.open(ControlOpen("actor:0", "me")), ControlOpened)
+        with pytest.raises(grpc.aio.AioRpcError):  # the world has ended the stream, which nobody has read yet
+            await keep_writing(call)
+        link.start(10_000, KeepAlive())
+        async with asyncio.timeout(30):
+            await ended.wait()
+        await link.close()
+    assert frames == [world.close_after_intent]
 
 
 async def test_the_end_of_control_reaches_whoever_waits(world, client):

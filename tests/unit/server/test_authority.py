@@ -24,6 +24,7 @@ from tickmind.server.pace import Pace
 from tickmind.server.streams import StreamKind
 from tickmind.wire import AgentState, AgentStatus, Insight, ThoughtReport, ViewerEventType, ViewFilter, codec, columns
 from tickmind.wire.frames import Closed
+from tickmind.wire.limits import MAX_DURATION_MS
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,
@@ -179,6 +180,15 @@ def test_in_lockstep_a_tick_is_ready_when_all_controllers_have_answered(make_gam
     assert not game.authority.ready()
     assert submit(game, second).accepted
     assert game.authority.ready()
+
+
+def test_in_lockstep_there_is_no_hurry(make_game):
+    game = make_game(pace=Pace.of(1000, 500, speed=100, lockstep=True))
+    agent = game.control()
+    event = game.authority.begin()
+    seen = agent.read()[-1]
+    assert seen.deadline_ms == MAX_DURATION_MS.maximum
+    assert event.intent_deadline_server_time_ms - event.tick_start_server_time_ms == MAX_DURATION_MS.maximum
 
 
 def test_in_lockstep_a_dead_controller_holds_the_world_up_no_longer_than_its_lease(make_game):

@@ -54,6 +54,20 @@ def test_a_refused_intent_leaves_no_trace(inbox):
     assert inbox.close() == ({}, [])
 
 
+def test_what_is_forgotten_may_be_said_anew(inbox):
+    inbox.offer(0, 5, Wait())
+    inbox.offer(1, 5, Wait())
+    inbox.offer_many(5, waits(2, 3, 4, texts={1: ("local", "gone"), 2: ("local", "kept")}))
+    inbox.offer_many(5, waits(5))
+    inbox.forget(np.array([1, 3, 5], dtype=np.int32))
+    assert inbox.answered.tolist() == [True, False, True, False, True, False]
+    assert inbox.offer(3, 5, Move(Direction.N)) is Reason.NONE
+    single, [batch] = inbox.close()
+    assert single == {0: Wait(), 3: Move(Direction.N)}
+    assert batch.actor.tolist() == [2, 4]
+    assert batch.texts == {1: ("local", "kept")}
+
+
 def test_columns_and_single_intents_are_one_inbox(inbox):
     inbox.offer(2, 5, Wait())
     codes = inbox.offer_many(5, waits(1, 2, 3, texts={0: ("local", "a"), 2: ("local", "c")}))

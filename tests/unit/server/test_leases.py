@@ -7,13 +7,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tickmind.base import ManualClock, Secret
-from tickmind.protocol import Lease, Reason
+from tickmind.protocol import Lease, Reason, Say
+from tickmind.server.authority import Authority
 from tickmind.server.leases import Leases
 from tickmind.server.limits import MAX_EXPIRED_LEASES
+from tickmind.server.testing import meadow
 from tickmind.wire.frames import Closed
+from tickmind.wire.requests import SubmitRequest
+from tickmind.world import TileWorld
 
 NAMES = ("entity:1", "entity:2", "entity:3")
 TTL_S = 10.0
+WORLD = TileWorld.from_scenario(meadow(len(NAMES)))
 
 
 def rows(*numbers):
@@ -208,11 +213,19 @@ class Model(RuleBasedStateMachine):
     @initialize()
     def start(self):
         self.clock = ManualClock()
-        self.incarnation = 1
-        self.leases = Leases(NAMES, clock=self.clock)
+        self.incarnation = 0
+        self.boot()
+        self.said = 0
         self.issued = []  # all leases ever given: (lease, row)
         self.holder = {}  # row -> (lease, controller, expires_s), by the rules as they are written
         self.epochs = dict.fromkeys(range(len(NAMES)), 0)
+
+    def boot(self):
+        self.incarnation += 1
+        self.authority = Authority(WORLD, clock=self.clock, incarnation=self.incarnation)
+        self.leases = self.authority.leases
+        self.authority.inbox.open(1)
+        self.intents = {}  # row -> what whoever has control has said in this tick
 
     def held(self, row):
         found = self.holder.get(row)
@@ -230,6 +243,8 @@ class Model(RuleBasedStateMachine):
             assert answer.reason is Reason.LEASE_HELD
             return held[0], row
         assert entitled
+        if held is None:
+            self.intents.pop(row, None)
         lease = answer[1]
         assert lease.epoch > self.epochs[row]
         self.epochs[row] = lease.epoch
@@ -255,6 +270,28 @@ class Model(RuleBasedStateMachine):
         assert (self.leases.release(lease.lease_id) is Reason.NONE) is good
         if good:
             del self.holder[row]
+            self.intents.pop(row, None)
+
+    @precondition(lambda self: self.issued)
+    @rule(data=st.data())
+    def submit(self, data):
+        lease, row = data.draw(st.sampled_from(self.issued[-2:]))
+        held = self.held(row)
+        good = held is not None and held[0].lease_id == lease.lease_id and row not in self.intents
+        self.said += 1
+        request = SubmitRequest(lease.lease_id, NAMES[row], self.authority.inbox.tick_id, Say(str(self.said)))
+        assert self.authority.submit(request).accepted is good
+        if good:
+            self.intents[row] = str(self.said)
+
+    @rule()
+    def tick(self):
+        self.leases.expire()
+        inbox = self.authority.inbox
+        said, _ = inbox.close()
+        assert said == {row: Say(text) for row, text in self.intents.items() if self.held(row)}
+        inbox.open(inbox.tick_id + 1)
+        self.intents = {}
 
     @rule(seconds=st.sampled_from([0.0, 0.001, 3.0, 9.999, 10.0, 60.0]))
     def pass_time(self, seconds):
@@ -271,8 +308,7 @@ class Model(RuleBasedStateMachine):
     @precondition(lambda self: self.incarnation < 5)
     @rule()
     def restart(self):
-        self.incarnation += 1
-        self.leases = Leases(NAMES, clock=self.clock, incarnation=self.incarnation)
+        self.boot()
         self.holder = {}
 
     @invariant()

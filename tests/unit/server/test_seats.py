@@ -295,6 +295,30 @@ def test_hosts_and_agents_share_one_tick(game):
     assert [one.actor_id for one in game.finish().action_results()] == ["entity:1", "entity:3", "entity:4"]
 
 
+def test_what_a_former_controller_asked_for_is_not_done_under_the_next(game):
+    agent, host = game.control("entity:1", "former"), game.host(np.array([1, 2], dtype=np.int32))
+    game.authority.begin()
+    agent.send(ControlIntent(1, Say("from the former")))
+    host.send(IntentBatch(1, moves([1, 2]), *NOBODY))
+    for former in (agent, host):
+        former.send(Release())
+    for entity_id in ("entity:1", "entity:2"):
+        newer = game.control(entity_id, "newer")
+        newer.send(ControlIntent(1, Say(f"by {entity_id}")))
+        assert newer.read()[-1].ack.accepted
+    record = game.finish()
+    assert [said.text for said in record.utterances] == ["by entity:1", "by entity:2"]
+    assert [one.actor_id for one in record.action_results()] == ["entity:1", "entity:2"]
+
+
+def test_an_actor_whose_lease_ran_out_does_nothing_more(game):
+    agent = game.control()
+    game.authority.begin()
+    agent.send(ControlIntent(1, Say("too late")))
+    game.clock.advance(10)
+    assert game.finish().utterances == ()
+
+
 def test_a_host_is_told_which_actors_it_lost(game):
     host = game.host(np.array([0, 1, 2], dtype=np.int32))
     [opened] = host.read()

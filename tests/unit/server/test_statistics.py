@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.server.metrics import metrics_of
-from tickmind.server.statistics import Durations
+from tickmind.server.metrics import BOUNDS_S, metrics_of
+from tickmind.server.statistics import Durations, Tally
 
 
 @given(st.lists(st.floats(0, 1.5), min_size=1, max_size=200), st.floats(0.01, 1))
@@ -33,6 +33,14 @@ def test_buckets_count_everything_once():
         durations.add(value)
     assert durations.buckets((0.001, 0.1, 1.0)) == [1, 1, 1, 1]
     assert durations.total_s == pytest.approx(3.202)
+
+
+@pytest.mark.parametrize("name", ["jitter", "answers", "steps", "keeps", "prepares"])
+def test_what_took_longer_than_all_bounds_is_in_none_of_them(name):
+    durations = getattr(Tally(), name)
+    durations.add(0.7)
+    durations.add(3.0)
+    assert durations.buckets(BOUNDS_S)[-2:] == [1, 1]
 
 
 def test_metrics_are_prometheus_text(game):

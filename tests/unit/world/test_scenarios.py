@@ -42,6 +42,18 @@ def test_a_small_scenario_says_what_it_says():
     ]
 
 
+def test_names_leave_room_for_what_is_made_of_them():
+    # clients take names of 100 characters: those of items with what tells a change, those of kinds with a number
+    longest = SMALL.replace("coin", "c" * 90).replace("bush", "b" * 98)
+    scenario = parse_scenario(longest)
+    assert len(f"inventory.{scenario.items[0].name}") == 100
+    assert len(scenario.objects[0].object_id) == 100
+    with pytest.raises(ScenarioError, match="1 to 90"):
+        parse_scenario(SMALL.replace("coin", "c" * 91))
+    with pytest.raises(ScenarioError, match="100 characters"):
+        parse_scenario(SMALL.replace("bush", "b" * 99))
+
+
 def test_rows_follow_the_numbers_in_ids():
     text = (
         SMALL

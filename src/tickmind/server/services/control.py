@@ -86,8 +86,8 @@ async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[byte
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
             sender.answer(seat.take, data, patience)
         stream.outbox.end()
-    except MessageError:
-        stream.outbox.drop()
-        raise
     except grpc.aio.InternalError:
         stream.outbox.drop()  # the other side is gone
+    except Exception:
+        stream.outbox.drop()  # what is wrong, with the frame or with us, is told by whoever serves the stream
+        raise

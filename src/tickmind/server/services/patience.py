@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 QUIET_PART = 0.005  # of a tick: when no frame came for so long, answers go out
 LONGEST_PART = 0.25  # of a tick: no answer waits longer
+MOST_TICK_S = 1.0  # longer ticks count as this one, because clients give up a world that does not answer
 
 
 class Patience:
@@ -14,8 +15,8 @@ class Patience:
     """
 
     def __init__(self, tick_s: float) -> None:
-        self._quiet_s = tick_s * QUIET_PART
-        self._longest_s = tick_s * LONGEST_PART
+        self._quiet_s = min(tick_s, MOST_TICK_S) * QUIET_PART
+        self._longest_s = min(tick_s, MOST_TICK_S) * LONGEST_PART
         self._waiting: list[Callable[[], None]] = []
         self._first_s = self._last_s = 0.0
 

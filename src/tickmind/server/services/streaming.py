@@ -66,6 +66,8 @@ class Sender:
     async def run(self, expand: Callable[[T], Iterable[bytes]] | None = None) -> None:
         """Send; `expand` makes messages of an item that is none yet."""
         try:
+            # gRPC takes a first message that is cut off for one that was never begun, and would refuse to say why
+            await self._context.send_initial_metadata(())
             await self._send_until_cut(expand)
             if self._stream.cut_off:
                 await self._context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, self._stream.cut_off)
@@ -105,7 +107,7 @@ class Sender:
             changed.clear()
             while (item := stream.outbox.take()) is not None:
                 for message in (cast("bytes", item),) if expand is None else expand(item):
-                    stream.begin_write(len(message), self._authority.clock.monotonic())
+                    stream.begin_write(len(message))
                     await self._context.write(message)
                     stream.end_write()
             if stream.outbox.ended:

@@ -1,7 +1,6 @@
 """The streams that only go down: TickService, ObservationService, EntityDiscovery's and ViewerService's."""
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 import grpc
@@ -63,15 +62,11 @@ def observation_methods(authority: Authority) -> dict[str, Any]:
 
 
 def discovery_streams(authority: Authority) -> dict[str, Any]:
-    """The streams of EntityDiscovery by name."""
-
-    @cache
-    def world_parts() -> tuple[bytes, ...]:
-        return tuple(part.SerializeToString() for part in codec.encode_world(authority.info))
+    """The streams of EntityDiscovery by name. The whole world is written at once, before a tick could wait for it."""
+    parts = tuple(part.SerializeToString() for part in codec.encode_world(authority.info))
 
     async def stream_world(data: bytes, context: Any) -> None:
         codec.parse(entity_pb2.StreamWorldRequest, data)
-        parts = world_parts()
         stream = await open_stream(authority, context, StreamKind.WORLD, len(parts))
         for part in parts:
             stream.outbox.put(part)
