@@ -240,11 +240,12 @@ class Call:
 
     def abandon(self) -> None:
         """Nobody waits for the reply any more."""
+        used = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job = self.job
         if job is not None:
             self.gateway.dispatcher.cancel(job)
-        self.gateway.left(self)
+        self.gateway.left(self, used=used)
 
     def follow(self, deadline_s: float) -> None:
         """Wait for the reply to an identical request."""
@@ -270,7 +271,7 @@ class Call:
             gateway.dispatcher.ended(job, outcome)
             gateway.served(self, job, target, outcome)
             self._answer(job, 200, reply, outcome)
-        elif not self._end(job, target, outcome):
+        elif not self._end(job, target, outcome, used=head.status == 200):
             return  # it goes on, elsewhere or later
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
@@ -354,15 +355,15 @@ class Call:
         assert target is not None, "a job that was sent has a target"
         return job, target
 
-    def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
-        """Tell of an attempt that gave no answer; True if the call is over with it."""
+    def _end(self, job: Job, target: Target, outcome: Outcome, *, used: bool) -> bool:
+        """Tell of an attempt that gave no answer, though it may have cost one; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
         _, _, _, result, _, waited_s, took_s = attempts[-1]
         gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            gateway.failed(self)
+            gateway.failed(self, used=used)
         return over
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
@@ -410,10 +411,12 @@ class Call:
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
+        sent = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job, target = self._sent()
         status = self._head.status if self._head is not None else 0
-        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason)):
+        used = status == 200 or (sent and result is Result.DEADLINE)
+        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason), used=used):
             return
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
         if result is Result.BROKEN and not status:

@@ -211,12 +211,12 @@ class Gateway:
             call.admitted = False
             self.cooldowns.leave(session, job.plan, target)
             return
-        tokens = job.tokens if prompt_tokens is None else prompt_tokens + (completion_tokens or 0)
-        self._let_out(call, target, tokens, usd)
+        known = prompt_tokens is not None and completion_tokens is not None
+        self._let_out(call, target, (prompt_tokens or 0) + (completion_tokens or 0) if known else None, usd)
 
-    def failed(self, call: Call) -> None:
-        """A call is over, and the caller gets the provider's error."""
-        self._let_out(call, None)
+    def failed(self, call: Call, *, used: bool) -> None:
+        """A call is over without an answer; if the provider was `used` for it, it is paid for."""
+        self._let_out(call, None, None if used else 0)
 
     def served_by_another(self, call: Call) -> None:
         """A call got the reply to an identical one; it counts as a request that cost nothing."""
@@ -237,14 +237,17 @@ class Gateway:
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 
-    def left(self, call: Call) -> None:
-        """The caller of a call is gone."""
+    def left(self, call: Call, *, used: bool) -> None:
+        """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""
         if call.held is not None:
             call.held.cancel()
             call.held = None
-        self._let_out(call, None)
+        self._let_out(call, None, None if used else 0)
 
-    def _let_out(self, call: Call, answered_by: Target | None, tokens: int = 0, usd: float | None = None) -> None:
+    def _let_out(
+        self, call: Call, answered_by: Target | None, tokens: int | None = 0, usd: float | None = None
+    ) -> None:
+        """Once for each admitted call. `tokens` that nobody counted, None, are those that were reserved."""
         if not call.admitted:
             return
         call.admitted = False
@@ -253,7 +256,7 @@ class Gateway:
         self.cooldowns.leave(job.session, job.plan, answered_by)
         hold = call.hold_of_budget
         if hold is not FREE:
-            if answered_by is not None:
+            if answered_by is not None or tokens is None:
                 self.budgets.settle(hold, tokens, usd)
             else:
                 self.budgets.release(hold)

@@ -1,6 +1,7 @@
 """What a provider's reply means for the queue: served, limited, refused, broken; and how many tokens it took."""
 
 from collections.abc import Mapping
+from json import JSONDecoder
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
+_DECODER = JSONDecoder()
 _MOST_TOKENS = 1 << 40  # more is no count
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Waiting does not help against these, whatever the status says.
@@ -83,7 +85,14 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
             counts = tokens_of(response if isinstance(response, dict) else document)
             if counts != (None, None):
                 return counts
-    return None, None
+    at = tail.rfind(b'"usage":')  # of a line whose beginning is not there; within a text its quotes would be escaped
+    if at <= 0 or tail[at - 1 : at] == b"\\":
+        return None, None
+    try:
+        usage, _ = _DECODER.raw_decode(tail[at + 8 :].decode("utf-8", "replace").lstrip())
+    except (ValueError, RecursionError):
+        return None, None
+    return tokens_of({"usage": usage})
 
 
 def _error_words(body: bytes) -> tuple[set[str], str]:

@@ -56,6 +56,7 @@ class Endpoint:
 class UpstreamConnection(asyncio.Protocol):
     """One connection to a provider, and the exchange that goes by it."""
 
+    is_sent = True
     __slots__ = (
         "_heads",
         "_heard",
@@ -242,6 +243,7 @@ class UpstreamConnection(asyncio.Protocol):
 class Dial:
     """A request whose connection is being opened."""
 
+    is_sent = False
     __slots__ = ("listener", "task")
 
     def __init__(self, listener: Listener) -> None:

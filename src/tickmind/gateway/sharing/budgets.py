@@ -143,12 +143,17 @@ class Budgets:
         account.held_usd += usd
         return Hold(account, tokens, usd)
 
-    def settle(self, hold: Hold, tokens: int, usd: float | None) -> None:
-        """Replace a reservation by what was really used; once, later calls do nothing."""
+    def settle(self, hold: Hold, tokens: int | None, usd: float | None) -> None:
+        """Replace a reservation by what was really used, or take it for that if nobody counted the tokens.
+
+        Once: later calls do nothing.
+        """
         account = hold.account
         if account is None or not hold.open:
             return
         self._let_go(account, hold)
+        if tokens is None:
+            tokens, usd = hold.tokens, hold.usd or None
         self._add(account, Spent(1, tokens, usd or 0.0))
         account.unpriced += usd is None
 

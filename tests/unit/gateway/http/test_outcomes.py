@@ -68,3 +68,11 @@ def test_tokens_of_a_stream_are_in_its_last_events() -> None:
     responses = b'event: x\ndata: {"response":{"usage":{"input_tokens":1,"output_tokens":2}}}\n\n'
     assert tokens_of_stream(responses) == (1, 2)
     assert tokens_of_stream(b'data: {"usage":null}\n\ndata: {"usage":') == (None, None)
+
+
+def test_tokens_are_read_from_a_last_event_whose_beginning_is_not_there() -> None:
+    end = b'},"usage": {"input_tokens":1,"output_tokens":2},"user":null}}\n\n'
+    assert tokens_of_stream(b'said \\"usage\\":{}' + end) == (1, 2)
+    said = b'said \\"usage\\":{\\"input_tokens\\":1,\\"output_tokens\\":2}"}\n\n'
+    for odd in (said, b'x"usage":', b'x"usage":{"input_tokens":1', b'x"usage":7}', b'x"usage":' + b"[" * 4000):
+        assert tokens_of_stream(odd) == (None, None)
