@@ -62,6 +62,7 @@ class UpstreamConnection(asyncio.Protocol):
         "_heard",
         "_listener",
         "_parser",
+        "_paused",
         "_pool",
         "_request",
         "_sent_s",
@@ -78,6 +79,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._parser: ResponseParser | None = None  # of a reply that does not come at once
         self._request = b""  # while it may have to be sent again
         self._heard = False
+        self._paused = False
         self._sent_s = 0.0
         self.idle_since_s = 0.0
         self.usable = False
@@ -157,10 +159,12 @@ class UpstreamConnection(asyncio.Protocol):
     def pause(self) -> None:
         """Stop reading, because the caller does not keep up."""
         if self._transport is not None and not self._transport.is_closing():
+            self._paused = True
             self._transport.pause_reading()
 
     def resume(self) -> None:
         """Read again."""
+        self._paused = False
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -218,6 +222,8 @@ class UpstreamConnection(asyncio.Protocol):
         self._listener = self._parser = None
         self._request = b""
         if parser.reusable:
+            if self._paused:  # by the last of this reply; nobody else would end it
+                self.resume()
             self._pool.keep(self)
         elif self._transport is not None:
             self.usable = False
