@@ -26,6 +26,7 @@ _ACCOUNT_CODES = frozenset(
         "invalid_api_key",
         "organization_restricted",
         "permission_denied",
+        "unsupported_country_region_territory",
     }
 )
 _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your current quota", "suspended")
@@ -33,13 +34,14 @@ _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your cu
 
 def outcome_of_error(status: int, headers: Mapping[str, str], body: bytes, *, now_wall_s: float) -> Outcome:
     """How an attempt ended whose status is not a success; `body` may be the beginning of the reply only."""
-    codes, message = _error_words(body)
+    codes, message, is_explained = _error_words(body)
     lower = message.lower()
     limited = status in {429, OVERLOADED} or (400 <= status < 500 and not _LIMIT_CODES.isdisjoint(codes))
     account = (
-        status in {401, 402, 403}
+        status in {401, 402}
         or not _ACCOUNT_CODES.isdisjoint(codes)
-        or (limited and any(words in lower for words in _ACCOUNT_WORDS))
+        or ((limited or status == 403) and any(words in lower for words in _ACCOUNT_WORDS))
+        or (status == 403 and not is_explained)  # an explained one may be about a model or a prompt, not about the key
     )
     if account:
         return Outcome(Result.ACCOUNT, status, message=message)
@@ -95,15 +97,17 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
     return tokens_of({"usage": usage})
 
 
-def _error_words(body: bytes) -> tuple[set[str], str]:
-    """The codes and the explanation in an error reply."""
+def _error_words(body: bytes) -> tuple[set[str], str, bool]:
+    """The codes and the text in an error reply, and whether it explains itself in a form that is known."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return set(), body[:400].decode("utf-8", "replace")
+        return set(), body[:400].decode("utf-8", "replace"), False
     error = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(error, dict):
-        return set(), error[:400] if isinstance(error, str) else ""
-    codes = {value for name in ("code", "type", "status") if isinstance(value := error.get(name), str)}
+        text = error[:400] if isinstance(error, str) else ""
+        return set(), text, bool(text)
+    codes = {value.lower() for name in ("code", "type", "status") if isinstance(value := error.get(name), str)}
     message = error.get("message")
-    return codes, message[:400] if isinstance(message, str) else ""
+    text = message[:400] if isinstance(message, str) else ""
+    return codes, text, bool(text or any(codes))
