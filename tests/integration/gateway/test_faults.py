@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tickmind.base import Secret
-from tickmind.gateway.settings.config import CacheConfig, CircuitConfig, GatewayConfig, WireConfig
+from tickmind.gateway.settings.config import CacheConfig, CircuitConfig, GatewayConfig, Limits, WireConfig
 
 pytestmark = pytest.mark.asyncio
 EVENT = b'data: {"choices":[{"delta":{"content":"word "}}]}\n\n'
@@ -72,6 +72,44 @@ async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served
 
 
 @pytest.mark.slow
+async def test_requests_beyond_the_connections_to_a_provider_wait_for_one(raw_housing: Any, with_provider: Any) -> None:
+    under_way = most = 0
+
+    async def answer(connection: Any) -> None:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.02)
+        under_way -= 1
+        body = OK % b"Served."
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n" % len(body))
+        if len(house.raw.heads) % 2:  # some connections can't be kept
+            await connection.send(b"Connection: close\r\n")
+        await connection.send(b"\r\n", body)
+
+    wire = WireConfig(max_upstream_connections=2)
+    change = with_provider("raw", limits=Limits(requests_per_second=1e4, burst=1000))
+    async with raw_housing(answer, settings={"wire": wire}, change=change) as house:
+        replies = await asyncio.gather(*(house.chat() for _ in range(20)))
+        assert {reply.status for reply in replies} == {200}
+        assert most == 2
+
+
+async def test_a_place_at_a_provider_is_free_as_soon_as_its_caller_is_gone(
+    raw_housing: Any, with_provider: Any
+) -> None:
+    async def hang(connection: Any) -> None:
+        await connection.hang()
+
+    change = with_provider("raw", limits=Limits(requests_per_second=1e4, burst=1000))
+    async with raw_housing(hang, settings={"wire": WireConfig(max_upstream_connections=1)}, change=change) as house:
+        for _ in range(3):
+            asking = [asyncio.create_task(house.chat(headers={"x_tickmind_timeout_ms": "300"})) for _ in range(2)]
+            codes = {reply.json["error"]["code"] for reply in await asyncio.gather(*asking)}
+            assert codes <= {"DEADLINE", "QUEUE_TIMEOUT"}
+        assert house.gateway.dispatcher.lanes()[0].failed == 0
+
+
 async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=10_000)}) as house:
         for _ in range(3):

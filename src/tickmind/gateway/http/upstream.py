@@ -178,6 +178,7 @@ class UpstreamConnection(asyncio.Protocol):
         """Drop the connection and forget who listened."""
         self._listener = None
         self.usable = False
+        self._pool.give_place(self)
         if self._transport is not None:
             self._transport.abort()
 
@@ -227,6 +228,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._pool.keep(self)
         elif self._transport is not None:
             self.usable = False
+            self._pool.give_place(self)
             self._transport.close()
         try:
             listener.done()
@@ -250,16 +252,18 @@ class Dial:
     """A request whose connection is being opened."""
 
     is_sent = False
-    __slots__ = ("listener", "task")
+    __slots__ = ("_dials", "listener", "task")
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, dials: set[asyncio.Task[None]]) -> None:
         self.listener: Listener | None = listener
         self.task: asyncio.Task[None] | None = None
+        self._dials = dials  # of its pool, with its own task
 
     def cancel(self) -> None:
         """Give up."""
         self.listener = None
         if self.task is not None:
+            self._dials.discard(self.task)  # the next may have its place at once
             self.task.cancel()
 
     def pause(self) -> None:
@@ -310,7 +314,7 @@ class UpstreamPool:
 
     def send_fresh(self, request: bytes, listener: Listener) -> Exchange:
         """Send on a new connection; the listener hears by which."""
-        dial = Dial(listener)
+        dial = Dial(listener, self._dials)
         if len(self._open) + len(self._dials) >= self._max_connections:
             self.loop.call_soon(dial.failed, "too many connections to this provider; see max_upstream_connections")
             return dial
@@ -328,6 +332,10 @@ class UpstreamPool:
         self._idle.append(connection)
         if self._sweep is None:
             self._sweep = self.loop.call_later(KEEP_ALIVE_S, self._drop_old)
+
+    def give_place(self, connection: UpstreamConnection) -> None:
+        """Let the next one have the place of a connection that is being closed."""
+        self._open.discard(connection)
 
     def lost(self, connection: UpstreamConnection) -> None:
         """Forget a connection that is gone."""

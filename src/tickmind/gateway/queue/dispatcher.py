@@ -31,7 +31,7 @@ from tickmind.gateway.settings.config import GatewayConfig
 if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
-HUNG_S = 30.0  # an attempt that ran so long into its deadline speaks against the provider
+HUNG_S = 30.0  # an attempt that said nothing for so long before its deadline speaks against the provider
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 
 _log = get_logger(__name__)
@@ -344,7 +344,7 @@ class Dispatcher:
             case Result.REJECTED:
                 lane.succeeded(now)
                 lane.settle(job.sent_s, job.tokens, 0)
-            case Result.DEADLINE if now - job.sent_s >= HUNG_S:
+            case Result.DEADLINE if now - job.sent_s >= HUNG_S and not outcome.begun:
                 lane.broke(now, job.sent_s)
             case _:
                 lane.undecided(now, job.sent_s)

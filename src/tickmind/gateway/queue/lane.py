@@ -63,20 +63,32 @@ class KeyState:
         "key",
         "lanes",
         "ledger",
+        "most",
         "pace",
         "provider",
         "pumping",
+        "unbounded",
         "waiting",
         "wake_s",
     )
 
-    def __init__(self, provider: Provider, key: ApiKey, *, window_s: float, make_pace: PaceMaker = local_pace) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        key: ApiKey,
+        *,
+        window_s: float,
+        make_pace: PaceMaker = local_pace,
+        most: float = math.inf,
+    ) -> None:
         limits = tightest(provider.limits, key.limits)
         self.provider = provider
         self.key = key
         self.pace = make_pace(f"{provider.name}/{key.id}", limits)
         self.burst = limits.burst
-        self.concurrency = math.inf if limits.concurrency is None else limits.concurrency
+        self.most = most  # connections that there may be, whatever the limits say
+        self.unbounded = limits.concurrency is None
+        self.concurrency = most if limits.concurrency is None else min(limits.concurrency, most)
         self.in_flight = 0
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
@@ -152,7 +164,7 @@ class Lane:
         self._retry = retry
         self._random = chance
         given = (key.pace,) if self.pace is None else (key.pace, self.pace)
-        unbounded = self.concurrency == key.concurrency == math.inf
+        unbounded = self.concurrency == math.inf and key.unbounded
         self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s, feel=unbounded)
         self.request_s = 0.0
         self.token_s = 0.0
@@ -354,7 +366,7 @@ class Lane:
             key_id=self.key.key.id,
             model=self.model,
             in_flight=self.in_flight,
-            concurrency=min(self.concurrency, self.key.concurrency),
+            concurrency=self.concurrency if self.key.unbounded else min(self.concurrency, self.key.concurrency),
             waiting=self.waiting,
             limited_until_s=self.limited_until_s,
             blocked_until_s=self.blocked_until_s,

@@ -57,9 +57,12 @@ class Lanes:
         if lane is None:
             key = self.keys.get(name[:3])
             if key is None:
-                window_s = self._config.sharing.window_s
                 key = self.keys[name[:3]] = KeyState(
-                    target.provider, target.key, window_s=window_s, make_pace=self._make_pace
+                    target.provider,
+                    target.key,
+                    window_s=self._config.sharing.window_s,
+                    make_pace=self._make_pace,
+                    most=self._config.wire.max_upstream_connections,
                 )
             lane = self.lanes[name] = Lane(
                 key,

@@ -40,7 +40,7 @@ class SharedLanes:
         for key in self._lanes.keys.values():
             whole = tightest(key.provider.limits, key.key.limits).concurrency
             if whole is not None:
-                key.concurrency = max(1, whole // gateways)
+                key.concurrency = min(key.most, max(1, whole // gateways))
             for lane in key.lanes:
                 limits = key.provider.model_limits.get(lane.model)
                 if limits is not None and limits.concurrency is not None and not lane.adaptive:

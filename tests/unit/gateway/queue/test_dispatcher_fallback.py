@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tickmind.gateway.http.outcomes import outcome_of_error
+from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import Limits
@@ -183,6 +184,19 @@ def test_reply_that_has_begun_is_not_tried_again(desk, time):
         time.run_for(1)
         assert ticket.ended is begun
         assert d.upstream["b"].calls == []
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_only_an_attempt_that_hung_until_its_deadline_speaks_against_the_provider(desk, time, begun):
+    overdue = Outcome(Result.DEADLINE, 200 if begun else 0, begun=begun)
+    d = desk({"a": Limits()}, script={"a": lambda _job, _now: overdue}, service_s=(60.0, 60.0))
+    for _ in range(6):
+        d.submit()
+        time.run_for(61)
+    assert [lane.circuit.state for lane in d.dispatcher.lanes()] == [
+        CircuitState.CLOSED if begun else CircuitState.OPEN
+    ]
+    d.assert_clean()
 
 
 def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, time):
