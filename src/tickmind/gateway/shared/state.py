@@ -192,6 +192,8 @@ class SharedState:
 
     async def _serve(self, client: "Redis") -> None:
         reserve, beat = await client.script_load(RESERVE), await client.script_load(BEAT)
+        if self._spending is not None:
+            await self._spending.prepare(client)
         now_us = await self._beat(client, beat)
         if self._stopping:
             return
