@@ -339,12 +339,15 @@ class Lane:
             self._weigh()
 
     def is_idle(self, now: float) -> bool:
-        """Whether it may be forgotten: nothing is under way and nothing of the past matters."""
+        """Whether it may be forgotten: nothing is under way and nothing of the past matters.
+
+        That of all models stays as long as its key is used; there may be ever new ones of single models.
+        """
         return (
             not self.in_flight
             and not self.waiting
             and max(self.blocked_until_s, self.restraint.hold_until_s) <= now
-            and self.key.pace.is_fresh(now)
+            and (bool(self.model) or self.key.pace.is_fresh(now))
             and (self.pace is None or self.pace.is_fresh(now))
         )
 

@@ -76,18 +76,20 @@ class Lanes:
         return lane
 
     def _forget_idle(self, now: float) -> None:
-        """Forget what would be made anew just as it is, so that callers with ever new keys don't fill the memory."""
+        """Forget what would be made anew just as it is, so that ever new models or keys don't fill the memory."""
         for name, queue in list(self.queues.items()):
-            if not queue.live and all(lane.is_idle(now) for lane in queue.lanes):
+            if not queue.live and not queue.under_way:
                 del self.queues[name]
+                queue.forgotten = True
                 for lane in queue.lanes:
                     lane.queues.remove(queue)
         for lane_name, lane in list(self.lanes.items()):
-            if not lane.queues:
+            if not lane.queues and lane.is_idle(now):
                 del self.lanes[lane_name]
                 lane.key.lanes.remove(lane)
-                if not lane.key.lanes:
-                    del self.keys[lane_name[:3]]
+        for key_name, key in list(self.keys.items()):
+            if not key.lanes and not key.in_flight and key.pace.is_fresh(now):
+                del self.keys[key_name]
         self._by_plan.clear()
         self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
 
