@@ -211,13 +211,13 @@ class Lane:
 
     def back_s(self, now: float, tokens: int) -> float:
         """When it could take a request at the earliest, whoever else waits and however many are under way."""
-        at = self.key.pace.earliest_s(now, tokens)
+        at = self.key.pace.look_s(now, tokens)
         if now > at:
             at = now
         if self.blocked_until_s > at:
             at = self.blocked_until_s
         if self.pace is not None:
-            at = max(at, self.pace.earliest_s(now, tokens))
+            at = max(at, self.pace.look_s(now, tokens))
         return max(at, self.restraint.earliest_s(now, tokens)) if self.restraint.active else at
 
     # Permits

@@ -35,6 +35,7 @@ class Pool:
         "_amount",
         "_asked",
         "_batch",
+        "_next_s",
         "_not_before_s",
         "_poke",
         "_refunds",
@@ -61,22 +62,27 @@ class Pool:
         self._amount = 1.0  # what one request takes, as it was asked for last
         self._asked = 1.0  # what one permit of the question that is under way holds
         self._not_before_s = 0.0
+        self._next_s = 0.0  # when the next permit after the last one can be valid, if nobody else takes it
 
     def earliest_s(self, now: float, amount: float) -> float:
         """When so much may be used; it asks for more if that is not known."""
         amount = min(amount, self.spec.most)
-        self._expire(now)
-        missing = amount
-        for lot in self._stock:
-            missing -= lot.amount
-            if missing <= 1e-9:
-                return max(now, lot.valid_s)
+        at_s = self._stocked_s(now, amount)
+        if at_s is not None:
+            return at_s
         self._amount = amount
         if not self.asking:
             if now < self._not_before_s:
                 return self._not_before_s
             self._poke(self)
         return now + LOOK_AGAIN_S
+
+    def look_s(self, now: float, amount: float) -> float:
+        """When so much could be used at the earliest; it asks nobody."""
+        at_s = self._stocked_s(now, min(amount, self.spec.most))
+        if at_s is not None:
+            return at_s
+        return now + LOOK_AGAIN_S if self.asking else max(now, self._not_before_s, self._next_s)
 
     def take(self, now: float, amount: float) -> None:
         """It is used now; what goes beyond the limit itself is a debt."""
@@ -129,6 +135,7 @@ class Pool:
         for at_s in valid_s:
             self._stock.append(Lot(at_s, at_s + self.spec.lease_s, self._asked))
             self._total += self._asked
+            self._next_s = at_s + (self._asked * self.spec.unit_us - self.spec.tolerance_us) / 1e6
         if not valid_s:
             self._not_before_s = max(again_s - AHEAD_S / 2, now + _MIN_ASK_AGAIN_S)
         elif len(valid_s) < self._batch:
@@ -148,7 +155,16 @@ class Pool:
         self._refunds.clear()
         self._total = 0.0
         self._batch = 1
-        self._not_before_s = 0.0
+        self._not_before_s = self._next_s = 0.0
+
+    def _stocked_s(self, now: float, amount: float) -> float | None:
+        """From when on the stock is enough; None if it is not."""
+        self._expire(now)
+        for lot in self._stock:
+            amount -= lot.amount
+            if amount <= 1e-9:
+                return max(now, lot.valid_s)
+        return None
 
     def _expire(self, now: float) -> None:
         stock = self._stock
