@@ -12,7 +12,7 @@ from tickmind.gateway.http.masking import StreamMask, masked
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
-from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Result, Target
+from tickmind.gateway.queue.job import Attempt, Job, Outcome, Result, State, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
 from tickmind.gateway.sharing.cache import Kept
@@ -73,7 +73,6 @@ class Call:
         "extra_headers",
         "form",
         "gateway",
-        "held",
         "hold_of_budget",
         "job",
         "model",
@@ -108,7 +107,6 @@ class Call:
         self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
         self.admitted = False  # and not let out yet
-        self.held: Handle | None = None  # until its agent's time
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
@@ -244,6 +242,8 @@ class Call:
         self._drop_exchange()
         job = self.job
         if job is not None:
+            if job.state is State.HELD:
+                self.gateway.holding.leave(job)
             self.gateway.dispatcher.cancel(job)
         self.gateway.left(self, used=used)
 

@@ -13,7 +13,7 @@ from tickmind.gateway.http.exchange import Handler, Request
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, State, Target
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import local_pace
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -27,6 +27,7 @@ from tickmind.gateway.sharing.caller_keys import CallerKeys
 from tickmind.gateway.sharing.cooldown import Cooldowns
 from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.feed import Feed
+from tickmind.gateway.sharing.holding import Holding
 from tickmind.gateway.sharing.sessions import Session, Sessions
 from tickmind.gateway.sharing.tally import Tally
 from tickmind.gateway.sharing.trend import Look, Trend
@@ -51,6 +52,7 @@ class Gateway:
         self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self.feed.add, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
         self.defers = Defers(self.clock)
+        self.holding = Holding(self.defers, self.clock, self.call_at, submit=self.dispatcher.submit)
         self.tally = Tally(self.clock)
         self.trend = Trend(self.clock, self.look())
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
@@ -152,7 +154,7 @@ class Gateway:
         if held_until_s is None:
             self.dispatcher.submit(job)
         else:
-            self._hold(call, job, held_until_s)
+            self.holding.hold(job, held_until_s)
 
     def _reserve(self, call: Call, job: Job) -> Refusal | None:
         """Hold what the call may take of a budget, or say why it can't be served."""
@@ -180,22 +182,6 @@ class Gateway:
             assert not isinstance(found, Role), "what is neither of the roles is a reply"
             call.shared(found)
         return False
-
-    def _hold(self, call: Call, job: Job, until_s: float) -> None:
-        """Keep the request of an agent that has deferred."""
-        if until_s >= min(job.deadline_s, job.drop_after_s or job.deadline_s):
-            wait_s = until_s - self.clock.monotonic()
-            words = f"this agent has deferred for {wait_s:.1f} s more, longer than the request may take"
-            self.refused(call, Refusal(Code.DEFERRED, words, retry_after_s=wait_s))
-            return
-        job.state = State.HELD
-        call.held = self.call_at(until_s, lambda: self._release(call, job))
-
-    def _release(self, call: Call, job: Job) -> None:
-        call.held = None
-        if job.state is State.HELD:
-            job.state = State.NEW
-            self.dispatcher.submit(job)
 
     # Calls out
 
@@ -239,9 +225,6 @@ class Gateway:
 
     def left(self, call: Call, *, used: bool) -> None:
         """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""
-        if call.held is not None:
-            call.held.cancel()
-            call.held = None
         self._let_out(call, None, None if used else 0)
 
     def _let_out(
@@ -305,6 +288,7 @@ class Gateway:
             task.cancel()
         if self._shared is not None:
             await self._shared.stop()
+        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
         self.dispatcher.shutdown()
         self.deadlines.close()
         self.upstreams.close()
