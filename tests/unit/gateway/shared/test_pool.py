@@ -170,6 +170,61 @@ def test_unused_tokens_are_given_back_with_their_age():
     assert len(pool.question(1000.0)) == FIXED + 3 + 2 * MAX_REFUNDS
 
 
+def test_tokens_that_are_given_back_bring_what_was_reserved_for_later_forward():
+    spec = token_spec(Limits(tokens_per_minute=6000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [0.0], 0.0)
+    pool.take(0.0, 4000)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [60.5], 0.0)
+    assert pool.earliest_s(1.0, 4000) == 60.5
+    server.poked.clear()
+    pool.correct(0.0, -3500)
+    assert pool.look_s(2.0, 4000) == 60.5
+    assert pool.earliest_s(2.0, 4000) == 2.0 + LOOK_AGAIN_S
+    assert server.poked == [pool]
+    refunds = pool.question(2.0)[FIXED + 3 :]
+    assert refunds[1] == 3500
+    assert refunds[2:] == [pytest.approx(-58.5e6), 4000], "at the very time for which it was reserved"
+    pool.granted(2.0, [2.0], 0.0)
+    assert pool.earliest_s(2.0, 4000) == 2.0
+    assert pool.lost == 0
+
+
+def test_what_is_due_soon_is_not_handed_back():
+    spec = token_spec(Limits(tokens_per_minute=60_000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 100)
+    pool.question(0.0)
+    pool.granted(0.0, [0.1], 0.0)
+    server.poked.clear()
+    pool.correct(0.0, -50)
+    assert pool.earliest_s(0.0, 100) == 0.1
+    assert server.poked == []
+
+
+def test_nobody_waits_for_a_time_that_was_told_before_tokens_were_given_back():
+    spec = token_spec(Limits(tokens_per_minute=6000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [], 100.0)
+    server.poked.clear()
+    assert pool.earliest_s(1.0, 4000) > 90
+    pool.correct(0.5, -3500)
+    assert pool.earliest_s(1.0, 4000) == 1.0 + LOOK_AGAIN_S
+    assert server.poked == [pool]
+
+
 @given(st.lists(st.tuples(st.sampled_from("atgxc"), st.floats(0, 1), st.integers(1, 50)), max_size=80))
 def test_no_more_is_used_than_was_leased_and_owed(steps):
     spec = token_spec(Limits(tokens_per_minute=60))
