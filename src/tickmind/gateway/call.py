@@ -32,6 +32,11 @@ _MAX_PIECES = 256  # of a reply that is collected, before they are put together
 class Form(Protocol):
     """How a surface speaks: the two of them differ in bodies only."""
 
+    @property
+    def name(self) -> str:
+        """What tells its replies from the other's."""
+        ...
+
     def request(self, call: "Call", target: Target) -> bytes:
         """The body for a provider."""
         ...

@@ -170,7 +170,7 @@ class Gateway:
 
     def _must_ask(self, call: Call, job: Job) -> bool:
         """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
-        key = self.cache.key(job.session, job.plan, call.body)
+        key = self.cache.key(job.session, job.plan, call.form.name, call.body)
         found = self.cache.lookup(key, call)
         if found is Role.LEADER:
             call.cache_key = key

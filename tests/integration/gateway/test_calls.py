@@ -261,6 +261,15 @@ async def test_identical_requests_share_one_call_and_replies_are_kept(housing: A
         await house.settle()
 
 
+async def test_the_same_prompt_by_two_surfaces_gets_each_its_own_form(housing: Any) -> None:
+    async with housing(one=(), settings={"cache": CacheConfig(keep_s=60.0)}) as house:
+        chat = {"messages": [{"role": "user", "content": "A dragon!"}]}
+        assert "text" in (await house.generate("A dragon!")).json
+        assert "choices" in (await house.ask("/v1/chat/completions", chat)).json
+        assert "text" in (await house.generate("A dragon!")).json
+        assert len(house.providers["one"].seen) == 2
+
+
 async def test_bad_requests_are_told_what_is_wrong(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=5000)}) as house:
         for document, word in [

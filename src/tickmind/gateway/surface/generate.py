@@ -107,6 +107,8 @@ def _read_priority(document: dict[str, Any]) -> Priority | None:
 class GenerateForm:
     """Prompt in, text out."""
 
+    name = "generate"
+
     def request(self, call: Call, target: Target) -> bytes:
         """The prompt as a chat."""
         return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
