@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
-from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.masking import StreamMask, masked, masked_error
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
@@ -68,7 +68,6 @@ class Call:
         "_mask",
         "_pieces",
         "_room",
-        "_secrets",
         "_tail",
         "_usage",
         "admitted",
@@ -82,6 +81,7 @@ class Call:
         "job",
         "model",
         "responder",
+        "secrets",
         "streamed",
     )
     # Of a reply that does not come at once, from its head on:
@@ -115,7 +115,7 @@ class Call:
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
-        self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
+        self.secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._head: ReplyHead | None = None  # of a reply that did not come at once
 
     # The queue's side
@@ -126,7 +126,7 @@ class Call:
         body = self.form.request(self, target)
         self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.way_to(target)
-        self._secrets = way.secrets
+        self.secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
@@ -266,10 +266,10 @@ class Call:
         assert job is not None, "a call is sent with its job"
         target = job.target
         assert target is not None, "a job that was sent has a target"
-        body = masked(body, self._secrets)
         if head.status == 200:
-            reply, outcome = self.form.reply(self, target, body)
+            reply, outcome = self.form.reply(self, target, masked(body, self.secrets))
         else:
+            body = masked_error(body, self.secrets)
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
         if outcome.result is _OK:
@@ -312,7 +312,7 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            self._mask = StreamMask(self._secrets)
+            self._mask = StreamMask(self.secrets)
             self.begun = True
             self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
         return True

@@ -53,6 +53,27 @@ async def test_secrets_in_a_providers_own_headers_are_masked_like_its_key(raw_ho
         assert secret.encode() in house.raw.heads[0]
 
 
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request", b"401 Unauthorized"])
+async def test_a_key_that_comes_back_in_another_spelling_is_masked_too(raw_housing: Any, status: bytes) -> None:
+    key = "canary/0123+4567890"
+
+    async def echo(connection: Any) -> None:
+        spelt = json.dumps(key).replace("/", "\\/").replace("+", "\\u002B")[1:-1].encode()
+        body = b'{"choices":[{"message":{"content":"%b"}}],"error":{"message":"%b"}}' % (spelt, spelt)
+        if connection.streamed:
+            await connection.send(SSE + chunk(b"data: " + body + b"\n\n") + b"0\r\n\r\n")
+        else:
+            head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            await connection.send(head % (status, len(body)) + body)
+
+    async with raw_housing(echo, key=key) as house:
+        replies = [await house.chat(), await house.chat(stream=True), await house.generate()]
+        replies += [await house.get("/api/llm/overview"), await house.get("/api/llm/stats")]
+        for reply in replies:
+            said = reply.body.replace(b"\\/", b"/").replace(b"\\u002B", b"+")
+            assert key.encode() not in said
+
+
 async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_connections=2)}) as house:
         kept = [await house.open() for _ in range(2)]

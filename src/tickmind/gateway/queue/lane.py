@@ -11,6 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tickmind.base import redact
 from tickmind.gateway.queue.circuit import Circuit, CircuitState
 from tickmind.gateway.queue.fair import LaneTurns, Ledger
 from tickmind.gateway.queue.pace import PaceMaker, PaceStatistics, local_pace, tightest
@@ -317,7 +318,7 @@ class Lane:
         """The key is refused: every lane of it pauses. This is no rate limit, and waiting is not the cure."""
         self.failed += 1
         self.undecided(now, sent_s)
-        reason = f"the account is refused: {message}" if message else "the account is refused"
+        reason = f"the account is refused: {redact(message)}" if message else "the account is refused"
         for lane in self.key.lanes:
             lane.pause_until(now + self.account_pause_s, reason)
 
