@@ -114,6 +114,11 @@ class Gateway:
             return self.sessions.get(named or wishes.session, "", None, peer)
         return self.sessions.get(named or wishes.session, caller.name, caller.weight)
 
+    def timeout_of(self, wishes: Wishes) -> float:
+        """How long a request may take in all."""
+        asked_s = wishes.timeout_s
+        return self._default_timeout_s if asked_s is None else min(asked_s, self._max_timeout_s)
+
     def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
         caller = wishes.caller
@@ -127,11 +132,8 @@ class Gateway:
             return
         self.tally.arrived(session)
         now_s = self._monotonic()
-        timeout_s, replace_older = wishes.timeout_s, wishes.replace_older
-        if timeout_s is None:
-            timeout_s = self._default_timeout_s
-        elif timeout_s > self._max_timeout_s:
-            timeout_s = self._max_timeout_s
+        timeout_s = self._default_timeout_s if wishes.timeout_s is None else self.timeout_of(wishes)
+        replace_older = wishes.replace_older
         if replace_older is None:
             replace_older = self._replace_older
         agent = wishes.agent
@@ -281,6 +283,12 @@ class Gateway:
         """Take no more calls; those under way go on."""
         self._closing = True
 
+    def refuse_waiting(self) -> None:
+        """Tell all who still wait that they will not be served; what is at providers goes on."""
+        self._closing = True
+        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
+        self.dispatcher.shutdown()
+
     async def stop(self) -> None:
         """Drop everything."""
         self._closing = True
@@ -288,7 +296,6 @@ class Gateway:
             task.cancel()
         if self._shared is not None:
             await self._shared.stop()
-        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
-        self.dispatcher.shutdown()
+        self.refuse_waiting()
         self.deadlines.close()
         self.upstreams.close()

@@ -131,6 +131,26 @@ async def test_a_place_at_a_provider_is_free_as_soon_as_its_caller_is_gone(
         assert house.gateway.dispatcher.lanes()[0].failed == 0
 
 
+async def test_those_who_wait_when_the_gateway_stops_are_told(raw_housing: Any, with_provider: Any) -> None:
+    async def hang(connection: Any) -> None:
+        await connection.hang()
+
+    change = with_provider("raw", limits=Limits(concurrency=1))
+    async with raw_housing(hang, change=change) as house:
+        under_way = asyncio.create_task(house.chat())
+        await house.until(lambda: len(house.raw.heads) == 1)
+        queued = [asyncio.create_task(house.chat()) for _ in range(3)]
+        await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 90_000})
+        held = asyncio.create_task(house.generate())
+        await house.until(lambda: house.gateway.dispatcher.statistics().queued == 3 and len(house.gateway.holding) == 1)
+        await house.server.stop(drain_s=0.0)
+        for reply in await asyncio.gather(*queued):
+            assert (reply.status, reply.json["error"]["code"]) == (503, "SHUTTING_DOWN")
+        assert ((await held).status, (await held).json["error"]) == (503, "SHUTTING_DOWN")
+        with pytest.raises((OSError, EOFError)):
+            await under_way
+
+
 async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=10_000)}) as house:
         for _ in range(3):
@@ -209,6 +229,28 @@ async def test_a_fault_while_a_custom_endpoint_is_looked_up_is_told(
         reply = await house.generate(customConfig=custom)
         assert (reply.status, reply.json["error"]) == (500, "INTERNAL")
         assert "a fault of ours" in caplog.text
+
+
+async def test_a_look_up_counts_for_the_deadline(housing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    custom = {"baseUrl": "https://x.example", "apiKey": "tm-own-key", "model": "theirs"}
+    async with housing(one=()) as house:
+        router = house.gateway.router
+        plan = router.plan("m", "chat")
+        looked_up = asyncio.Event()
+
+        async def slow(*_: Any) -> Any:
+            await looked_up.wait()
+            return plan
+
+        monkeypatch.setattr(router, "custom_plan", slow)
+        reply = await house.generate(customConfig=custom, timeoutMs=200)
+        assert (reply.status, reply.json["error"]) == (504, "DEADLINE")
+        waiting = asyncio.create_task(house.generate(customConfig=custom, timeoutMs=30_000, dropAfterMs=50))
+        await house.until(lambda: len(house.gateway._tasks) == 1)
+        await asyncio.sleep(0.06)  # it is of no use after that
+        looked_up.set()
+        assert ((await waiting).status, (await waiting).json["error"]) == (410, "EXPIRED")
+        assert not house.providers["one"].seen
 
 
 async def test_a_fault_while_a_reply_is_read_is_told_and_leaves_nothing(
