@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from tickmind.gateway.http.exchange import Responder
-from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.masking import StreamMask, masked, masked_error
 from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
-from tickmind.gateway.queue.job import Attempt, Handle, Job, Outcome, Result, Target
+from tickmind.gateway.queue.job import Attempt, Job, Outcome, Result, State, Target
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.budgets import FREE
 from tickmind.gateway.sharing.cache import Kept
@@ -31,6 +31,11 @@ _MAX_PIECES = 256  # of a reply that is collected, before they are put together
 
 class Form(Protocol):
     """How a surface speaks: the two of them differ in bodies only."""
+
+    @property
+    def name(self) -> str:
+        """What tells its replies from the other's."""
+        ...
 
     def request(self, call: "Call", target: Target) -> bytes:
         """The body for a provider."""
@@ -63,7 +68,6 @@ class Call:
         "_mask",
         "_pieces",
         "_room",
-        "_secrets",
         "_tail",
         "_usage",
         "admitted",
@@ -73,11 +77,11 @@ class Call:
         "extra_headers",
         "form",
         "gateway",
-        "held",
         "hold_of_budget",
         "job",
         "model",
         "responder",
+        "secrets",
         "streamed",
     )
     # Of a reply that does not come at once, from its head on:
@@ -108,11 +112,10 @@ class Call:
         self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
         self.admitted = False  # and not let out yet
-        self.held: Handle | None = None  # until its agent's time
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: Exchange | None = None
-        self._secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
+        self.secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._head: ReplyHead | None = None  # of a reply that did not come at once
 
     # The queue's side
@@ -123,7 +126,7 @@ class Call:
         body = self.form.request(self, target)
         self.gateway.deadlines.add(self, job.deadline_s)
         way = self.gateway.upstreams.way_to(target)
-        self._secrets = way.secrets
+        self.secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
 
     def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
@@ -240,11 +243,14 @@ class Call:
 
     def abandon(self) -> None:
         """Nobody waits for the reply any more."""
+        used = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job = self.job
         if job is not None:
+            if job.state is State.HELD:
+                self.gateway.holding.leave(job)
             self.gateway.dispatcher.cancel(job)
-        self.gateway.left(self)
+        self.gateway.left(self, used=used)
 
     def follow(self, deadline_s: float) -> None:
         """Wait for the reply to an identical request."""
@@ -260,17 +266,17 @@ class Call:
         assert job is not None, "a call is sent with its job"
         target = job.target
         assert target is not None, "a job that was sent has a target"
-        body = masked(body, self._secrets)
         if head.status == 200:
-            reply, outcome = self.form.reply(self, target, body)
+            reply, outcome = self.form.reply(self, target, masked(body, self.secrets))
         else:
+            body = masked_error(body, self.secrets)
             outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
             reply = b""
         if outcome.result is _OK:
             gateway.dispatcher.ended(job, outcome)
             gateway.served(self, job, target, outcome)
             self._answer(job, 200, reply, outcome)
-        elif not self._end(job, target, outcome):
+        elif not self._end(job, target, outcome, used=head.status == 200):
             return  # it goes on, elsewhere or later
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
@@ -306,7 +312,7 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            self._mask = StreamMask(self._secrets)
+            self._mask = StreamMask(self.secrets)
             self.begun = True
             self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
         return True
@@ -354,15 +360,15 @@ class Call:
         assert target is not None, "a job that was sent has a target"
         return job, target
 
-    def _end(self, job: Job, target: Target, outcome: Outcome) -> bool:
-        """Tell of an attempt that gave no answer; True if the call is over with it."""
+    def _end(self, job: Job, target: Target, outcome: Outcome, *, used: bool) -> bool:
+        """Tell of an attempt that gave no answer, though it may have cost one; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
         _, _, _, result, _, waited_s, took_s = attempts[-1]
         gateway.tally.attempted(target, result, waited_s, took_s, len(attempts) > 1)
         if over:
-            gateway.failed(self)
+            gateway.failed(self, used=used)
         return over
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
@@ -410,10 +416,12 @@ class Call:
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
+        sent = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job, target = self._sent()
         status = self._head.status if self._head is not None else 0
-        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason)):
+        used = status == 200 or (sent and result is Result.DEADLINE)
+        if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason), used=used):
             return
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
         if result is Result.BROKEN and not status:

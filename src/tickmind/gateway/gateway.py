@@ -13,7 +13,7 @@ from tickmind.gateway.http.exchange import Handler, Request
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, State, Target
+from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import local_pace
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
@@ -27,6 +27,7 @@ from tickmind.gateway.sharing.caller_keys import CallerKeys
 from tickmind.gateway.sharing.cooldown import Cooldowns
 from tickmind.gateway.sharing.defer import Defers
 from tickmind.gateway.sharing.feed import Feed
+from tickmind.gateway.sharing.holding import Holding
 from tickmind.gateway.sharing.sessions import Session, Sessions
 from tickmind.gateway.sharing.tally import Tally
 from tickmind.gateway.sharing.trend import Look, Trend
@@ -51,6 +52,7 @@ class Gateway:
         self.dispatcher = Dispatcher(config, clock=self.clock, timers=self.call_at, on_event=self.feed.add, lanes=lanes)
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
         self.defers = Defers(self.clock)
+        self.holding = Holding(self.defers, self.clock, self.call_at, submit=self.dispatcher.submit)
         self.tally = Tally(self.clock)
         self.trend = Trend(self.clock, self.look())
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
@@ -112,6 +114,11 @@ class Gateway:
             return self.sessions.get(named or wishes.session, "", None, peer)
         return self.sessions.get(named or wishes.session, caller.name, caller.weight)
 
+    def timeout_of(self, wishes: Wishes) -> float:
+        """How long a request may take in all."""
+        asked_s = wishes.timeout_s
+        return self._default_timeout_s if asked_s is None else min(asked_s, self._max_timeout_s)
+
     def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal."""
         caller = wishes.caller
@@ -125,11 +132,8 @@ class Gateway:
             return
         self.tally.arrived(session)
         now_s = self._monotonic()
-        timeout_s, replace_older = wishes.timeout_s, wishes.replace_older
-        if timeout_s is None:
-            timeout_s = self._default_timeout_s
-        elif timeout_s > self._max_timeout_s:
-            timeout_s = self._max_timeout_s
+        timeout_s = self._default_timeout_s if wishes.timeout_s is None else self.timeout_of(wishes)
+        replace_older = wishes.replace_older
         if replace_older is None:
             replace_older = self._replace_older
         agent = wishes.agent
@@ -152,7 +156,7 @@ class Gateway:
         if held_until_s is None:
             self.dispatcher.submit(job)
         else:
-            self._hold(call, job, held_until_s)
+            self.holding.hold(job, held_until_s)
 
     def _reserve(self, call: Call, job: Job) -> Refusal | None:
         """Hold what the call may take of a budget, or say why it can't be served."""
@@ -168,7 +172,7 @@ class Gateway:
 
     def _must_ask(self, call: Call, job: Job) -> bool:
         """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
-        key = self.cache.key(job.session, job.plan, call.body)
+        key = self.cache.key(job.session, job.plan, call.form.name, call.body)
         found = self.cache.lookup(key, call)
         if found is Role.LEADER:
             call.cache_key = key
@@ -180,22 +184,6 @@ class Gateway:
             assert not isinstance(found, Role), "what is neither of the roles is a reply"
             call.shared(found)
         return False
-
-    def _hold(self, call: Call, job: Job, until_s: float) -> None:
-        """Keep the request of an agent that has deferred."""
-        if until_s >= min(job.deadline_s, job.drop_after_s or job.deadline_s):
-            wait_s = until_s - self.clock.monotonic()
-            words = f"this agent has deferred for {wait_s:.1f} s more, longer than the request may take"
-            self.refused(call, Refusal(Code.DEFERRED, words, retry_after_s=wait_s))
-            return
-        job.state = State.HELD
-        call.held = self.call_at(until_s, lambda: self._release(call, job))
-
-    def _release(self, call: Call, job: Job) -> None:
-        call.held = None
-        if job.state is State.HELD:
-            job.state = State.NEW
-            self.dispatcher.submit(job)
 
     # Calls out
 
@@ -211,12 +199,12 @@ class Gateway:
             call.admitted = False
             self.cooldowns.leave(session, job.plan, target)
             return
-        tokens = job.tokens if prompt_tokens is None else prompt_tokens + (completion_tokens or 0)
-        self._let_out(call, target, tokens, usd)
+        known = prompt_tokens is not None and completion_tokens is not None
+        self._let_out(call, target, (prompt_tokens or 0) + (completion_tokens or 0) if known else None, usd)
 
-    def failed(self, call: Call) -> None:
-        """A call is over, and the caller gets the provider's error."""
-        self._let_out(call, None)
+    def failed(self, call: Call, *, used: bool) -> None:
+        """A call is over without an answer; if the provider was `used` for it, it is paid for."""
+        self._let_out(call, None, None if used else 0)
 
     def served_by_another(self, call: Call) -> None:
         """A call got the reply to an identical one; it counts as a request that cost nothing."""
@@ -237,14 +225,14 @@ class Gateway:
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 
-    def left(self, call: Call) -> None:
-        """The caller of a call is gone."""
-        if call.held is not None:
-            call.held.cancel()
-            call.held = None
-        self._let_out(call, None)
+    def left(self, call: Call, *, used: bool) -> None:
+        """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""
+        self._let_out(call, None, None if used else 0)
 
-    def _let_out(self, call: Call, answered_by: Target | None, tokens: int = 0, usd: float | None = None) -> None:
+    def _let_out(
+        self, call: Call, answered_by: Target | None, tokens: int | None = 0, usd: float | None = None
+    ) -> None:
+        """Once for each admitted call. `tokens` that nobody counted, None, are those that were reserved."""
         if not call.admitted:
             return
         call.admitted = False
@@ -253,7 +241,7 @@ class Gateway:
         self.cooldowns.leave(job.session, job.plan, answered_by)
         hold = call.hold_of_budget
         if hold is not FREE:
-            if answered_by is not None:
+            if answered_by is not None or tokens is None:
                 self.budgets.settle(hold, tokens, usd)
             else:
                 self.budgets.release(hold)
@@ -295,6 +283,12 @@ class Gateway:
         """Take no more calls; those under way go on."""
         self._closing = True
 
+    def refuse_waiting(self) -> None:
+        """Tell all who still wait that they will not be served; what is at providers goes on."""
+        self._closing = True
+        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
+        self.dispatcher.shutdown()
+
     async def stop(self) -> None:
         """Drop everything."""
         self._closing = True
@@ -302,6 +296,6 @@ class Gateway:
             task.cancel()
         if self._shared is not None:
             await self._shared.stop()
-        self.dispatcher.shutdown()
+        self.refuse_waiting()
         self.deadlines.close()
         self.upstreams.close()

@@ -20,6 +20,7 @@ from tickmind.gateway.sharing.caller_keys import check_exposure
 CHECK_EVERY_S = 1.0
 GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
+SAY_S = 1.0  # how long a caller may take to hear the last of a reply then
 _log = get_logger("tickmind.gateway")
 
 
@@ -115,11 +116,25 @@ class GatewayServer:
             until_s = loop.time() + drain_s
             while loop.time() < until_s and any(connection.serving for connection in self._connections):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)  # each of many connections may be the last
-        for connection in list(self._connections):
-            connection.abort()
+            self._gateway.refuse_waiting()
+        await self._let_go()
         if self._gateway is not None:
             await self._gateway.stop()
         await asyncio.sleep(0)  # lets the loop drop the sockets
+
+    async def _let_go(self) -> None:
+        """Close the connections: those with nothing under way when all that was said has gone out, the others now."""
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + SAY_S
+        for connection in list(self._connections):
+            if connection.serving:
+                connection.abort()
+            else:
+                connection.close()
+        while self._connections and loop.time() < until_s:  # noqa: ASYNC110 - each of many may be the last
+            await asyncio.sleep(0.005)
+        for connection in list(self._connections):
+            connection.abort()
 
     def _accept(self) -> asyncio.Protocol:
         if len(self._connections) >= self.config.wire.max_connections:

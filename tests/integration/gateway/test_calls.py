@@ -222,6 +222,20 @@ async def test_heartbeat_and_defer_answer_in_their_shapes(housing: Any) -> None:
         assert (refused.status, refused.json["error"]) == (429, "DEFERRED")
 
 
+async def test_an_agent_that_ends_its_wait_is_served_at_once_and_one_that_leaves_is_forgotten(housing: Any) -> None:
+    async with housing(one=()) as house:
+        wait = {"agentId": "ada", "durationMs": 90_000, "sessionId": "game-1"}
+        await house.ask("/api/llm/defer", wait)
+        held = [asyncio.create_task(house.generate(sessionId="game-1")) for _ in range(2)]
+        await house.until(lambda: len(house.gateway.holding) == 2)
+        assert "tickmind_gateway_held 2" in (await house.get("/metrics")).body.decode()
+        held.pop().cancel()
+        await house.until(lambda: len(house.gateway.holding) == 1)
+        await house.ask("/api/llm/defer", {**wait, "durationMs": 0})
+        assert (await held[0]).status == 200
+        await house.settle()
+
+
 async def test_a_newer_request_of_an_agent_replaces_its_queued_one(housing: Any) -> None:
     limits = {"one": Limits(burst=10, concurrency=1)}
     async with housing(one=[Late("first", 0.5), "third"], limits=limits) as house:
@@ -245,6 +259,15 @@ async def test_identical_requests_share_one_call_and_replies_are_kept(housing: A
         assert len(house.providers["one"].seen) == 1
         assert (await house.chat("Another.")).json["choices"][0]["message"]["content"] == "Twice."
         await house.settle()
+
+
+async def test_the_same_prompt_by_two_surfaces_gets_each_its_own_form(housing: Any) -> None:
+    async with housing(one=(), settings={"cache": CacheConfig(keep_s=60.0)}) as house:
+        chat = {"messages": [{"role": "user", "content": "A dragon!"}]}
+        assert "text" in (await house.generate("A dragon!")).json
+        assert "choices" in (await house.ask("/v1/chat/completions", chat)).json
+        assert "text" in (await house.generate("A dragon!")).json
+        assert len(house.providers["one"].seen) == 2
 
 
 async def test_bad_requests_are_told_what_is_wrong(housing: Any) -> None:

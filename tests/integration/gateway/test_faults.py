@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tickmind.base import Secret
-from tickmind.gateway.settings.config import CacheConfig, CircuitConfig, GatewayConfig, WireConfig
+from tickmind.gateway.settings.config import CacheConfig, CircuitConfig, GatewayConfig, Limits, WireConfig
 
 pytestmark = pytest.mark.asyncio
 EVENT = b'data: {"choices":[{"delta":{"content":"word "}}]}\n\n'
@@ -53,6 +53,27 @@ async def test_secrets_in_a_providers_own_headers_are_masked_like_its_key(raw_ho
         assert secret.encode() in house.raw.heads[0]
 
 
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request", b"401 Unauthorized"])
+async def test_a_key_that_comes_back_in_another_spelling_is_masked_too(raw_housing: Any, status: bytes) -> None:
+    key = "canary/0123+4567890"
+
+    async def echo(connection: Any) -> None:
+        spelt = json.dumps(key).replace("/", "\\/").replace("+", "\\u002B")[1:-1].encode()
+        body = b'{"choices":[{"message":{"content":"%b"}}],"error":{"message":"%b"}}' % (spelt, spelt)
+        if connection.streamed:
+            await connection.send(SSE + chunk(b"data: " + body + b"\n\n") + b"0\r\n\r\n")
+        else:
+            head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            await connection.send(head % (status, len(body)) + body)
+
+    async with raw_housing(echo, key=key) as house:
+        replies = [await house.chat(), await house.chat(stream=True), await house.generate()]
+        replies += [await house.get("/api/llm/overview"), await house.get("/api/llm/stats")]
+        for reply in replies:
+            said = reply.body.replace(b"\\/", b"/").replace(b"\\u002B", b"+")
+            assert key.encode() not in said
+
+
 async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_connections=2)}) as house:
         kept = [await house.open() for _ in range(2)]
@@ -72,6 +93,65 @@ async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served
 
 
 @pytest.mark.slow
+async def test_requests_beyond_the_connections_to_a_provider_wait_for_one(raw_housing: Any, with_provider: Any) -> None:
+    under_way = most = answered = 0
+
+    async def answer(connection: Any) -> None:
+        nonlocal under_way, most, answered
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0.02)
+        under_way -= 1
+        answered += 1
+        body = OK % b"Served."
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n" % len(body))
+        if answered % 2:  # some connections can't be kept
+            await connection.send(b"Connection: close\r\n")
+        await connection.send(b"\r\n", body)
+
+    wire = WireConfig(max_upstream_connections=2)
+    change = with_provider("raw", limits=Limits(requests_per_second=1e4, burst=1000))
+    async with raw_housing(answer, settings={"wire": wire}, change=change) as house:
+        replies = await asyncio.gather(*(house.chat() for _ in range(20)))
+        assert {reply.status for reply in replies} == {200}
+        assert most == 2
+
+
+async def test_a_place_at_a_provider_is_free_as_soon_as_its_caller_is_gone(
+    raw_housing: Any, with_provider: Any
+) -> None:
+    async def hang(connection: Any) -> None:
+        await connection.hang()
+
+    change = with_provider("raw", limits=Limits(requests_per_second=1e4, burst=1000))
+    async with raw_housing(hang, settings={"wire": WireConfig(max_upstream_connections=1)}, change=change) as house:
+        for _ in range(3):
+            asking = [asyncio.create_task(house.chat(headers={"x_tickmind_timeout_ms": "300"})) for _ in range(2)]
+            codes = {reply.json["error"]["code"] for reply in await asyncio.gather(*asking)}
+            assert codes <= {"DEADLINE", "QUEUE_TIMEOUT"}
+        assert house.gateway.dispatcher.lanes()[0].failed == 0
+
+
+async def test_those_who_wait_when_the_gateway_stops_are_told(raw_housing: Any, with_provider: Any) -> None:
+    async def hang(connection: Any) -> None:
+        await connection.hang()
+
+    change = with_provider("raw", limits=Limits(concurrency=1))
+    async with raw_housing(hang, change=change) as house:
+        under_way = asyncio.create_task(house.chat())
+        await house.until(lambda: len(house.raw.heads) == 1)
+        queued = [asyncio.create_task(house.chat()) for _ in range(3)]
+        await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 90_000})
+        held = asyncio.create_task(house.generate())
+        await house.until(lambda: house.gateway.dispatcher.statistics().queued == 3 and len(house.gateway.holding) == 1)
+        await house.server.stop(drain_s=0.0)
+        for reply in await asyncio.gather(*queued):
+            assert (reply.status, reply.json["error"]["code"]) == (503, "SHUTTING_DOWN")
+        assert ((await held).status, (await held).json["error"]) == (503, "SHUTTING_DOWN")
+        with pytest.raises((OSError, EOFError)):
+            await under_way
+
+
 async def test_a_large_request_is_refused_in_words_and_not_by_a_reset(housing: Any) -> None:
     async with housing(one=(), settings={"wire": WireConfig(max_request_bytes=10_000)}) as house:
         for _ in range(3):
@@ -150,6 +230,28 @@ async def test_a_fault_while_a_custom_endpoint_is_looked_up_is_told(
         reply = await house.generate(customConfig=custom)
         assert (reply.status, reply.json["error"]) == (500, "INTERNAL")
         assert "a fault of ours" in caplog.text
+
+
+async def test_a_look_up_counts_for_the_deadline(housing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    custom = {"baseUrl": "https://x.example", "apiKey": "tm-own-key", "model": "theirs"}
+    async with housing(one=()) as house:
+        router = house.gateway.router
+        plan = router.plan("m", "chat")
+        looked_up = asyncio.Event()
+
+        async def slow(*_: Any) -> Any:
+            await looked_up.wait()
+            return plan
+
+        monkeypatch.setattr(router, "custom_plan", slow)
+        reply = await house.generate(customConfig=custom, timeoutMs=200)
+        assert (reply.status, reply.json["error"]) == (504, "DEADLINE")
+        waiting = asyncio.create_task(house.generate(customConfig=custom, timeoutMs=30_000, dropAfterMs=50))
+        await house.until(lambda: len(house.gateway._tasks) == 1)
+        await asyncio.sleep(0.06)  # it is of no use after that
+        looked_up.set()
+        assert ((await waiting).status, (await waiting).json["error"]) == (410, "EXPIRED")
+        assert not house.providers["one"].seen
 
 
 async def test_a_fault_while_a_reply_is_read_is_told_and_leaves_nothing(

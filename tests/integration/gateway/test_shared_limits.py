@@ -196,6 +196,16 @@ def test_tokens_that_were_not_used_are_given_back(server):
     assert world.busiest(60, start_s=60.0) <= 120 + 10  # what is under way counts as estimated
 
 
+def test_tokens_that_are_given_back_free_those_who_had_to_wait_for_them(server):
+    world = World(server, Limits(tokens_per_minute=6000), service_s=2.0)
+    world.gateway(0).workers(2, tokens=4000, real_tokens=500)
+    world.time.run_until(60)
+    times = [at for at, _ in world.sent]
+    assert times[1] < 8, "500 of 6000 tokens a minute are five seconds"
+    assert len(times) >= 4
+    assert world.asked <= 20 * len(times)
+
+
 def test_a_limit_per_day_is_counted_and_not_spaced(server):
     world = World(server, Limits(requests_per_day=100), service_s=0.01)
     for number in range(2):

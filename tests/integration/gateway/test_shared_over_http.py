@@ -59,6 +59,31 @@ async def test_two_gateways_keep_one_budget_and_it_outlives_them(housing, redis_
         assert (await first.chat(headers=game)).status == 402
 
 
+async def test_a_server_that_lost_its_data_renews_no_budget_and_counts_nothing_twice(housing, redis_server):
+    settings = {"redis_url": Secret(redis_server.url), "sharing": SharingConfig(budget=Budget(requests=4))}
+    game = {"x_tickmind_session": "game"}
+
+    def used(house):
+        return [one.requests for one in house.gateway.budgets.listing()]
+
+    async with housing(settings=settings) as first, housing(settings=settings) as second:
+        for house in (first, second, first):
+            assert (await house.chat(headers=game)).status == 200
+        for house in (first, second):
+            await house.until(lambda house=house: used(house) == [3])
+        with redis.Redis.from_url(redis_server.url) as server:
+            server.delete(*server.keys("*:spent:*"))
+
+            def told():
+                return [server.hget(key, "requests game") for key in server.keys("*:spent:*")]
+
+            await first.until(lambda: told() == [b"3"])
+            assert (await second.chat(headers=game)).status == 200
+            await first.until(lambda: used(first) == [4])
+            assert (await first.chat(headers=game)).status == 402
+            assert told() == [b"4"]
+
+
 async def test_a_gateway_that_starts_later_learns_what_was_used(housing, redis_server):
     settings = {"redis_url": Secret(redis_server.url), "sharing": SharingConfig(budget=Budget(requests=3))}
     game = {"x_tickmind_session": "game"}

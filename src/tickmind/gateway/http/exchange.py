@@ -103,10 +103,6 @@ class Connection(Protocol):
         """Send the last bytes of a reply."""
         ...
 
-    def abort(self) -> None:
-        """Drop the caller."""
-        ...
-
 
 class Responder:
     """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
@@ -173,13 +169,6 @@ class Responder:
         if self._head.chunked:
             last = b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n"
         connection.finish(last, self._keep_alive)
-
-    def cut(self) -> None:
-        """Break off a reply that can't be finished, so that nobody takes it for whole."""
-        connection = self._connection
-        if connection is not None:
-            self._connection = self.pending = None
-            connection.abort()
 
     def lost(self) -> None:
         """The connection is gone (called by it)."""

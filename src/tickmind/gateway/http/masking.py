@@ -1,17 +1,41 @@
 """Takes a provider's echo of our secrets out of what it says, also where a stream cuts one in two."""
 
+import re
+
+import orjson
+
 from tickmind.gateway.queue.job import Target
 
 MASKED = b"***"
+_PLAIN = re.compile(rb"[A-Za-z0-9._~-]*")  # what every writer of JSON leaves as it is
+_ODD = re.compile(r"[^A-Za-z0-9._~/-]")
+_IN_HTML = re.compile(r"[\"&'+<>`]")  # what some of them escape, so that it does no harm in a page
 
 
 def secrets_of(target: Target) -> tuple[bytes, ...]:
-    """What a target is sent and nobody else may see: the key, and secret headers, which a caller's own has none of."""
+    """What a target is sent and nobody else may see: the key, and secret headers, which a caller's own has none of.
+
+    Each comes in all spellings that are usual in JSON; of most there is one.
+    """
     key = target.key.secret.reveal().encode()
     headers = target.provider.secret_headers
-    if not headers or target.custom:
-        return (key,)
-    return (key, *(value.reveal().encode() for value in headers.values()))
+    others = () if target.custom else tuple(value.reveal().encode() for value in headers.values())
+    return tuple(dict.fromkeys(spelling for secret in (key, *others) for spelling in spellings(secret)))
+
+
+def spellings(secret: bytes) -> tuple[bytes, ...]:
+    r"""A secret as it is and as writers of JSON may spell it in a text: `/` as `\/`, `+` as `\u002B`."""
+    if _PLAIN.fullmatch(secret):
+        return (secret,)
+    text = secret.decode("utf-8", "replace")
+    found = [text, orjson.dumps(text)[1:-1].decode()]
+    found += [_spelt(text, odd, form) for odd in (_ODD, _IN_HTML) for form in ("\\u{:04x}", "\\u{:04X}")]
+    found += [spelt.replace("/", escape) for spelt in tuple(found) for escape in ("\\/", "\\u002f", "\\u002F")]
+    return tuple(dict.fromkeys(spelt.encode() for spelt in found))
+
+
+def _spelt(text: str, odd: re.Pattern[str], form: str) -> str:
+    return odd.sub(lambda match: form.format(ord(match[0])), text)
 
 
 def masked(data: bytes, secrets: tuple[bytes, ...]) -> bytes:
@@ -20,6 +44,19 @@ def masked(data: bytes, secrets: tuple[bytes, ...]) -> bytes:
         if secret and secret in data:
             data = data.replace(secret, MASKED)
     return data
+
+
+def masked_error(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
+    """An error reply without the secrets, however its letters are spelt."""
+    body = masked(body, secrets)
+    if b"\\" not in body:
+        return body
+    try:
+        plain = orjson.dumps(orjson.loads(body))
+    except orjson.JSONDecodeError:
+        return body
+    clean = masked(plain, secrets)
+    return body if clean == plain else clean
 
 
 class StreamMask:

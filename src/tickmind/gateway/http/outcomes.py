@@ -1,6 +1,7 @@
 """What a provider's reply means for the queue: served, limited, refused, broken; and how many tokens it took."""
 
 from collections.abc import Mapping
+from json import JSONDecoder
 from typing import Any
 
 import orjson
@@ -9,6 +10,7 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
+_DECODER = JSONDecoder()
 _MOST_TOKENS = 1 << 40  # more is no count
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
 # Waiting does not help against these, whatever the status says.
@@ -24,6 +26,7 @@ _ACCOUNT_CODES = frozenset(
         "invalid_api_key",
         "organization_restricted",
         "permission_denied",
+        "unsupported_country_region_territory",
     }
 )
 _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your current quota", "suspended")
@@ -31,13 +34,14 @@ _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your cu
 
 def outcome_of_error(status: int, headers: Mapping[str, str], body: bytes, *, now_wall_s: float) -> Outcome:
     """How an attempt ended whose status is not a success; `body` may be the beginning of the reply only."""
-    codes, message = _error_words(body)
+    codes, message, is_explained = _error_words(body)
     lower = message.lower()
     limited = status in {429, OVERLOADED} or (400 <= status < 500 and not _LIMIT_CODES.isdisjoint(codes))
     account = (
-        status in {401, 402, 403}
+        status in {401, 402}
         or not _ACCOUNT_CODES.isdisjoint(codes)
-        or (limited and any(words in lower for words in _ACCOUNT_WORDS))
+        or ((limited or status == 403) and any(words in lower for words in _ACCOUNT_WORDS))
+        or (status == 403 and not is_explained)  # an explained one may be about a model or a prompt, not about the key
     )
     if account:
         return Outcome(Result.ACCOUNT, status, message=message)
@@ -83,18 +87,27 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
             counts = tokens_of(response if isinstance(response, dict) else document)
             if counts != (None, None):
                 return counts
-    return None, None
+    at = tail.rfind(b'"usage":')  # of a line whose beginning is not there; within a text its quotes would be escaped
+    if at <= 0 or tail[at - 1 : at] == b"\\":
+        return None, None
+    try:
+        usage, _ = _DECODER.raw_decode(tail[at + 8 :].decode("utf-8", "replace").lstrip())
+    except (ValueError, RecursionError):
+        return None, None
+    return tokens_of({"usage": usage})
 
 
-def _error_words(body: bytes) -> tuple[set[str], str]:
-    """The codes and the explanation in an error reply."""
+def _error_words(body: bytes) -> tuple[set[str], str, bool]:
+    """The codes and the text in an error reply, and whether it explains itself in a form that is known."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return set(), body[:400].decode("utf-8", "replace")
+        return set(), body[:400].decode("utf-8", "replace"), False
     error = document.get("error", document) if isinstance(document, dict) else document
     if not isinstance(error, dict):
-        return set(), error[:400] if isinstance(error, str) else ""
-    codes = {value for name in ("code", "type", "status") if isinstance(value := error.get(name), str)}
+        text = error[:400] if isinstance(error, str) else ""
+        return set(), text, bool(text)
+    codes = {value.lower() for name in ("code", "type", "status") if isinstance(value := error.get(name), str)}
     message = error.get("message")
-    return codes, message[:400] if isinstance(message, str) else ""
+    text = message[:400] if isinstance(message, str) else ""
+    return codes, text, bool(text or any(codes))

@@ -21,6 +21,11 @@ class ReplyHead:
 class Exchange(Protocol):
     """A request under way, as its listener sees it; after the exchange it must not be used any more."""
 
+    @property
+    def is_sent(self) -> bool:
+        """Whether the provider may have it; else its connection is still being opened."""
+        ...
+
     def cancel(self) -> None:
         """Give up; nothing is heard after that."""
         ...

@@ -56,11 +56,13 @@ class Endpoint:
 class UpstreamConnection(asyncio.Protocol):
     """One connection to a provider, and the exchange that goes by it."""
 
+    is_sent = True
     __slots__ = (
         "_heads",
         "_heard",
         "_listener",
         "_parser",
+        "_paused",
         "_pool",
         "_request",
         "_sent_s",
@@ -77,6 +79,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._parser: ResponseParser | None = None  # of a reply that does not come at once
         self._request = b""  # while it may have to be sent again
         self._heard = False
+        self._paused = False
         self._sent_s = 0.0
         self.idle_since_s = 0.0
         self.usable = False
@@ -156,10 +159,12 @@ class UpstreamConnection(asyncio.Protocol):
     def pause(self) -> None:
         """Stop reading, because the caller does not keep up."""
         if self._transport is not None and not self._transport.is_closing():
+            self._paused = True
             self._transport.pause_reading()
 
     def resume(self) -> None:
         """Read again."""
+        self._paused = False
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
@@ -173,6 +178,7 @@ class UpstreamConnection(asyncio.Protocol):
         """Drop the connection and forget who listened."""
         self._listener = None
         self.usable = False
+        self._pool.give_place(self)
         if self._transport is not None:
             self._transport.abort()
 
@@ -217,9 +223,12 @@ class UpstreamConnection(asyncio.Protocol):
         self._listener = self._parser = None
         self._request = b""
         if parser.reusable:
+            if self._paused:  # by the last of this reply; nobody else would end it
+                self.resume()
             self._pool.keep(self)
         elif self._transport is not None:
             self.usable = False
+            self._pool.give_place(self)
             self._transport.close()
         try:
             listener.done()
@@ -242,16 +251,19 @@ class UpstreamConnection(asyncio.Protocol):
 class Dial:
     """A request whose connection is being opened."""
 
-    __slots__ = ("listener", "task")
+    is_sent = False
+    __slots__ = ("_dials", "listener", "task")
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(self, listener: Listener, dials: set[asyncio.Task[None]]) -> None:
         self.listener: Listener | None = listener
         self.task: asyncio.Task[None] | None = None
+        self._dials = dials  # of its pool, with its own task
 
     def cancel(self) -> None:
         """Give up."""
         self.listener = None
         if self.task is not None:
+            self._dials.discard(self.task)  # the next may have its place at once
             self.task.cancel()
 
     def pause(self) -> None:
@@ -302,7 +314,7 @@ class UpstreamPool:
 
     def send_fresh(self, request: bytes, listener: Listener) -> Exchange:
         """Send on a new connection; the listener hears by which."""
-        dial = Dial(listener)
+        dial = Dial(listener, self._dials)
         if len(self._open) + len(self._dials) >= self._max_connections:
             self.loop.call_soon(dial.failed, "too many connections to this provider; see max_upstream_connections")
             return dial
@@ -320,6 +332,10 @@ class UpstreamPool:
         self._idle.append(connection)
         if self._sweep is None:
             self._sweep = self.loop.call_later(KEEP_ALIVE_S, self._drop_old)
+
+    def give_place(self, connection: UpstreamConnection) -> None:
+        """Let the next one have the place of a connection that is being closed."""
+        self._open.discard(connection)
 
     def lost(self, connection: UpstreamConnection) -> None:
         """Forget a connection that is gone."""

@@ -108,10 +108,12 @@ class FairQueue:
         "backlogs",
         "capacity",
         "checked_s",
+        "forgotten",
         "lanes",
         "live",
         "plan",
         "targets",
+        "under_way",
     )
 
     def __init__(self, plan: Plan, lanes: tuple["Lane", ...], *, capacity: int, age_s: float) -> None:
@@ -120,6 +122,8 @@ class FairQueue:
         self.targets = dict(zip(lanes, plan.targets, strict=True))  # lane -> where a job goes that goes by it
         self.capacity = capacity
         self.live = 0
+        self.under_way = 0  # jobs of it that were sent
+        self.forgotten = False  # another one has its place, or will have
         self.backlogs: dict[Session, Backlog] = {}
         self.checked_s = 0.0  # up to when all who wait know that all lanes are limited
         self._age_s = age_s

@@ -31,12 +31,13 @@ from tickmind.gateway.settings.config import GatewayConfig
 if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
-HUNG_S = 30.0  # an attempt that ran so long into its deadline speaks against the provider
+HUNG_S = 30.0  # an attempt that said nothing for so long before its deadline speaks against the provider
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 
 _log = get_logger(__name__)
 _NEW, _HELD, _QUEUED, _SENT, _DONE = State.NEW, State.HELD, State.QUEUED, State.SENT, State.DONE
 _OK = Result.OK
+_CLOSED = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
 
 
 class Dispatcher:
@@ -80,7 +81,7 @@ class Dispatcher:
         job.arrived_s = job.queued_s = now
         queue = job.queue = self._lanes.queue_of(job.plan, now)
         if self._closed:
-            self._refuse(job, Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
+            self._refuse(job, _CLOSED)
             return
         if job.deadline_s <= now or (job.drop_after_s is not None and job.drop_after_s <= now):
             self._refuse(job, expiry_of(job, now))
@@ -149,10 +150,9 @@ class Dispatcher:
     def shutdown(self) -> None:
         """Refuse all that wait and all that come; what is under way may end."""
         self._closed = True
-        refusal = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
         for queue in list(self._lanes.queues.values()):
             for job in queue.jobs():
-                self._turn_away(job, refusal)
+                self._turn_away(job, _CLOSED)
         self._wakeups.close()
 
     def lanes(self) -> list[Lane]:
@@ -205,6 +205,8 @@ class Dispatcher:
         return True
 
     def _wait(self, job: Job, queue: FairQueue, now: float) -> None:
+        if queue.forgotten:  # while another was refused for it
+            queue = self._lanes.queue_of(queue.plan, now)
         self._waiting.add(job, queue, now)
         for lane in queue.lanes:
             if not lane.key.pumping:
@@ -282,8 +284,7 @@ class Dispatcher:
         queue = job.queue
         assert queue is not None, "a job has a queue before it is sent"
         lane.take(now, job.tokens, spare)
-        session = job.session
-        ledger = lane.key.ledger
+        session, ledger = job.session, lane.key.ledger
         account = ledger.account(session)
         cost = job.charged = lane.cost_s(job.tokens)
         ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
@@ -292,6 +293,7 @@ class Dispatcher:
         job.sent_s = now
         job.lane = lane
         target = job.target = queue.targets[lane]
+        queue.under_way += 1
         self._sent += 1
         self._in_flight += 1
         self._waits.add(now - job.queued_s)
@@ -308,6 +310,8 @@ class Dispatcher:
 
     def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
         """The attempt is over: its permit comes back, and it is noted."""
+        assert job.queue is not None, "a job that was sent has a queue"
+        job.queue.under_way -= 1
         lane.release()
         self._in_flight -= 1
         job.lane = None
@@ -344,7 +348,7 @@ class Dispatcher:
             case Result.REJECTED:
                 lane.succeeded(now)
                 lane.settle(job.sent_s, job.tokens, 0)
-            case Result.DEADLINE if now - job.sent_s >= HUNG_S:
+            case Result.DEADLINE if now - job.sent_s >= HUNG_S and not outcome.begun:
                 lane.broke(now, job.sent_s)
             case _:
                 lane.undecided(now, job.sent_s)
@@ -433,8 +437,7 @@ class Dispatcher:
             _log.exception("a refusal could not be delivered", code=refusal.code.value)
 
     def _note_fallback(self, job: Job, lane: Lane) -> None:
-        last = job.attempts[-1]
-        target = job.target
+        last, target = job.attempts[-1], job.target
         assert target is not None, "a job that is sent has a target"
         if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
             self._fallbacks += 1
@@ -443,6 +446,4 @@ class Dispatcher:
 
     def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str = "") -> None:
         if self._on_event is not None:
-            provider, key = lane.key.provider, lane.key.key
-            words, session = detail or lane.reason, job.session.label
-            self._on_event(QueueEvent(kind, provider.name, key.id, lane.model, session, until_s, words))
+            self._on_event(QueueEvent.of(kind, job, lane, until_s, detail))

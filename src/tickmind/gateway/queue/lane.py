@@ -11,6 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tickmind.base import redact
 from tickmind.gateway.queue.circuit import Circuit, CircuitState
 from tickmind.gateway.queue.fair import LaneTurns, Ledger
 from tickmind.gateway.queue.pace import PaceMaker, PaceStatistics, local_pace, tightest
@@ -63,20 +64,32 @@ class KeyState:
         "key",
         "lanes",
         "ledger",
+        "most",
         "pace",
         "provider",
         "pumping",
+        "unbounded",
         "waiting",
         "wake_s",
     )
 
-    def __init__(self, provider: Provider, key: ApiKey, *, window_s: float, make_pace: PaceMaker = local_pace) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        key: ApiKey,
+        *,
+        window_s: float,
+        make_pace: PaceMaker = local_pace,
+        most: float = math.inf,
+    ) -> None:
         limits = tightest(provider.limits, key.limits)
         self.provider = provider
         self.key = key
         self.pace = make_pace(f"{provider.name}/{key.id}", limits)
         self.burst = limits.burst
-        self.concurrency = math.inf if limits.concurrency is None else limits.concurrency
+        self.most = most  # connections that there may be, whatever the limits say
+        self.unbounded = limits.concurrency is None
+        self.concurrency = most if limits.concurrency is None else min(limits.concurrency, most)
         self.in_flight = 0
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
@@ -152,7 +165,7 @@ class Lane:
         self._retry = retry
         self._random = chance
         given = (key.pace,) if self.pace is None else (key.pace, self.pace)
-        unbounded = self.concurrency == key.concurrency == math.inf
+        unbounded = self.concurrency == math.inf and key.unbounded
         self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s, feel=unbounded)
         self.request_s = 0.0
         self.token_s = 0.0
@@ -199,13 +212,13 @@ class Lane:
 
     def back_s(self, now: float, tokens: int) -> float:
         """When it could take a request at the earliest, whoever else waits and however many are under way."""
-        at = self.key.pace.earliest_s(now, tokens)
+        at = self.key.pace.look_s(now, tokens)
         if now > at:
             at = now
         if self.blocked_until_s > at:
             at = self.blocked_until_s
         if self.pace is not None:
-            at = max(at, self.pace.earliest_s(now, tokens))
+            at = max(at, self.pace.look_s(now, tokens))
         return max(at, self.restraint.earliest_s(now, tokens)) if self.restraint.active else at
 
     # Permits
@@ -305,7 +318,7 @@ class Lane:
         """The key is refused: every lane of it pauses. This is no rate limit, and waiting is not the cure."""
         self.failed += 1
         self.undecided(now, sent_s)
-        reason = f"the account is refused: {message}" if message else "the account is refused"
+        reason = f"the account is refused: {redact(message)}" if message else "the account is refused"
         for lane in self.key.lanes:
             lane.pause_until(now + self.account_pause_s, reason)
 
@@ -327,12 +340,15 @@ class Lane:
             self._weigh()
 
     def is_idle(self, now: float) -> bool:
-        """Whether it may be forgotten: nothing is under way and nothing of the past matters."""
+        """Whether it may be forgotten: nothing is under way and nothing of the past matters.
+
+        That of all models stays as long as its key is used; there may be ever new ones of single models.
+        """
         return (
             not self.in_flight
             and not self.waiting
             and max(self.blocked_until_s, self.restraint.hold_until_s) <= now
-            and self.key.pace.is_fresh(now)
+            and (bool(self.model) or self.key.pace.is_fresh(now))
             and (self.pace is None or self.pace.is_fresh(now))
         )
 
@@ -354,7 +370,7 @@ class Lane:
             key_id=self.key.key.id,
             model=self.model,
             in_flight=self.in_flight,
-            concurrency=min(self.concurrency, self.key.concurrency),
+            concurrency=self.concurrency if self.key.unbounded else min(self.concurrency, self.key.concurrency),
             waiting=self.waiting,
             limited_until_s=self.limited_until_s,
             blocked_until_s=self.blocked_until_s,

@@ -1,6 +1,8 @@
 """Finds the queue of a chain and the lanes that it needs; makes them when they are first needed, forgets idle ones."""
 
 import random
+from collections import Counter
+from collections.abc import Callable
 
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.job import Plan, Target
@@ -16,14 +18,27 @@ LaneName = tuple[str, str, str, str]  # and the model, if it has limits of its o
 
 
 class Lanes:
-    """All queues, lanes and keys of a gateway."""
+    """All queues, lanes and keys of a gateway. `on_made` hears of every new lane, before anything goes by it."""
 
-    __slots__ = ("_by_plan", "_chance", "_config", "_make_pace", "_sweep_at", "keys", "lanes", "queues")
+    __slots__ = (
+        "_apart",
+        "_by_plan",
+        "_chance",
+        "_config",
+        "_make_pace",
+        "_sweep_at",
+        "keys",
+        "lanes",
+        "on_made",
+        "queues",
+    )
 
     def __init__(self, config: GatewayConfig, chance: random.Random, *, make_pace: PaceMaker = local_pace) -> None:
         self._config = config
         self._chance = chance
         self._make_pace = make_pace
+        self._apart = _with_lanes_by_model(config)
+        self.on_made: Callable[[Lane], None] | None = None
         self.keys: dict[KeyName, KeyState] = {}
         self.lanes: dict[LaneName, Lane] = {}
         self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue] = {}  # lanes and models of a chain -> queue
@@ -35,13 +50,13 @@ class Lanes:
         found = self._by_plan.get(id(plan))
         if found is not None:
             return found[1]
-        names = _lane_names(plan)
+        names = self._lane_names(plan)
         name = tuple(zip(names, (target.model for target in plan.targets), strict=True))
         queue = self.queues.get(name)
         if queue is None:
             if len(self.lanes) >= self._sweep_at or len(self.queues) >= self._sweep_at:
                 self._forget_idle(now)
-            lanes = tuple(map(self._lane, names, plan.targets))
+            lanes = tuple(self._lane(name, target, now) for name, target in zip(names, plan.targets, strict=True))
             queue_config = self._config.queue
             queue = FairQueue(plan, lanes, capacity=queue_config.capacity, age_s=queue_config.priority_age_s)
             self.queues[name] = queue
@@ -52,14 +67,17 @@ class Lanes:
         self._by_plan[id(plan)] = (plan, queue)
         return queue
 
-    def _lane(self, name: LaneName, target: Target) -> Lane:
+    def _lane(self, name: LaneName, target: Target, now: float) -> Lane:
         lane = self.lanes.get(name)
         if lane is None:
             key = self.keys.get(name[:3])
             if key is None:
-                window_s = self._config.sharing.window_s
                 key = self.keys[name[:3]] = KeyState(
-                    target.provider, target.key, window_s=window_s, make_pace=self._make_pace
+                    target.provider,
+                    target.key,
+                    window_s=self._config.sharing.window_s,
+                    make_pace=self._make_pace,
+                    most=self._config.wire.max_upstream_connections,
                 )
             lane = self.lanes[name] = Lane(
                 key,
@@ -70,29 +88,46 @@ class Lanes:
                 chance=self._chance,
                 make_pace=self._make_pace,
             )
+            for other in key.lanes:
+                if other.paused_until_s > max(now, lane.paused_until_s):  # the account is refused for all of them
+                    lane.pause_until(other.paused_until_s, other.reason)
+            if self.on_made is not None:
+                self.on_made(lane)
         return lane
 
     def _forget_idle(self, now: float) -> None:
-        """Forget what would be made anew just as it is, so that callers with ever new keys don't fill the memory."""
+        """Forget what would be made anew just as it is, so that ever new models or keys don't fill the memory."""
         for name, queue in list(self.queues.items()):
-            if not queue.live and all(lane.is_idle(now) for lane in queue.lanes):
+            if not queue.live and not queue.under_way:
                 del self.queues[name]
+                queue.forgotten = True
                 for lane in queue.lanes:
                     lane.queues.remove(queue)
         for lane_name, lane in list(self.lanes.items()):
-            if not lane.queues:
+            if not lane.queues and lane.is_idle(now):
                 del self.lanes[lane_name]
                 lane.key.lanes.remove(lane)
-                if not lane.key.lanes:
-                    del self.keys[lane_name[:3]]
+        for key_name, key in list(self.keys.items()):
+            if not key.lanes and not key.in_flight and key.pace.is_fresh(now):
+                del self.keys[key_name]
         self._by_plan.clear()
         self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
 
+    def _lane_names(self, plan: Plan) -> list[LaneName]:
+        """A model has a lane of its own where it has limits of its own, or where a chain goes to another of the key."""
+        keys = [(target.provider.name, target.provider.base_url, target.key.id) for target in plan.targets]
+        return [
+            (*key, target.model if self._is_apart(target) or keys.count(key) > 1 else "")
+            for key, target in zip(keys, plan.targets, strict=True)
+        ]
 
-def _lane_names(plan: Plan) -> list[LaneName]:
-    """A model has a lane of its own where it has limits of its own, or where the chain goes to another of the key."""
-    keys = [(target.provider.name, target.provider.base_url, target.key.id) for target in plan.targets]
-    return [
-        (*key, target.model if target.model in target.provider.model_limits or keys.count(key) > 1 else "")
-        for key, target in zip(keys, plan.targets, strict=True)
-    ]
+    def _is_apart(self, target: Target) -> bool:
+        return target.model in target.provider.model_limits or target.provider.name in self._apart
+
+
+def _with_lanes_by_model(config: GatewayConfig) -> frozenset[str]:
+    """The providers to which a chain goes twice, with two models: what one chain meets must hold in all others."""
+    chains = [[name for name, _ in route.targets] for route in config.exact.values()]
+    chains += [[name for name, _ in route.targets] for _, route in config.patterns]
+    chains += [[name, *(other for other, _ in one.fallback)] for name, one in config.providers.items()]
+    return frozenset(name for chain in chains for name, times in Counter(chain).items() if times > 1)

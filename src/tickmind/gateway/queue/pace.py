@@ -237,6 +237,8 @@ class Pace:
                     at = own
         return at
 
+    look_s = earliest_s  # the same for who only wants to know; of a pace that is shared it asks nobody
+
     def take(self, now: float, tokens: int, spare: bool = False) -> None:
         """It goes out now; `spare` as it was asked."""
         free_s = now

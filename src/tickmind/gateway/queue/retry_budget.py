@@ -6,14 +6,13 @@ from tickmind.gateway.settings.config import RetryConfig
 class RetryBudget:
     """Each request earns a part of a try; a try beyond a request's first costs one. It starts full."""
 
-    __slots__ = ("_ratio", "_requests", "_reserve", "_tries", "refused", "spent")
+    __slots__ = ("_ratio", "_requests", "_reserve", "_tries", "refused")
 
     def __init__(self, config: RetryConfig) -> None:
         self._ratio = config.ratio
         self._reserve = config.reserve
         self._tries = config.reserve  # that could be made after the last look
         self._requests = 0  # that had come by then
-        self.spent = 0
         self.refused = 0
 
     def tries(self, requests: int) -> float:
@@ -28,5 +27,4 @@ class RetryBudget:
             self.refused += 1
             return False
         self._tries -= 1
-        self.spent += 1
         return True

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.lane import LaneStatistics
+from tickmind.gateway.queue.job import Job
+from tickmind.gateway.queue.lane import Lane, LaneStatistics
 from tickmind.gateway.refusal import Code
 
 _RECENT = 1024  # waits that are looked at
@@ -34,6 +35,12 @@ class QueueEvent:
     session: str
     until_s: float
     detail: str
+
+    @classmethod
+    def of(cls, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str) -> "QueueEvent":
+        """What happened to a job at a lane."""
+        key, words = lane.key, detail or lane.reason
+        return cls(kind, key.provider.name, key.key.id, lane.model, job.session.label, until_s, words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,6 +232,9 @@ class _Reader:
             found = self._sources.expand(said)
             if found and urlsplit(found).scheme not in ("redis", "rediss", "unix"):
                 self._wrong(("redis_url",), "expected redis://, rediss:// or unix:// and an address")
+            elif not _is_whole(found):
+                words = "a password's / ? # @ and % must be percent-encoded in an address, as %2F for /"
+                self._wrong(("redis_url",), words)
         except (SourceError, ValueError) as error:
             self._wrong(("redis_url",), str(error) if isinstance(error, SourceError) else "it is no address")
             found = ""
@@ -249,6 +252,16 @@ class _Reader:
         if config.redis_url and not self._said.get("key_id_secret") and self._key_id_secret is None:
             message = "gateways that share state need the same key_id_secret; write `key_id_secret: ${NAME}`"
             self._wrong(("redis_url",), message)
+
+
+def _is_whole(address: str) -> bool:
+    """Whether an address ends where it seems to, and not within a password that has characters of its own meaning."""
+    parts = urlsplit(address)
+    try:
+        _ = parts.port
+    except ValueError:
+        return False
+    return "@" not in parts.path + parts.query + parts.fragment and not parts.fragment
 
 
 def _is_own_address(url: BaseUrl, host: str, port: int) -> bool:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 
-from tickmind.base import Clock
+from tickmind.base import Clock, Limit
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import tightest
 from tickmind.gateway.shared.port import LaneLimit
 
+MAX_HEARD = Limit("limits of lanes that are not here yet", 1_000)
+
 
 class SharedLanes:
-    """Tells of limits that lanes have met, and holds lanes for limits that others have met.
+    """Tells of limits that lanes have met, and holds lanes for limits that others have met, now or once they are made.
 
     What may be in flight at once is divided by the number of gateways, at least one for each.
     """
@@ -18,6 +20,8 @@ class SharedLanes:
     def __init__(self, lanes: Lanes, clock: Clock) -> None:
         self._lanes = lanes
         self._clock = clock
+        self._heard: dict[str, LaneLimit] = {}  # name of a lane that is not here -> its limit
+        lanes.on_made = self._made
 
     def limits(self) -> Iterable[LaneLimit]:
         """The lanes that are limited now."""
@@ -29,22 +33,40 @@ class SharedLanes:
         ]
 
     def limit(self, limit: LaneLimit) -> None:
-        """Hold the lane of that name; one that is not there yet will meet the limit itself."""
+        """Hold the lane of that name; one that is not there yet is held from its beginning."""
         now_s = self._clock.monotonic()
-        for lane in self._lanes.lanes.values():
-            if name_of(lane) == limit.lane and limit.until_s > lane.limited_until_s:
+        found = [lane for lane in self._lanes.lanes.values() if name_of(lane) == limit.lane]
+        for lane in found:
+            if limit.until_s > lane.limited_until_s:
                 lane.limit_until(now_s, limit.until_s, limit.reason)
+        if not found:
+            self._remember(limit, now_s)
 
     def resize(self, gateways: int) -> None:
         """Divide what may be in flight."""
         for key in self._lanes.keys.values():
             whole = tightest(key.provider.limits, key.key.limits).concurrency
             if whole is not None:
-                key.concurrency = max(1, whole // gateways)
+                key.concurrency = min(key.most, max(1, whole // gateways))
             for lane in key.lanes:
                 limits = key.provider.model_limits.get(lane.model)
                 if limits is not None and limits.concurrency is not None and not lane.adaptive:
                     lane.concurrency = float(max(1, limits.concurrency // gateways))
+
+    def _remember(self, limit: LaneLimit, now_s: float) -> None:
+        known = self._heard.get(limit.lane)
+        if known is not None and known.until_s >= limit.until_s:
+            return
+        if known is None and not MAX_HEARD.allows(len(self._heard) + 1):
+            self._heard = {name: one for name, one in self._heard.items() if one.until_s > now_s}
+        if known is not None or MAX_HEARD.allows(len(self._heard) + 1):
+            self._heard[limit.lane] = limit
+
+    def _made(self, lane: Lane) -> None:
+        limit = self._heard.pop(name_of(lane), None)
+        now_s = self._clock.monotonic()
+        if limit is not None and limit.until_s > now_s:
+            lane.limit_until(now_s, limit.until_s, limit.reason)
 
 
 def name_of(lane: Lane) -> str:

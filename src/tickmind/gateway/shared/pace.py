@@ -55,17 +55,11 @@ class SharedPace(Pace):
 
         The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
         """
-        company = self._company
-        if parts := company.alone or company.rejoining:
-            at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
-            if company.alone or at > now:
-                return at  # a permit that is leased before its time would be lost
-        else:
-            self._part = None
-        at = now if self._request_pool is None else self._request_pool.earliest_s(now, 1)
-        if tokens and self._token_pool is not None:
-            at = max(at, self._token_pool.earliest_s(now, tokens))
-        return at
+        return self._when_s(now, tokens, Pool.earliest_s)
+
+    def look_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
+        """The same for who only wants to know: a permit that nobody uses would be lost to all."""
+        return self._when_s(now, tokens, Pool.look_s)
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
         """It goes out now."""
@@ -94,6 +88,19 @@ class SharedPace(Pace):
         self._since_s = now
         for pool in self.pools:
             pool.clear()
+
+    def _when_s(self, now: float, tokens: int, of_pool: Callable[[Pool, float, float], float]) -> float:
+        company = self._company
+        if parts := company.alone or company.rejoining:
+            at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
+            if company.alone or at > now:
+                return at  # a permit that is leased before its time would be lost
+        else:
+            self._part = None
+        at = now if self._request_pool is None else of_pool(self._request_pool, now, 1)
+        if tokens and self._token_pool is not None:
+            at = max(at, of_pool(self._token_pool, now, tokens))
+        return at
 
     def _own_part(self, now: float, parts: int) -> Pace:
         if self._part is None or self._parts != parts:

@@ -83,10 +83,20 @@ if charge > 0 then
   tat = math.max(tat, now) + charge * unit
   for number, window in ipairs(windows) do add(number, window, now, charge) end
 end
+local reckon = false
 for i = refunds, #ARGV, 2 do
   local time, amount = now - ARGV[i], tonumber(ARGV[i + 1])
   tat = tat - amount * ARGV[7]
+  reckon = reckon or time > now
   for number, window in ipairs(windows) do give_back(number, window, time, amount) end
+end
+if reckon and #windows > 0 then  -- a permit for later had to wait for a window, which the next one need not
+  local window, free = windows[1], 0
+  for _, bucket in ipairs(window.order) do
+    local held = window.held[bucket]
+    if held > 0 then free = math.max(free, (bucket + 1) * window.width) + held * unit end
+  end
+  tat = math.min(tat, math.max(free, now))
 end
 
 local function fits_from(window, time)

@@ -172,24 +172,28 @@ class SharedState:
         wait_s = RETRY_S
         while not self._stopping:
             failures = self._census.losses
-            client = redis.asyncio.Redis.from_url(
-                self._url.reveal(),
-                socket_timeout=ANSWER_S,
-                socket_connect_timeout=ANSWER_S,
-                retry=Retry(NoBackoff(), 0),  # trying again is done here
-            )
+            client: Redis | None = None
             try:
+                client = redis.asyncio.Redis.from_url(
+                    self._url.reveal(),
+                    socket_timeout=ANSWER_S,
+                    socket_connect_timeout=ANSWER_S,
+                    retry=Retry(NoBackoff(), 0),  # trying again is done here
+                )
                 await self._serve(client)
-            except* (redis.RedisError, OSError, TimeoutError) as group:
+            except* Exception as group:  # noqa: BLE001 - whatever it is, it is told, and the gateway goes on alone
                 self._lost(group)
             finally:
-                with contextlib.suppress(redis.RedisError, OSError):
-                    await client.aclose()
+                if client is not None:
+                    with contextlib.suppress(Exception):  # of what is lost already
+                        await client.aclose()
             wait_s = RETRY_S if self._census.losses > failures else min(MAX_RETRY_S, wait_s * 2)
             await asyncio.sleep(wait_s * self._random.uniform(0.5, MAX_JITTER))
 
     async def _serve(self, client: "Redis") -> None:
         reserve, beat = await client.script_load(RESERVE), await client.script_load(BEAT)
+        if self._spending is not None:
+            await self._spending.prepare(client)
         now_us = await self._beat(client, beat)
         if self._stopping:
             return

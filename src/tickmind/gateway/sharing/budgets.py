@@ -1,8 +1,9 @@
 """What each session or caller may use: requests, tokens and money, per day or in all."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
 from tickmind.gateway.refusal import Code, Refusal
@@ -42,8 +43,20 @@ class Spent:
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(self.requests + other.requests, self.tokens + other.tokens, self.usd + other.usd)
 
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.requests, self.tokens, self.usd))
+
 
 NOTHING = Spent()
+
+
+class Share(NamedTuple):
+    """What other gateways are to hear of an owner on a day (None: in all), and the sum of all as it is known here."""
+
+    owner: str
+    day: int | None
+    spent: Spent
+    known: Spent
 
 
 class _Account:
@@ -109,6 +122,7 @@ class Budgets:
         self._max_accounts = max_accounts
         self._accounts: dict[str, _Account] = {}  # owner -> account
         self.tells = False  # whether other gateways are to hear of what is used
+        self._next_told = 0  # number of the account with which telling goes on
         self._day = self._wall_day()
         self._day_began_s = clock.monotonic()
 
@@ -143,12 +157,17 @@ class Budgets:
         account.held_usd += usd
         return Hold(account, tokens, usd)
 
-    def settle(self, hold: Hold, tokens: int, usd: float | None) -> None:
-        """Replace a reservation by what was really used; once, later calls do nothing."""
+    def settle(self, hold: Hold, tokens: int | None, usd: float | None) -> None:
+        """Replace a reservation by what was really used, or take it for that if nobody counted the tokens.
+
+        Once: later calls do nothing.
+        """
         account = hold.account
         if account is None or not hold.open:
             return
         self._let_go(account, hold)
+        if tokens is None:
+            tokens, usd = hold.tokens, hold.usd or None
         self._add(account, Spent(1, tokens, usd or 0.0))
         account.unpriced += usd is None
 
@@ -159,22 +178,30 @@ class Budgets:
 
     # Other gateways
 
-    def to_share(self, most: int, every_s: float) -> list[tuple[str, int | None, Spent]]:
-        """What others have not heard of, by owner and day (None: in all), and from time to time nothing new, to hear.
+    def to_share(self, most: int, every_s: float) -> list[Share]:
+        """What others have not heard of, and from time to time nothing new, to hear; the owners take turns.
 
         Each must come back, by `shared` or by `not_shared`.
         """
         now_s = self._clock.monotonic()
-        found: list[tuple[str, int | None, Spent]] = []
-        for account in self._accounts.values():
-            if (account.untold is not NOTHING or now_s - account.shared_s >= every_s) and len(found) < most:
-                found.append((account.owner, account.day if account.budget.per_day else None, account.untold))
+        found: list[Share] = []
+        accounts = list(self._accounts.values())
+        began = self._next_told = self._next_told if self._next_told < len(accounts) else 0
+        for account in (*accounts[began:], *accounts[:began]):
+            if len(found) == most:
+                break
+            self._next_told += 1
+            if account.untold is not NOTHING or now_s - account.shared_s >= every_s:
+                day = account.day if account.budget.per_day else None
+                known = Spent(account.requests, account.tokens, account.usd)
+                found.append(Share(account.owner, day, account.untold, known))
                 account.untold = NOTHING
                 account.shared_s = now_s
+        self._next_told %= max(1, len(accounts))
         return found
 
     def shared(self, owner: str, day: int | None, total: Spent) -> None:
-        """What all gateways together have used."""
+        """What all gateways together have used, at least what was known here."""
         account = self._accounts.get(owner)
         if account is None or (day is not None and account.day != day):
             return

@@ -1,10 +1,10 @@
 """Identical requests: those in flight share one call, and replies are kept for a while. Both are off by default.
 
-Two requests are identical if they go to the same chain of targets (provider, key and model) by the same surface with
-the same body. Spaces and the order of the outermost fields make no difference; the order inside does, because a model
-writes the fields of a schema in the order in which they stand. Requests are shared among the sessions of one caller
-only, so that nobody learns from a quick reply what another has asked, unless the operator allows `across_callers`;
-without callers' keys all sessions belong to the one who runs the gateway, and share.
+Two requests are identical if they go to the same chain of targets (provider, key and model) by the same surface and in
+the same form with the same body. Spaces and the order of the outermost fields make no difference; the order inside
+does, because a model writes the fields of a schema in the order in which they stand. Requests are shared among the
+sessions of one caller only, so that nobody learns from a quick reply what another has asked, unless the operator allows
+`across_callers`; without callers' keys all sessions belong to the one who runs the gateway, and share.
 """
 
 import re
@@ -107,9 +107,9 @@ class ReplyCache:
         self._heirs: deque[Sharer] = deque()  # who must be told to lead; there may be thousands, so not by recursion
         self._evicted = 0
 
-    def key(self, session: Session, plan: Plan, body: bytes) -> bytes:
-        """What two identical requests have in common."""
-        return request_key("" if self._config.across_callers else session.caller, plan, body)
+    def key(self, session: Session, plan: Plan, form: str, body: bytes) -> bytes:
+        """What two identical requests have in common; `form` is that of their replies."""
+        return request_key("" if self._config.across_callers else session.caller, plan, form, body)
 
     def lookup(self, key: bytes, who: Sharer) -> Kept | Role:
         """A kept reply, or what to do."""
@@ -220,10 +220,10 @@ class ReplyCache:
         self._size_bytes -= _size(self._kept.pop(key)[1])
 
 
-def request_key(scope: str, plan: Plan, body: bytes) -> bytes:
+def request_key(scope: str, plan: Plan, form: str, body: bytes) -> bytes:
     """A digest of where a request goes, in whose name, and what it says; nothing can be read from it."""
     digest = blake2b(digest_size=32)
-    parts = [scope, plan.surface, plan.model]
+    parts = [scope, plan.surface, form, plan.model]
     for target in plan.targets:
         parts += [target.provider.name, target.provider.base_url, target.key.id, target.model]
     for part in (*(text.encode() for text in parts), _canonical(body)):

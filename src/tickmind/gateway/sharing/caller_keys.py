@@ -58,11 +58,6 @@ class CallerKeys:
             self._callers[digest] = (digest, caller)
         self._seen: dict[str, Caller] = {}  # header -> whose it is
 
-    @property
-    def required(self) -> bool:
-        """Whether callers must bring a key."""
-        return bool(self._callers)
-
     def check(self, authorization: str | None) -> Caller | None:
         """Who an `Authorization: Bearer ...` header belongs to; None if nobody's, or if there is none."""
         if not authorization:

@@ -1,6 +1,7 @@
 """Waits that agents chose for themselves: until then their requests are held."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -96,6 +97,7 @@ class Defers:
         self._held = 0
         self.fresh: dict[tuple[str, str], Decision] | None = None  # what others are to hear, where there are others
         self.offset_s = 0.0  # of stamps to the monotonic time
+        self.on_changed: Callable[[tuple[str, str]], None] | None = None  # whoever holds requests
 
     def defer(self, session: Session, agent: str, duration_ms: float = DEFAULT_DEFER_MS) -> Deferred:
         """Hold an agent's requests from now on; a second one extends the first, never shortens it.
@@ -122,6 +124,7 @@ class Defers:
         wait.take(max(until_s, wait.until_s), max(self._stamp_ms(now_s), wait.made_ms, wait.ended_ms + 1))
         self._made += 1
         self._tell(key, wait)
+        self._change(key)
         return Deferred(session.label, agent, wait.until_s - now_s)
 
     def cancel(self, session: Session, agent: str) -> bool:
@@ -135,6 +138,7 @@ class Defers:
         wait.ended_ms = max(self._stamp_ms(now_s), wait.made_ms)
         self._cancelled += 1
         self._tell(key, wait)
+        self._change(key)
         return True
 
     def hear(self, label: str, agent: str, decision: Decision) -> None:
@@ -150,16 +154,21 @@ class Defers:
             wait = self._add(key, until_s)
         wait.ended_ms = max(wait.ended_ms, decision.ended_ms)
         wait.take(until_s, decision.made_ms)
+        self._change(key)
 
     def held_until(self, session: Session, agent: str) -> float | None:
         """The monotonic time until which an agent's request must be held, or None; counted as held."""
         if not self._waits:
             return None
-        wait = self._waits.get((session.label, agent))
-        if wait is None or wait.until_s <= self._clock.monotonic():
-            return None
-        self._held += 1
-        return wait.until_s
+        until_s = self.until(session.label, agent)
+        if until_s is not None:
+            self._held += 1
+        return until_s
+
+    def until(self, label: str, agent: str) -> float | None:
+        """The same by a session's label, for who only wants to know."""
+        wait = self._waits.get((label, agent))
+        return None if wait is None or wait.until_s <= self._clock.monotonic() else wait.until_s
 
     def listing(self) -> tuple[Deferred, ...]:
         """All that wait, the next one first."""
@@ -191,6 +200,10 @@ class Defers:
         self._of_session[key[0]] = self._of_session.get(key[0], 0) + 1
         heappush(self._due, (until_s, next(self._numbers), key))
         return wait
+
+    def _change(self, key: tuple[str, str]) -> None:
+        if self.on_changed is not None:
+            self.on_changed(key)
 
     def _tell(self, key: tuple[str, str], wait: _Wait) -> None:
         if self.fresh is not None:

@@ -89,12 +89,6 @@ class Sessions:
         session.last_seen_s = self._clock.monotonic()
         return session
 
-    def heartbeat(self, session_id: str, caller: str = "", weight: float | None = None, *, peer: str = "") -> Session:
-        """Keep a session alive without asking for anything; an unknown one registers."""
-        session = self.get(session_id, caller, weight, peer=peer)
-        self.sweep()
-        return session
-
     def activity(self, group: str) -> Activity:
         """Who is active on a key, for the cooldown; made when first asked for."""
         found = self._activities.get(group)

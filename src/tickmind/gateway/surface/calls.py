@@ -1,6 +1,8 @@
 """The endpoints that carry calls to models, and those with which sessions keep alive and agents defer."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -100,19 +102,29 @@ class CallEndpoints:
         request: Request,
         tokens: int,
     ) -> None:
+        gateway = self._gateway
+        began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(wishes)
+        patience = asyncio.timeout(timeout_s)
         try:
-            plan = await planning
+            async with patience:
+                plan = await planning
         except RefusedError as exc:
-            self._gateway.tally.refused(exc.refusal.code)
+            gateway.tally.refused(exc.refusal.code)
             self._refuse(request, call.responder, exc)
             return
-        except Exception:  # noqa: BLE001 - nobody else would tell the caller
-            _log.exception("an endpoint of a caller's own could not be looked up")
-            fault = Refusal(Code.INTERNAL, "a fault of the gateway; see its log")
-            self._refuse(request, call.responder, RefusedError(fault))
+        except Exception as exc:  # noqa: BLE001 - nobody else would tell the caller
+            refusal = Refusal(Code.DEADLINE, "the endpoint could not be looked up within the request's deadline")
+            if not (isinstance(exc, TimeoutError) and patience.expired()):
+                _log.exception("an endpoint of a caller's own could not be looked up")
+                refusal = Refusal(Code.INTERNAL, "a fault of the gateway; see its log")
+            gateway.tally.refused(refusal.code)
+            self._refuse(request, call.responder, RefusedError(refusal))
             return
         if call.responder.open:
-            self._gateway.submit(call, plan, wishes, request.peer, tokens)
+            took_s = gateway.clock.monotonic() - began_s
+            drop_after_s = None if wishes.drop_after_s is None else wishes.drop_after_s - took_s
+            left = replace(wishes, timeout_s=timeout_s - took_s, drop_after_s=drop_after_s)
+            gateway.submit(call, plan, left, request.peer, tokens)
 
     def models(self, request: Request, responder: Responder) -> None:
         """`GET /v1/models`."""

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from tickmind.gateway.call import Call
+from tickmind.gateway.http.masking import masked
 from tickmind.gateway.http.outcomes import tokens_of
 from tickmind.gateway.http.reply_headers import attempts_json
 from tickmind.gateway.names import MAX_MODEL_CHARS
@@ -107,11 +108,13 @@ def _read_priority(document: dict[str, Any]) -> Priority | None:
 class GenerateForm:
     """Prompt in, text out."""
 
+    name = "generate"
+
     def request(self, call: Call, target: Target) -> bytes:
         """The prompt as a chat."""
         return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
-    def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
+    def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:
         """The text, who gave it, what it took, and when the session may ask again."""
         try:
             document = load_json(body)
@@ -133,7 +136,7 @@ class GenerateForm:
             "provider": target.provider.name,
             "finishReason": reason if type(reason) is str else None,
         }
-        return orjson.dumps(reply), Outcome(Result.OK, 200, None, prompt, completion)
+        return masked(orjson.dumps(reply), call.secrets), Outcome(Result.OK, 200, None, prompt, completion)
 
     def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The reply with what only its end tells."""

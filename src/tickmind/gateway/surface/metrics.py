@@ -65,6 +65,7 @@ def metrics(gateway: "Gateway") -> str:
     out.gauge(
         "tickmind_gateway_deferred_agents", "Agents that have deferred.", [({}, gateway.defers.statistics().deferred)]
     )
+    out.gauge("tickmind_gateway_held", "Requests of agents that have deferred.", [({}, len(gateway.holding))])
     out.gauge(
         "tickmind_gateway_degraded",
         "1 if the shared state is lost and limits are local.",

@@ -63,6 +63,8 @@ _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 class OpenAIForm:
     """Chat Completions and Responses, which differ only in their paths and in how they count tokens."""
 
+    name = "openai"
+
     def request(self, call: Call, target: Target) -> bytes:
         """The caller's own bytes, unless this provider knows the model by another name."""
         if target.model == call.model:

@@ -1,9 +1,15 @@
 """A provider that echoes our key does not give it to callers, however it cuts its stream."""
 
+import json
+import re
+from collections.abc import Callable
+
+import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.http.masking import StreamMask, masked
+from tickmind.gateway.http.masking import StreamMask, masked, masked_error, spellings
 
 KEY = b"sk-canary-0123456789"
 
@@ -45,6 +51,37 @@ def test_several_secrets_are_masked_wherever_they_are_cut(parts: list[bytes], si
     mask = StreamMask(secrets)
     given_on = b"".join(mask.feed(text[at : at + size]) for at in range(0, len(text), size)) + mask.end()
     assert given_on == masked(text, secrets)
+
+
+def test_a_usual_key_has_one_spelling() -> None:
+    assert spellings(KEY) == (KEY,)
+    assert spellings(b"") == (b"",)
+
+
+@pytest.mark.parametrize("key", ["ab/cd+ef==", 'q"uo\\te', "<&'`>", "schl\u00fcssel"])
+@pytest.mark.parametrize(
+    "spell",
+    [
+        json.dumps,
+        lambda text: orjson.dumps(text).decode(),
+        lambda text: json.dumps(text).replace("/", "\\/"),
+        lambda text: re.sub(r"[+<>&'`]", lambda match: f"\\u{ord(match[0]):04X}", json.dumps(text)),
+        lambda text: re.sub(r"[+<>&'`]", lambda match: f"\\u{ord(match[0]):04x}", json.dumps(text)).replace("/", "\\/"),
+        lambda text: '"' + "".join(c if c.isalnum() and c.isascii() else f"\\u{ord(c):04x}" for c in text) + '"',
+    ],
+)
+def test_a_key_is_masked_in_every_usual_spelling(key: str, spell: Callable[[str], str]) -> None:
+    spelt = spell(key)
+    assert json.loads(spelt) == key
+    assert masked(spelt.encode(), spellings(key.encode())) == b'"***"'
+
+
+def test_an_error_is_masked_however_its_letters_are_spelt() -> None:
+    odd = "".join(f"\\u{letter:04x}" for letter in KEY)
+    body = f'{{"error": {{"message": "wrong key {odd}"}}}}'.encode()
+    assert json.loads(masked_error(body, (KEY,))) == {"error": {"message": "wrong key ***"}}
+    for other in (b'{"a": "x\\ny"}', b"<html>\\</html>", b""):
+        assert masked_error(other, (KEY,)) == other
 
 
 def test_nothing_is_held_back_for_longer_than_it_may_be_a_key() -> None:

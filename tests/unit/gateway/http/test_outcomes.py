@@ -26,6 +26,15 @@ def error(code: str = "", message: str = "", kind: str = "") -> bytes:
         (429, error(kind="insufficient_quota"), Result.ACCOUNT),
         (401, error("invalid_api_key"), Result.ACCOUNT),
         (403, b"<html>no</html>", Result.ACCOUNT),
+        (403, b"", Result.ACCOUNT),
+        (403, b'{"error":{}}', Result.ACCOUNT),
+        (403, error("account_deactivated", "Gone"), Result.ACCOUNT),
+        (403, error("unsupported_country_region_territory", "Not here"), Result.ACCOUNT),
+        (403, error("", "This organization has been banned"), Result.ACCOUNT),
+        (403, b'{"error":{"code":403,"message":"No such project","status":"PERMISSION_DENIED"}}', Result.ACCOUNT),
+        (403, error("model_not_found", "Project `p` does not have access to model `m`"), Result.REJECTED),
+        (403, error("", "The prompt was flagged by moderation"), Result.REJECTED),
+        (403, b'{"type":"error","error":{"type":"permission_error","message":"Not this model"}}', Result.REJECTED),
         (400, error("bad_request", "messages is wrong"), Result.REJECTED),
         (404, error("model_not_found"), Result.REJECTED),
         (500, b"", Result.FAILED),
@@ -68,3 +77,11 @@ def test_tokens_of_a_stream_are_in_its_last_events() -> None:
     responses = b'event: x\ndata: {"response":{"usage":{"input_tokens":1,"output_tokens":2}}}\n\n'
     assert tokens_of_stream(responses) == (1, 2)
     assert tokens_of_stream(b'data: {"usage":null}\n\ndata: {"usage":') == (None, None)
+
+
+def test_tokens_are_read_from_a_last_event_whose_beginning_is_not_there() -> None:
+    end = b'},"usage": {"input_tokens":1,"output_tokens":2},"user":null}}\n\n'
+    assert tokens_of_stream(b'said \\"usage\\":{}' + end) == (1, 2)
+    said = b'said \\"usage\\":{\\"input_tokens\\":1,\\"output_tokens\\":2}"}\n\n'
+    for odd in (said, b'x"usage":', b'x"usage":{"input_tokens":1', b'x"usage":7}', b'x"usage":' + b"[" * 4000):
+        assert tokens_of_stream(odd) == (None, None)

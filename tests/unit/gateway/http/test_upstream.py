@@ -23,6 +23,7 @@ class FakeTransport:
     def __init__(self) -> None:
         self.written = b""
         self.closed = False
+        self.reading = True
 
     def write(self, data: bytes) -> None:
         self.written += data
@@ -35,6 +36,12 @@ class FakeTransport:
 
     def is_closing(self) -> bool:
         return self.closed
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
 
 
 class Hearer:
@@ -151,6 +158,31 @@ def test_an_extension_of_a_chunk_is_not_passed_on(pool: UpstreamPool) -> None:
     hearer = heard(pool, STREAM + b"6\r\nabcde\n\r\n" + b"5;a=b\nX\r\nabcd\n\r\n0\r\n\r\n", [len(STREAM)])
     assert hearer.passed == len(b"6\r\nabcde\n\r\n")
     assert (hearer.text, hearer.ends) == (b"abcde\nabcd\n", ["done"])
+
+
+class SlowHearer(Hearer):
+    """Stops reading with the first bytes that it gets, as for a caller that does not keep up."""
+
+    connection: UpstreamConnection
+
+    def data(self, pieces: list[bytes]) -> None:
+        super().data(pieces)
+        self.connection.pause()
+
+
+@pytest.mark.parametrize("cuts", [1, 2])
+def test_a_connection_that_was_held_back_for_a_slow_caller_is_read_again_for_the_next(
+    pool: UpstreamPool, cuts: int
+) -> None:
+    connection, transport, hearer = UpstreamConnection(pool), FakeTransport(), SlowHearer(framed=False)
+    hearer.connection = connection
+    connection.connection_made(transport)  # type: ignore[arg-type]  # a double
+    connection.start(b"POST", hearer, reused=False)
+    data = STREAM + chunked([b"data: a\n\n"] * 5)
+    for number in range(cuts):
+        connection.data_received(data[number * len(data) // cuts : (number + 1) * len(data) // cuts])
+    assert hearer.ends == ["done"]
+    assert transport.reading
 
 
 @given(body=st.binary(max_size=60), cuts=st.lists(st.integers(0, 120), max_size=5))

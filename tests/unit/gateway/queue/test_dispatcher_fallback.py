@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from tickmind.gateway.http.outcomes import outcome_of_error
+from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.refusal import Code
-from tickmind.gateway.settings.config import Limits
+from tickmind.gateway.settings.config import GatewayConfig, Limits, Route
 
 FAILED = Outcome(Result.FAILED, 500)
 
@@ -185,6 +186,19 @@ def test_reply_that_has_begun_is_not_tried_again(desk, time):
         assert d.upstream["b"].calls == []
 
 
+@pytest.mark.parametrize("begun", [True, False])
+def test_only_an_attempt_that_hung_until_its_deadline_speaks_against_the_provider(desk, time, begun):
+    overdue = Outcome(Result.DEADLINE, 200 if begun else 0, begun=begun)
+    d = desk({"a": Limits()}, script={"a": lambda _job, _now: overdue}, service_s=(60.0, 60.0))
+    for _ in range(6):
+        d.submit()
+        time.run_for(61)
+    assert [lane.circuit.state for lane in d.dispatcher.lanes()] == [
+        CircuitState.CLOSED if begun else CircuitState.OPEN
+    ]
+    d.assert_clean()
+
+
 def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, time):
     banned = Outcome(Result.ACCOUNT, 403, message="banned")
     models = {"small": Limits(), "large": Limits()}
@@ -203,6 +217,29 @@ def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, 
     assert d.submit("s", ("a/small",)).sent
     time.run_for(1)
     d.assert_clean()
+
+
+def test_a_refused_account_is_not_asked_for_a_model_that_is_new(desk, time):
+    banned = Outcome(Result.ACCOUNT, 401, message="banned")
+    d = desk({"a": Limits()}, script={"a": once(banned)}, provider_options={"model_limits": {"new": Limits()}})
+    d.submit("s", ("a/old",))
+    time.run_for(1)
+    ticket = d.submit("s", ("a/new",))
+    assert ticket.sent == []
+    assert ticket.refused.code is Code.PROVIDER_DOWN
+
+
+def test_a_limit_that_one_chain_has_met_holds_in_another_that_goes_by_another_model_too(desk, time, limited):
+    route = Route((("a", "large"), ("a", "small")))
+    config = GatewayConfig(exact={"m": route})
+    d = desk({"a": Limits()}, script={"a": once(limited(60.0))}, config=config)
+    alone = d.submit("s", ("a/large",), timeout_s=10)
+    time.run_for(1)
+    assert alone.refused.code is Code.ALL_LIMITED
+    chain = d.submit("s", ("a/large", "a/small"), timeout_s=10)
+    time.run_for(1)
+    assert [attempt.model for attempt in chain.job.attempts] == ["small"]
+    assert len(d.upstream["a"].calls) == 2
 
 
 def test_cross_model_fallback_at_one_provider(desk, time, limited):

@@ -205,7 +205,7 @@ def test_jobs_that_are_over_are_not_kept_alive(desk, time):
     d = desk({"a": Limits(concurrency=1)}, service_s=(50.0, 50.0))
     d.keep = False
     d.submit(timeout_s=1000)
-    for number in range(3000):
+    for number in range(1500):
         ticket = d.submit(f"s{number}", timeout_s=30)
         if number % 2:
             d.cancel(ticket)
@@ -218,7 +218,7 @@ def test_jobs_that_are_over_are_not_kept_alive(desk, time):
 def test_ever_new_keys_do_not_fill_the_memory(desk, time):
     d = desk({"a": Limits(concurrency=1)})
     provider = d.providers["a"]
-    for number in range(3000):
+    for number in range(1500):
         key = replace(provider.keys[0], id=f"key{number}")
         d.plans["own",] = Plan((Target(provider, key, "m", custom=True),), "m")
         d.submit("s", ("own",))
@@ -300,3 +300,55 @@ def test_statistics_show_depths_waits_and_refusals(desk, time, tune):
     assert 0 < figures.waits.max_s < 1.1
     assert figures.submitted == 5
     assert figures.lanes[0].waiting == 2
+
+
+@pytest.mark.parametrize("chain", [("a/made-up-{}",), ("a/made-up-{}", "a/small")])
+def test_names_of_models_that_callers_make_up_are_forgotten_though_their_provider_is_busy(desk, time, chain):
+    d = desk({"a": Limits(requests_per_second=1000, burst=1000)}, service_s=(100.0, 100.0))
+    busy = [d.submit("s", ("a/large",)), d.submit("s", ("a/large", "a/small"))]
+    d.service_s = (0.001, 0.001)
+    for number in range(1500):
+        d.submit("s", tuple(name.format(number) for name in chain))
+        time.run_for(0.002)
+    lanes = d.dispatcher._lanes
+    assert max(len(lanes.queues), len(lanes.lanes)) < 600
+    assert len(lanes.keys) == 1
+    assert d.dispatcher.statistics().in_flight == 2
+    time.run_for(200)
+    assert all(ticket.ended is not None for ticket in busy)
+    d.assert_clean()
+
+
+def test_a_limit_is_remembered_while_the_queues_of_its_lane_are_forgotten(desk, time, limited):
+    outcomes = [limited(500.0)]
+    d = desk(
+        {"a": Limits(requests_per_second=1000, burst=1000), "b": Limits()},
+        script={"a": lambda _job, _now: outcomes.pop() if outcomes else None},
+    )
+    first = d.submit("s", ("a/large", "a/small"))
+    time.run_for(1)
+    assert first.ended is not None
+    for number in range(1000):
+        d.submit("s", (f"a/made-up-{number}",))
+        time.run_for(0.01)
+    assert d.submit("s", ("a/large", "a/small"), timeout_s=30).sent[0][1] == "a"
+    time.run_for(1)
+    (large,) = [lane for lane in d.dispatcher.lanes() if lane.model == "large"]
+    assert large.limited_until_s > 400
+    assert (large.sent, large.limited) == (1, 1)
+
+
+def test_a_job_whose_queue_was_about_to_be_forgotten_is_served_after_a_429(desk, time, limited):
+    outcomes = [limited(2.0)]
+    limits = Limits(requests_per_second=1000, burst=1000)
+    d = desk({"a": limits, "b": limits}, script={"a": lambda _job, _now: outcomes.pop() if outcomes else None})
+    d.service_s = (5.0, 5.0)
+    ticket = d.submit("s", ("a/large",))
+    d.service_s = (0.001, 0.001)
+    for number in range(1000):
+        d.submit("s", (f"b/made-up-{number}",))
+        time.run_for(0.002)
+    time.run_for(10)
+    assert [name for _, name in ticket.sent] == ["a", "a"]
+    assert ticket.ended.result is Result.OK
+    d.assert_clean()

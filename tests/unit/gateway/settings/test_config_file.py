@@ -486,6 +486,23 @@ def test_gateways_that_share_redis_must_agree_on_names_for_keys(tmp_path):
     assert config.redis_url.reveal() == f"redis://:{CANARY}@localhost"
 
 
+@pytest.mark.parametrize("password", ["a/b", "1/2", "a?b", "a#b", "1#b", "a@b/c"])
+def test_a_password_that_breaks_the_address_of_redis_is_told_without_it(complaint, password):
+    password = f"{password}-{CANARY}"
+    said = complaint("redis_url: redis://:${PASS}@localhost/0\nkey_id_secret: ${PASS}", {"PASS": password})
+    assert "redis_url" in said
+    assert "percent-encoded" in said
+    assert CANARY not in said
+    assert password[:3] not in said
+
+
+@pytest.mark.parametrize("url", ["redis://", "rediss://u:p%2Fq@h:1/3?ssl_ca_certs=/x", "unix:///a/b.sock?db=1"])
+def test_addresses_of_redis_are_taken(tmp_path, url):
+    path = tmp_path / "g.yaml"
+    path.write_text("redis_url: ${REDIS}\nkey_id_secret: ${NAMES}")
+    assert load_config(path, env={"REDIS": url, "NAMES": "names-0123456789"}).redis_url.reveal() == url
+
+
 # Mistakes
 
 MISTAKES = [

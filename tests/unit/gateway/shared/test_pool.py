@@ -1,11 +1,17 @@
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.settings.config import Limits
+from tickmind.base import Secret
+from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider
 from tickmind.gateway.shared.pace import SharedPace, part_of
 from tickmind.gateway.shared.pool import LOOK_AGAIN_S, MAX_BATCH, MAX_REFUNDS, Pool
 from tickmind.gateway.shared.script import LEASE_S, SHORT_LEASE_S, request_spec, token_spec
+from tickmind.gateway.sharing.sessions import Session
 
 FIXED = 8  # arguments of a question before its windows
 
@@ -50,6 +56,42 @@ def test_a_permit_is_good_from_its_time_until_the_lease_ends():
     assert pool.earliest_s(2.1, 1) == 2.1
     assert pool.earliest_s(2.0 + LEASE_S, 1) > 2.0 + LEASE_S
     assert pool.lost == 1
+
+
+def test_a_look_leases_nothing_and_tells_when_a_permit_could_be_had():
+    pool, server = request_pool(requests_per_minute=60)
+    assert pool.look_s(5.0, 1) == 5.0
+    pool.question(5.0)
+    assert pool.look_s(5.0, 1) == 5.0 + LOOK_AGAIN_S
+    pool.granted(5.0, [6.0], 0.0)
+    assert pool.look_s(5.0, 1) == 6.0
+    pool.take(6.0, 1)
+    assert pool.look_s(6.0, 1) == pytest.approx(7.0, rel=0.01)
+    assert pool.look_s(8.0, 1) == 8.0
+    pool.question(8.0)
+    pool.granted(8.0, [], 100.0)
+    assert pool.look_s(8.0, 1) > 90
+    pool.clear()
+    assert pool.look_s(8.0, 1) == 8.0
+    assert server.poked == []
+
+
+def test_a_forecast_leases_nothing():
+    server = Server()
+
+    def make_pace(name, limits):
+        return SharedPace(name, limits, server, server.poke)
+
+    key = ApiKey("k", Secret("s"))
+    own = {"m": Limits(requests_per_minute=30)}
+    provider = Provider("p", "http://p.test", (key,), Limits(requests_per_minute=60), model_limits=own)
+    lanes = Lanes(GatewayConfig(), Random(1), make_pace=make_pace)
+    queue = lanes.queue_of(Plan((Target(provider, key, "m"),), "m"), 0.0)
+    assert queue.forecast(Session("s", "s"), 7.0) == 7.0
+    assert queue.outlook(7.0, 0) == (7.0, False)
+    assert server.poked == []
+    assert queue.lanes[0].earliest_s(7.0, 0) > 7.0
+    assert len(server.poked) == 2
 
 
 def test_an_idle_lane_asks_for_no_more_than_it_needs():
@@ -126,6 +168,61 @@ def test_unused_tokens_are_given_back_with_their_age():
     for second in range(1000):
         pool.correct(float(second), -1)
     assert len(pool.question(1000.0)) == FIXED + 3 + 2 * MAX_REFUNDS
+
+
+def test_tokens_that_are_given_back_bring_what_was_reserved_for_later_forward():
+    spec = token_spec(Limits(tokens_per_minute=6000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [0.0], 0.0)
+    pool.take(0.0, 4000)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [60.5], 0.0)
+    assert pool.earliest_s(1.0, 4000) == 60.5
+    server.poked.clear()
+    pool.correct(0.0, -3500)
+    assert pool.look_s(2.0, 4000) == 60.5
+    assert pool.earliest_s(2.0, 4000) == 2.0 + LOOK_AGAIN_S
+    assert server.poked == [pool]
+    refunds = pool.question(2.0)[FIXED + 3 :]
+    assert refunds[1] == 3500
+    assert refunds[2:] == [pytest.approx(-58.5e6), 4000], "at the very time for which it was reserved"
+    pool.granted(2.0, [2.0], 0.0)
+    assert pool.earliest_s(2.0, 4000) == 2.0
+    assert pool.lost == 0
+
+
+def test_what_is_due_soon_is_not_handed_back():
+    spec = token_spec(Limits(tokens_per_minute=60_000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 100)
+    pool.question(0.0)
+    pool.granted(0.0, [0.1], 0.0)
+    server.poked.clear()
+    pool.correct(0.0, -50)
+    assert pool.earliest_s(0.0, 100) == 0.1
+    assert server.poked == []
+
+
+def test_nobody_waits_for_a_time_that_was_told_before_tokens_were_given_back():
+    spec = token_spec(Limits(tokens_per_minute=6000))
+    assert spec is not None
+    server = Server()
+    pool = Pool("p", spec, server.poke)
+    pool.earliest_s(0.0, 4000)
+    pool.question(0.0)
+    pool.granted(0.0, [], 100.0)
+    server.poked.clear()
+    assert pool.earliest_s(1.0, 4000) > 90
+    pool.correct(0.5, -3500)
+    assert pool.earliest_s(1.0, 4000) == 1.0 + LOOK_AGAIN_S
+    assert server.poked == [pool]
 
 
 @given(st.lists(st.tuples(st.sampled_from("atgxc"), st.floats(0, 1), st.integers(1, 50)), max_size=80))

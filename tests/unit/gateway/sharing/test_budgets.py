@@ -205,12 +205,12 @@ def test_what_other_gateways_used_counts_and_what_is_untold_is_not_lost():
     budgets.tells = True
     for _ in range(2):
         budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
-    ((owner, day, spent),) = budgets.to_share(10, 60.0)
-    assert (owner, spent) == ("game", Spent(2, 10, 1.0))
+    ((owner, day, spent, known),) = budgets.to_share(10, 60.0)
+    assert (owner, spent, known) == ("game", Spent(2, 10, 1.0), Spent(2, 10, 1.0))
     budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
     budgets.not_shared(owner, day, spent)
-    ((_, _, again),) = budgets.to_share(10, 60.0)
-    assert again == Spent(3, 15, 1.5)
+    ((_, _, again, known),) = budgets.to_share(10, 60.0)
+    assert again == known == Spent(3, 15, 1.5)
     budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
     budgets.shared(owner, day, Spent(9, 45, 4.5))
     assert budgets.listing()[0].requests == 10
@@ -219,4 +219,17 @@ def test_what_other_gateways_used_counts_and_what_is_untold_is_not_lost():
     held(budgets.reserve(GAME, "m", 0, 0))
     budgets.shared(owner, day, Spent(9, 45, 4.5))
     assert budgets.listing()[0].requests == 0, "that was yesterday's"
-    assert budgets.to_share(10, 60.0)[0][2] is NOTHING
+    assert budgets.to_share(10, 60.0)[0].spent is NOTHING
+
+
+def test_every_owner_gets_its_turn_to_be_told_of_however_many_there_are():
+    budgets, clock = house(Budget(requests=10))
+    budgets.tells = True
+    names = [f"game{number}" for number in range(25)]
+    told = []
+    for _ in range(3):
+        for name in names:  # all of them use something all the time
+            budgets.settle(held(budgets.reserve(Session(name, name), "m", 0, 0)), 0, None)
+        told += [share.owner for share in budgets.to_share(10, 60.0)]
+        clock.advance(0.05)
+    assert set(told) == set(names)

@@ -222,8 +222,10 @@ def test_every_request_hears_its_end_exactly_once(steps):
 
 
 def test_spaces_and_the_order_of_fields_make_no_difference():
-    one = request_key("", plan_of(), b'{"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1}')
-    two = request_key("", plan_of(), b'{"seed":1,"model":"m","messages":[{"role":"user","content":"hi"}]}')
+    one = request_key(
+        "", plan_of(), "openai", b'{"model": "m", "messages": [{"role": "user", "content": "hi"}], "seed": 1}'
+    )
+    two = request_key("", plan_of(), "openai", b'{"seed":1,"model":"m","messages":[{"role":"user","content":"hi"}]}')
     assert one == two
 
 
@@ -239,13 +241,13 @@ def test_spaces_and_the_order_of_fields_make_no_difference():
     ],
 )
 def test_bodies_that_differ_have_different_keys(first, second):
-    assert request_key("", plan_of(), first) != request_key("", plan_of(), second)
+    assert request_key("", plan_of(), "openai", first) != request_key("", plan_of(), "openai", second)
 
 
-def test_another_target_surface_or_scope_is_another_request():
+def test_another_target_surface_form_or_scope_is_another_request():
     plans = [plan_of(), plan_of("x"), plan_of(provider="q"), plan_of(key="l"), plan_of(surface="responses")]
-    keys = {request_key(scope, plan, b"{}") for plan in plans for scope in ("", "ann", "bob")}
-    assert len(keys) == 15
+    keys = {request_key(scope, plan, form, b"{}") for plan in plans for scope in ("", "ann") for form in ("a", "b")}
+    assert len(keys) == 20
 
 
 def test_only_sessions_of_one_caller_share(clock):
@@ -253,7 +255,7 @@ def test_only_sessions_of_one_caller_share(clock):
     plan = plan_of()
     ann1, ann2 = Session("1", "ann", caller="ann"), Session("2", "ann", caller="ann")
     bob = Session("1", "bob", caller="bob")
-    assert cache.key(ann1, plan, b"{}") == cache.key(ann2, plan, b"{}") != cache.key(bob, plan, b"{}")
-    assert cache.key(Session("1", "1"), plan, b"{}") == cache.key(Session("2", "2"), plan, b"{}")
+    assert cache.key(ann1, plan, "a", b"{}") == cache.key(ann2, plan, "a", b"{}") != cache.key(bob, plan, "a", b"{}")
+    assert cache.key(Session("1", "1"), plan, "a", b"{}") == cache.key(Session("2", "2"), plan, "a", b"{}")
     across = ReplyCache(CacheConfig(keep_s=1, across_callers=True), clock)
-    assert across.key(ann1, plan, b"{}") == across.key(bob, plan, b"{}")
+    assert across.key(ann1, plan, "a", b"{}") == across.key(bob, plan, "a", b"{}")

@@ -99,7 +99,7 @@ def test_the_refusal_says_how_long_and_the_cooldown_agrees():
 def test_an_idle_session_takes_no_share():
     house = House()
     for name in ("g1", "idle1", "idle2", "idle3"):
-        house.sessions.heartbeat(name)
+        house.sessions.get(name)
     house.ask("g1")
     assert house.of("g1").wait_ms == 2000
     assert house.of("g1").active_games == 1

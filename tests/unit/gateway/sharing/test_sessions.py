@@ -36,14 +36,13 @@ def test_silence_of_a_minute_ends_a_session(sessions, clock):
     assert sessions.get("game-1") is not first
 
 
-def test_use_and_heartbeat_keep_a_session_alive(sessions, clock):
-    used, beaten = sessions.get("used"), sessions.get("beaten")
+def test_use_keeps_a_session_alive(sessions, clock):
+    used = sessions.get("used")
     sessions.get("silent")
     for _ in range(5):
         clock.advance(40)
         assert sessions.get("used") is used
-        assert sessions.heartbeat("beaten") is beaten
-    assert {info.id for info in sessions.listing()} == {"used", "beaten"}
+    assert {info.id for info in sessions.listing()} == {"used"}
 
 
 def test_a_jump_of_the_wall_clock_ends_no_session(sessions, clock):
@@ -53,11 +52,6 @@ def test_a_jump_of_the_wall_clock_ends_no_session(sessions, clock):
     clock.jump_wall(-10 * 86_400)
     clock.advance(60)
     assert len(sessions) == 0
-
-
-def test_a_heartbeat_registers_an_unknown_session(sessions):
-    sessions.heartbeat("new")
-    assert [info.id for info in sessions.listing()] == ["new"]
 
 
 def test_two_callers_with_one_session_name_are_two(sessions):
@@ -161,7 +155,7 @@ def test_only_who_used_a_key_is_active_on_it(sessions, clock):
     for _ in range(3):
         clock.advance(30)
         for name, caller in (("a", ""), ("b", "bob"), ("c", "")):
-            sessions.heartbeat(name, caller)
+            sessions.get(name, caller)
         sessions.activity("groq/k1").use(sessions.get("a"), clock.monotonic())
     active = sessions.active("groq/k1")
     assert (active.sessions, active.owners, active.weight) == (1, 1, 1.0)
