@@ -7,7 +7,7 @@ PEERS_VENV := .venv-bench-gateway
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 CODE := src tests examples benchmarks
 WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))  # many tests wait for processes, so one more than cores
 PAGE := src/tickmind/viewer/page/index.html
@@ -24,6 +24,11 @@ $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tickmind needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Setting up $(VENV) (the first time takes a minute)"
 	@$(PYTHON) -m venv $(VENV)
+	@# pip unpacks one package after another, so two of them share the work; the last one looks whether all is there
+	@for half in 0 1; do \
+		awk "/^[A-Za-z]/ && n++ % 2 == $$half" requirements/dev.txt >$(VENV)/half-$$half.txt; \
+		$(BIN)/python $(PIP_INSTALL) --no-deps -r $(VENV)/half-$$half.txt & \
+	done; wait
 	@$(BIN)/python $(PIP_INSTALL) -r requirements/dev.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
 	@touch $@
