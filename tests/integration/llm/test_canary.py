@@ -4,7 +4,7 @@ import asyncio
 import io
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,6 +160,23 @@ def test_configs_do_not_show_it(shown: Shown, tmp_path: Path) -> None:
         shown.texts += [str(caught.value), repr(caught.value)]
 
 
+async def fail_at_each(
+    steps: Iterable[Step], server: FakeProvider, client: ModelClient, shown: Shown, loop_clock: "LoopClock"
+) -> None:
+    """Ask whole and streamed for each of these bad replies, and keep all that the errors show."""
+    for step in steps:
+        for streamed in (False, True):
+            server.enqueue(step)
+            asking = asyncio.create_task(ask(client, streamed=streamed))
+            await server.wait_seen(len(server.seen) + 1)
+            if isinstance(step, Hang):
+                loop_clock.skip(60)
+            with pytest.raises(LLMError) as caught:
+                await asking
+            assert isinstance(caught.value, LLMDeadlineError) == isinstance(step, Hang)
+            shown.add_error(caught.value)
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize("api", APIS)
 async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api, loop_clock: "LoopClock") -> None:
@@ -172,17 +189,7 @@ async def test_calls_good_and_bad_do_not_show_it(shown: Shown, api: Api, loop_cl
             shown.add(await client.complete("Hi."), client, client.config, client.transport, vars(client.transport))
             async with client.stream("Hi.") as stream:
                 shown.add(*[chunk async for chunk in stream], await stream.result, stream, meter)
-            for step in BAD:
-                for streamed in (False, True):
-                    server.enqueue(step)
-                    asking = asyncio.create_task(ask(client, streamed=streamed))
-                    await server.wait_seen(len(server.seen) + 1)
-                    if isinstance(step, Hang):
-                        loop_clock.skip(60)
-                    with pytest.raises(LLMError) as caught:
-                        await asking
-                    assert isinstance(caught.value, LLMDeadlineError) == isinstance(step, Hang)
-                    shown.add_error(caught.value)
+            await fail_at_each(BAD, server, client, shown, loop_clock)
         retrying = RetryingTransport(make_transport(config), base_delay_s=0.001)
         shown.add(retrying)
         async with ModelClient(config, retrying) as client:
@@ -213,16 +220,7 @@ async def test_a_callers_own_sdk_does_not_show_it(shown: Shown, loop_clock: "Loo
         async with ModelClient(config_for(server), transport) as client:
             server.enqueue("Hello.")
             shown.add(await client.complete("Hi."), client, transport, vars(transport))
-            for step in steps:
-                for streamed in (False, True):
-                    server.enqueue(step)
-                    asking = asyncio.create_task(ask(client, streamed=streamed))
-                    await server.wait_seen(len(server.seen) + 1)
-                    if isinstance(step, Hang):
-                        loop_clock.skip(60)
-                    with pytest.raises(LLMError) as caught:
-                        await asking
-                    shown.add_error(caught.value)
+            await fail_at_each(steps, server, client, shown, loop_clock)
         assert CANARY in server.seen_keys
         assert server.seen[0].headers["x-second"] == HEADER
 

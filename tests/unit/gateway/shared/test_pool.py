@@ -170,11 +170,16 @@ def test_unused_tokens_are_given_back_with_their_age():
     assert len(pool.question(1000.0)) == FIXED + 3 + 2 * MAX_REFUNDS
 
 
-def test_tokens_that_are_given_back_bring_what_was_reserved_for_later_forward():
-    spec = token_spec(Limits(tokens_per_minute=6000))
+def pool_of_tokens(per_minute):
+    """A pool of so many tokens, and the server that it asks."""
+    spec = token_spec(Limits(tokens_per_minute=per_minute))
     assert spec is not None
     server = Server()
-    pool = Pool("p", spec, server.poke)
+    return Pool("p", spec, server.poke), server
+
+
+def test_tokens_that_are_given_back_bring_what_was_reserved_for_later_forward():
+    pool, server = pool_of_tokens(6000)
     pool.earliest_s(0.0, 4000)
     pool.question(0.0)
     pool.granted(0.0, [0.0], 0.0)
@@ -197,10 +202,7 @@ def test_tokens_that_are_given_back_bring_what_was_reserved_for_later_forward():
 
 
 def test_what_is_due_soon_is_not_handed_back():
-    spec = token_spec(Limits(tokens_per_minute=60_000))
-    assert spec is not None
-    server = Server()
-    pool = Pool("p", spec, server.poke)
+    pool, server = pool_of_tokens(60_000)
     pool.earliest_s(0.0, 100)
     pool.question(0.0)
     pool.granted(0.0, [0.1], 0.0)
@@ -211,10 +213,7 @@ def test_what_is_due_soon_is_not_handed_back():
 
 
 def test_nobody_waits_for_a_time_that_was_told_before_tokens_were_given_back():
-    spec = token_spec(Limits(tokens_per_minute=6000))
-    assert spec is not None
-    server = Server()
-    pool = Pool("p", spec, server.poke)
+    pool, server = pool_of_tokens(6000)
     pool.earliest_s(0.0, 4000)
     pool.question(0.0)
     pool.granted(0.0, [], 100.0)
