@@ -115,26 +115,46 @@ async def until(condition, what):
         await asyncio.sleep(0.05)
 
 
-def busiest(times, span_s):
-    """The most in any window of so many seconds."""
-    first = most = 0
-    for last, at_s in enumerate(times):
-        while times[first] <= at_s - span_s:
-            first += 1
-        most = max(most, last - first + 1)
-    return most
+class Arrivals:
+    """When requests reached the provider, and how long the machine did not let it look.
+
+    What comes while it stands still is seen together afterwards, so the time before a window counts for it, too.
+    """
+
+    def __init__(self):
+        self.times: list[float] = []
+        self._held_up: list[tuple[float, float]] = []  # (until when, for how long)
+
+    async def watch(self):
+        while True:
+            before_s = time.monotonic()
+            await asyncio.sleep(0.01)
+            now_s = time.monotonic()
+            self._held_up.append((now_s, max(0.0, now_s - before_s - 0.02)))
+
+    def answer(self, _request):
+        self.times.append(time.monotonic())
+        return "Hello."
+
+    def assert_within(self, part, begin_s, end_s):
+        """At most this part of the limit in a window, in which so much came that was sent in it, or not seen before."""
+        count = sum(begin_s < at_s <= end_s for at_s in self.times)
+        held_up_s = sum(long_s for until_s, long_s in self._held_up if begin_s - 1.0 < until_s <= end_s)
+        assert count <= part * PER_SECOND * (end_s - begin_s + held_up_s), (count, end_s - begin_s, held_up_s)
+
+    def assert_always_within(self, part, span_s):
+        for at_s in self.times:
+            self.assert_within(part, at_s - span_s, at_s)
 
 
 async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of_the_server(any_server, tmp_path):
-    """What is seen on the way may be moved by a busy machine, so the bound in one second has some room."""
-    times: list[float] = []
-
-    def answer(_request):
-        times.append(time.monotonic())
-        return "Hello."
-
+    """What is seen on the way may be moved by a busy machine, so the bounds have some room."""
+    arrivals = Arrivals()
+    times = arrivals.times
     async with AsyncExitStack() as stack:
-        provider = await stack.enter_async_context(FakeProvider(answer))
+        provider = await stack.enter_async_context(FakeProvider(arrivals.answer))
+        watch = asyncio.create_task(arrivals.watch())
+        stack.callback(watch.cancel)
         config = tmp_path / "gateway.yaml"
         config.write_text(
             CONFIG.format(base_url=provider.base_url, per_second=PER_SECOND, redis_url=any_server.url), "utf-8"
@@ -157,14 +177,13 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
         async def rate(seconds):
             before, began_s = len(times), time.monotonic()
             await asyncio.sleep(seconds)
+            arrivals.assert_within(1.1, began_s, time.monotonic())
             return (len(times) - before) / (time.monotonic() - began_s)
 
         async def reached(lowest):
             """Whether so much is served in a window of three; a machine that stands still in one has two more."""
             for _ in range(3):
-                found = await rate(3.0)
-                assert found <= 1.1 * PER_SECOND
-                if found >= lowest:
+                if await rate(3.0) >= lowest:
                     return True
             return False
 
@@ -174,7 +193,7 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
         any_server.kill()
         await until(lambda: first.shared()["problem"], "the loss is told")
         await served(40)  # each goes on with its part
-        assert await rate(2.0) <= 1.1 * PER_SECOND
+        await rate(2.0)
         any_server.start()
         await until(lambda: not first.shared()["problem"], "it is back")
         await until(lambda: not second.shared()["problem"], "it is back for the other, too")
@@ -183,4 +202,4 @@ async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of
         await until(lambda: first.shared()["gateways"] == 1, "the dead one is not counted any more")
         await served(20)
         assert await reached(0.7 * PER_SECOND), "what was the other's is used"
-        assert busiest(times, 3.0) <= 1.25 * 3 * PER_SECOND
+        arrivals.assert_always_within(1.25, 3.0)

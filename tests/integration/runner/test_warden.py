@@ -266,10 +266,11 @@ def maps_of_parent(pid):
 
 
 @pytest.mark.asyncio
-async def test_a_kit_can_be_imported_before_anybody_wants_it(warden, start):
+async def test_a_kit_can_be_imported_before_anybody_wants_it(warden, start, tools):
     warden.warm(("decimal",))
-    other = start("sh", "-c", "echo here; read wait")
+    other = start("sh", "-c", "echo here; sleep 600")
     await other.line()
+    await tools.until(lambda: other.child.keeper_pid)
     assert "_decimal" in maps_of_parent(other.child.keeper_pid)
     other.child.kill()
     await other.ending()

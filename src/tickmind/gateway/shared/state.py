@@ -16,6 +16,7 @@ from tickmind.gateway.shared.pace import SharedPace
 from tickmind.gateway.shared.pool import Pool
 from tickmind.gateway.shared.port import LimitedLanes, NoLanes
 from tickmind.gateway.shared.script import BEAT, RESERVE
+from tickmind.gateway.shared.server_clock import ServerClock
 from tickmind.gateway.shared.spending import Spending
 from tickmind.gateway.sharing.budgets import Budgets
 from tickmind.gateway.sharing.cooldown import Cooldowns
@@ -90,6 +91,7 @@ class SharedState:
         self._task: asyncio.Task[None] | None = None
         self._stopping = False
         self._census = Census(clock, REJOIN_S)
+        self._server_clock = ServerClock()
         self._reason = "not connected yet"
         self._told_loss = False
         self._changed = asyncio.Event()
@@ -211,8 +213,10 @@ class SharedState:
 
     async def _beat(self, client: "Redis", script: str) -> int:
         """Say that this gateway is there, count the others, and set the clock by the server's."""
+        asked_s = self._clock.monotonic()
         answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
         now_us = int(answer[0])
+        self._server_clock.difference_s(asked_s, self._clock.monotonic(), now_us / 1e6)
         self._census.count(int(answer[1]))
         if self._merger is not None:
             self._merger.set_clock(now_us / 1e6)
@@ -225,7 +229,8 @@ class SharedState:
             await self._work.wait()
             self._work.clear()
             pools, self._poked = list(self._poked), {}
-            questions = [(pool, pool.question(self._clock.monotonic())) for pool in pools]
+            asked_s = self._clock.monotonic()
+            questions = [(pool, pool.question(asked_s)) for pool in pools]
             try:
                 async with client.pipeline(transaction=False) as pipeline:
                     for pool, question in questions:
@@ -238,9 +243,7 @@ class SharedState:
             now_s = self._clock.monotonic()
             for pool, answer in zip(pools, answers, strict=True):
                 server_us, again_us, *valid_us = (int(number) for number in answer)
-                late_s = (
-                    now_s - server_us / 1e6
-                )  # to be added to the server's times; at worst it is late by the way back
+                late_s = self._server_clock.difference_s(asked_s, now_s, server_us / 1e6)
                 pool.granted(now_s, [at_us / 1e6 + late_s for at_us in valid_us], again_us / 1e6 + late_s)
                 self._leases += 1
 
