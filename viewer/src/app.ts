@@ -17,6 +17,7 @@ import { readHash, writeHash, type Filters, type Tab } from "./hash";
 const PANEL_MS = 120; // how often panels follow a playing film
 const DIGEST_MS = 2000;
 const SPAN_MS = 1000;
+const ADDRESS_MS = 300; // how long something is shown before the address tells it: browsers bear few changes of it
 
 export class App {
   readonly world: World;
@@ -54,6 +55,7 @@ export class App {
   private spoken = new Map<number, Speech[]>(); // tick -> what was said
   private visiting = -1;
   private lastPanel = 0;
+  private address = { text: "", since: 0 }; // what the address is to tell, and since when
 
   private constructor(
     world: World,
@@ -129,7 +131,7 @@ export class App {
     if (this.left) return;
     this.left = true;
     this.close();
-    this.remember();
+    this.setAddress(this.addressNow());
     location.reload();
   }
 
@@ -159,15 +161,25 @@ export class App {
       this.waiting.value = player.waiting || this.searching;
       this.loaded.value = film.version;
     });
-    this.remember();
+    this.remember(now);
   }
 
-  /** Keep in the address what is shown; nothing of a tick that another run has not. */
-  private remember(): void {
+  /** Keep in the address what is shown, once it stays. */
+  private remember(now: number): void {
+    const text = this.addressNow();
+    if (text !== this.address.text) this.address = { text, since: now };
+    if (now - this.address.since >= ADDRESS_MS) this.setAddress(text);
+  }
+
+  private setAddress(text: string): void {
+    if (text !== location.hash) history.replaceState(null, "", text || location.pathname + location.search);
+  }
+
+  /** What is shown; nothing of a tick that another run has not. */
+  private addressNow(): string {
     const id = this.selected.peek() >= 0 ? this.world.actorIds[this.selected.peek()] : "";
     const tick = this.player.following || this.player.playing || this.left ? null : this.player.tick;
-    const text = writeHash({ tick, actor: id, tab: this.tab.peek(), filters: this.filters.peek() });
-    if (text !== location.hash) history.replaceState(null, "", text || location.pathname + location.search);
+    return writeHash({ tick, actor: id, tab: this.tab.peek(), filters: this.filters.peek() });
   }
 
   // What people do

@@ -110,7 +110,7 @@ class ViewerServer:
         except web.HTTPException as error:
             return _refuse(error.status, error.reason)
         if not response.prepared:
-            response.headers.update(HEADERS)
+            response.headers.update({**HEADERS, **response.headers})
         return response
 
     def _api(self, answer: Handler) -> Handler:
@@ -134,7 +134,10 @@ class ViewerServer:
 
     async def _file(self, request: web.Request) -> web.StreamResponse:
         file = self._files["/index.html" if request.path == "/" else request.path]
-        response = web.Response(body=file.data, headers={"Content-Type": file.kind})
+        headers = {"Content-Type": file.kind}
+        if file.path == "/icon.svg":  # or browsers fetch it anew with every jump, as the address tells the tick
+            headers["Cache-Control"] = "max-age=3600"
+        response = web.Response(body=file.data, headers=headers)
         response.enable_compression()
         return response
 

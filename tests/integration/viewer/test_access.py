@@ -54,6 +54,10 @@ async def test_every_answer_keeps_scripts_to_our_own(village, viewing):
                 assert "script-src 'self'" in policy
                 assert "unsafe" not in policy
                 assert answer.headers["X-Content-Type-Options"] == "nosniff"
+                assert answer.headers["Cache-Control"] == "no-store"
+        async with session.get(f"{server.url}icon.svg") as answer:  # a browser looks at it with every jump
+            assert answer.headers["Cache-Control"] == "max-age=3600"
+            assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
         for method in ("post", "put", "delete", "patch"):
             async with getattr(session, method)(f"{server.url}api/span") as answer:
                 assert answer.status == 405

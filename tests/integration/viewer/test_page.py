@@ -167,7 +167,7 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village,
         await expect(panel).to_contain_text("tiles, ")
         await panel.get_by_text("What it was asked").click()
         await expect(panel.get_by_text("What do you do next?")).to_be_visible()
-        assert "actor=entity:1" in page.url
+        await becomes_true(page, "location.hash.includes('actor=entity:1')")
         await picture(page, "inspector")
         await page.get_by_role("slider", name="Tick").fill("6")
         await expect(panel).to_contain_text("No model has answered it up to this tick.")
@@ -197,6 +197,34 @@ async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, 
         await log.filter(has_text="one of a kind").get_by_role("button", name="9", exact=True).click()
         await at_tick(page, 9)
         await picture(page, "filters")
+
+
+SCRUB = """async (last) => {
+  tickmindViewer.app.toggle(); // it stands still
+  const { app } = tickmindViewer;
+  const began = performance.now();
+  const replace = history.replaceState.bind(history);
+  let changes = 0;
+  history.replaceState = (...given) => { changes += 1; replace(...given); };
+  for (let at = 0; at < 100; at += 1) {
+    app.seek(1 + (at % last));
+    await new Promise(requestAnimationFrame);
+  }
+  app.seek(last);
+  for (let at = 0; at < 1000 && location.hash !== `#tick=${last}`; at += 1) await new Promise(requestAnimationFrame);
+  return [location.hash, changes, performance.now() - began];
+}"""
+
+
+async def test_the_address_tells_the_tick_once_it_stays_however_quickly_one_scrubs(village, viewing, browsing):
+    """Browsers refuse an address that changes a hundred times in half a minute."""
+    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
+        await life.run(15)
+        page = await browser.show(server.url)
+        told, changes, took_ms = await page.evaluate(SCRUB, 14)
+        assert told == "#tick=14"
+        assert 1 <= changes <= 1 + took_ms / 300
+        await browser.unharmed(page)
 
 
 async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsing):
