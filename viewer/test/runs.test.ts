@@ -75,6 +75,7 @@ describe("a page whose server shows another run", () => {
     app.step(-33);
     app.tab.value = "talk";
     app.sync(1000);
+    app.sync(1400);
     expect(address.hash).toBe("#tick=7&tab=talk");
     now.run_id = "tuesday";
     await second();
