@@ -21,6 +21,7 @@ import numpy as np
 
 from benchmarks import world_load
 from benchmarks.harness import Result
+from tickmind.base.garbage import settle
 from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
 from tickmind.record import LogOptions, RunReader, RunStore, SyncPolicy
 from tickmind.server.event_loop import run_on_quick_loop
@@ -112,6 +113,7 @@ async def _browsing(open_run: Callable[[], RunReader]) -> AsyncIterator[Any]:
             page = await browser.new_page(viewport=SMALL)
             await page.goto(server.url)
             await _until(page, READY)
+            settle()  # as `tickmind replay` does, but in the same process as the measurements before
             yield page
         finally:
             await browser.close()

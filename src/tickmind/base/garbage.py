@@ -5,6 +5,12 @@ import gc
 WHOLE_EVERY_TICKS = 60
 
 
+def settle() -> None:
+    """Keep what is there for good, and never look through it again; for programs, at the end of their start."""
+    gc.collect()
+    gc.freeze()
+
+
 class GarbageKeeper:
     """Collects garbage when it is told to. It rules over the whole process, so programs choose it, not libraries.
 
@@ -32,8 +38,7 @@ class GarbageKeeper:
         """Collect what is young, and now and then all; call it once a tick, when nobody waits."""
         if not self._settled:  # what came since the start is mostly code that was loaded late
             self._settled = True
-            gc.collect()
-            gc.freeze()
+            settle()
         self._ticks += 1
         gc.collect(2 if self._ticks % WHOLE_EVERY_TICKS == 0 else 1)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.base.garbage import settle
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
@@ -180,6 +181,7 @@ async def _serve(source: Any, config: "ViewerConfig", begin: Callable[[], Awaita
     async with server as serving:
         typer.echo(f"The viewer is at {serving.url}; Ctrl-C stops it.", err=True)
         await begin()
+        settle()  # looking through everything would hold up who jumps
         await stop.wait()
 
 

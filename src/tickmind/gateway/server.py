@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
+from tickmind.base.garbage import settle
 from tickmind.gateway.gateway import Gateway
 from tickmind.gateway.http.exchange import Head
 from tickmind.gateway.http.head_memo import HeadMemo
@@ -181,8 +182,7 @@ def serve(
             loop.add_signal_handler(number, stopped.set)
         server = GatewayServer(config, listener=listener)
         await server.start()
-        gc.collect()
-        gc.freeze()  # what is there now stays, so the collector need not go through it again and again
+        settle()
         gc.set_threshold(GARBAGE_OBJECTS)
         on_ready(server.url)
         await stopped.wait()

@@ -5,7 +5,7 @@ from weakref import ref
 
 import pytest
 
-from tickmind.base.garbage import WHOLE_EVERY_TICKS, GarbageKeeper
+from tickmind.base.garbage import WHOLE_EVERY_TICKS, GarbageKeeper, settle
 
 
 class Ring:
@@ -26,6 +26,16 @@ def keeper():
     for one in made:
         one.stop()
     assert (gc.isenabled(), gc.get_threshold()) == (enabled, threshold)
+
+
+def test_what_is_settled_is_free_of_garbage_and_not_looked_through_again():
+    kept, lost = Ring(), ref(Ring())
+    settle()
+    try:
+        assert lost() is None
+        assert all(one is not kept for one in gc.get_objects())
+    finally:
+        gc.unfreeze()
 
 
 def test_python_collects_nothing_by_itself(keeper):
