@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def use_items(turn: Turn) -> None:
     """Use up items; where there are needs, food changes hunger and energy."""
     places = turn.items(ActionType.USE)
+    if not len(places):
+        return
     places = turn.keep(places, turn.tables.item_usable[turn.intents.kind[places]], Reason.NOT_USABLE)
     places = turn.keep(places, turn.carried(places) >= turn.intents.amount[places], Reason.NOT_IN_INVENTORY)
     if not len(places):
@@ -45,6 +47,8 @@ def use_items(turn: Turn) -> None:
 def drop_items(turn: Turn) -> None:
     """Lay items down on the tile."""
     places = turn.items(ActionType.DROP)
+    if not len(places):
+        return
     places = turn.keep(places, turn.carried(places) >= turn.intents.amount[places], Reason.NOT_IN_INVENTORY)
     if not len(places):
         return

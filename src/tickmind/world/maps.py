@@ -24,6 +24,8 @@ class Maps:
 
     def update(self, object_state: "UInt8", rows: list[int]) -> None:
         """Take over new states of some objects."""
+        if not rows:
+            return
         tables = self._tables
         kind, now = tables.object_kind[rows], object_state[rows]
         at = (tables.object_y[rows], tables.object_x[rows])

@@ -26,6 +26,8 @@ def move(turn: Turn, scratch: MoveScratch) -> None:
     """Resolve all moves. An actor faces where it tried to go, whether it got there or not."""
     state = turn.state
     places = turn.places(ActionType.MOVE)
+    if not len(places):
+        return
     direction = turn.intents.direction[places]
     places = turn.keep(places, (direction >= 0) & (direction < 8), Reason.ILLEGAL_ACTION)
     if not len(places):

@@ -107,8 +107,8 @@ class Observer:
         for start in range(0, len(columns), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             visible = unpack_masks(columns.visible[part], side * side)
-            y = np.clip(columns.y[part, None] + (lines - radius), 0, self._tables.height - 1)
-            x = np.clip(columns.x[part, None] + (across - radius), 0, self._tables.width - 1)
+            y = np.minimum(np.maximum(columns.y[part, None] + (lines - radius), 0), self._tables.height - 1)
+            x = np.minimum(np.maximum(columns.x[part, None] + (across - radius), 0), self._tables.width - 1)
             walkable = np.packbits(self._maps.walkable[y, x] & (visible != 0), axis=1, bitorder="little")
             codes = self._tables.floor[y, x] * visible if floors else visible[:, :0]
             seen = np.packbits(visible, axis=1, bitorder="little")

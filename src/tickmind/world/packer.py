@@ -8,7 +8,7 @@ from tickmind.protocol import ACTION_CODES, ActionType, ObservationColumns
 from tickmind.world.aftermath import Aftermath
 from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
-from tickmind.world.perception import Eyes, Perception, Seen, take_lists
+from tickmind.world.perception import Perception, Seen, take_lists
 from tickmind.world.state import State
 from tickmind.world.tables import Tables
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int8, Int32, Int64, UInt8
 
 # What is no news to others: moving is told by a flag, speaking is heard.
-QUIET = tuple(ACTION_CODES[action] for action in (ActionType.WAIT, ActionType.MOVE, ActionType.SAY))
+_NEWS: "UInt8" = np.ones(256, dtype=np.uint8)  # code of an action -> whether others are told of it
+_NEWS[[ACTION_CODES[action] for action in (ActionType.WAIT, ActionType.MOVE, ActionType.SAY)]] = 0
 
 
 class GroundMap:
@@ -52,7 +53,6 @@ class Packer:
         tick_id: int,
         tables: Tables,
         state: State,
-        eyes: Eyes,
         objects: Placed,
         ground: "GroundMap",
         now: Perception,
@@ -62,7 +62,6 @@ class Packer:
         self._tick_id = tick_id
         self._tables = tables
         self._state = state
-        self._eyes = eyes
         self._objects = objects
         self._ground = ground
         self._now = now
@@ -125,7 +124,7 @@ class Packer:
         results = self._last.results
         own = np.zeros((2, len(self._state.x)), dtype=np.uint8)
         own[:, results.actor] = results.action, results.reason
-        return own, np.where(np.isin(own[0], QUIET), np.uint8(0), own)
+        return own, own * _NEWS[own[0]]
 
     def _entities(self, rows: "Int32", seen: Seen, news: "UInt8") -> "tuple[Int8, UInt8, RowLists]":
         """The columns of those in sight as `pack_entities` tells, and who went out of sight."""
@@ -145,6 +144,9 @@ class Packer:
     def _ground_items(self, rows: "Int32", seen: Seen) -> "tuple[Int64, Int8, Int64, Int64]":
         """Offsets, and for each kind of item on each tile in sight: where it is, what it is, and how many."""
         state, ground = self._state, self._ground
+        if not len(state.ground_key):
+            offsets, at = np.zeros(len(rows) + 1, dtype=np.int64), np.zeros((2, 0), dtype=np.int8)
+            return offsets, at, state.ground_key, state.ground_amount
         ground.refresh(state.ground_key)
         piles = self._standing(rows, seen, ground.placed, len(ground.x))
         found = take_lists(ground.stacks, piles.ids)
@@ -169,7 +171,7 @@ class Packer:
             return RowLists.empty(len(rows))
         state, actor_row = self._state, self._tables.actor_row
         speakers = np.array([actor_row[one.actor_id] for one in said], dtype=np.int32)
-        lists = self._eyes.listen(speakers, state.x, state.y)
+        lists = self._now.heard_from(speakers)
         number = np.repeat(np.arange(len(said), dtype=np.int32), np.diff(lists.offsets))
         place_of = np.full(len(state.x), -1, dtype=np.int64)  # actor row -> place among the observers
         place_of[rows] = np.arange(len(rows))

@@ -23,9 +23,13 @@ class Seen:
     mask: "UInt64"  # observers x words
     actors: RowLists
 
-    def take(self, rows: "Int32") -> "Seen":
-        """The part of some of the observers, in the order that they are given in."""
+    def take(self, rows: "Int32") -> "Seen | None":
+        """The part of some of the observers, in the order that they are given in; None if one of them is missing."""
+        if not len(self.rows):
+            return None
         places = np.searchsorted(self.rows, rows)
+        if not (self.rows.take(places, mode="clip") == rows).all():
+            return None
         return Seen(rows, self.mask[places], take_lists(self.actors, places))
 
 
@@ -67,6 +71,7 @@ class Perception:
         self._rules = rules
         self._eyes = eyes
         self._seen: Seen | None = None  # by those who have asked so far
+        self._heard: RowLists | None = None  # for each of those who spoke, by whom
 
     def pass_by(self) -> "Perception":
         """Become the past: the eyes look at something else from now on. What was seen stays known."""
@@ -76,14 +81,22 @@ class Perception:
     def seen_by(self, rows: "Int32") -> Seen:
         """What these actors see, or saw, at that moment; rows in any order."""
         seen = self._seen
-        if seen is not None and np.array_equal(seen.rows, rows):
+        if seen is None:
+            seen = self._seen = self._look(rows if bool((rows[1:] > rows[:-1]).all()) else np.unique(rows))
+        if seen.rows is rows or np.array_equal(seen.rows, rows):
             return seen
-        if seen is None and bool((rows[1:] > rows[:-1]).all()):
-            seen = self._look(rows)
-        elif seen is None or not np.isin(rows, seen.rows).all():
-            seen = self._look(np.union1d(rows[:0] if seen is None else seen.rows, rows))
-        self._seen = seen
-        return seen if seen.rows is rows else seen.take(rows)
+        part = seen.take(rows)
+        if part is None:
+            self._seen = self._look(np.union1d(seen.rows, rows))
+            return self.seen_by(rows)
+        return part
+
+    def heard_from(self, speakers: "Int32") -> RowLists:
+        """Who hears each of those who have just spoken, in this moment; they are looked up once."""
+        if self._heard is None:
+            assert self._eyes is not None, "what was said is heard in the moment after it"
+            self._heard = self._eyes.listen(speakers, self.x, self.y)
+        return self._heard
 
     def _look(self, rows: "Int32") -> Seen:
         if self._eyes is not None:
@@ -107,7 +120,9 @@ def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed) -
 
 def take_lists(lists: RowLists, places: "Int32 | Int64") -> RowLists:
     """Some of the lists, in the order that they are given in."""
-    counts = np.diff(lists.offsets)[places]
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-    inside = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    return RowLists(offsets, lists.ids[np.repeat(lists.offsets[places], counts) + inside])
+    starts = lists.offsets[places]
+    counts = lists.offsets[places + 1] - starts
+    offsets = np.zeros(len(places) + 1, dtype=np.int64)
+    counts.cumsum(out=offsets[1:])
+    shift = starts - offsets[:-1]  # from a place in the new lists to that in the old ones
+    return RowLists(offsets, lists.ids[np.arange(offsets[-1]) + shift.repeat(counts)])

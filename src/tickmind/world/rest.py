@@ -39,17 +39,24 @@ def stop_the_unable(turn: Turn) -> None:
     """Refuse what actors can't do in the state in which they begin the tick."""
     action, reason = turn.intents.action, turn.reason
     status = turn.state.status[turn.intents.actor]
-    reason[((status & _INCAPACITATED) != 0) & ~_WHEN_INCAPACITATED[action]] = REASON_CODES[Reason.INCAPACITATED]
-    reason[((status & _ASLEEP) != 0) & ~_WHEN_ASLEEP[action]] = REASON_CODES[Reason.ASLEEP]
-    reason[(status & _UNCONTROLLED) != 0] = REASON_CODES[Reason.INVALID_LEASE]
-    reason[~_KNOWN[action]] = REASON_CODES[Reason.ILLEGAL_ACTION]
+    if status.any():
+        reason[((status & _INCAPACITATED) != 0) & ~_WHEN_INCAPACITATED[action]] = REASON_CODES[Reason.INCAPACITATED]
+        reason[((status & _ASLEEP) != 0) & ~_WHEN_ASLEEP[action]] = REASON_CODES[Reason.ASLEEP]
+        reason[(status & _UNCONTROLLED) != 0] = REASON_CODES[Reason.INVALID_LEASE]
+    known = _KNOWN[action]
+    if not known.all():
+        reason[~known] = REASON_CODES[Reason.ILLEGAL_ACTION]
 
 
 def fall_asleep_and_wake(turn: Turn) -> None:
     """Let actors lie down and get up."""
     state, actor = turn.state, turn.intents.actor
-    state.status[actor[turn.places(ActionType.SLEEP)]] |= _ASLEEP
+    places = turn.places(ActionType.SLEEP)
+    if len(places):
+        state.status[actor[places]] |= _ASLEEP
     places = turn.places(ActionType.WAKE)
+    if not len(places):
+        return
     places = turn.keep(places, (state.status[actor[places]] & _ASLEEP) != 0, Reason.NOT_ASLEEP)
     places = turn.keep(places, state.energy[actor[places]] >= _wake_energy(turn), Reason.TOO_TIRED)
     state.status[actor[places]] &= ~_ASLEEP
@@ -59,6 +66,8 @@ def leave_alone(turn: Turn) -> None:
     """Let actors without a controller fall asleep where there is furniture to rest on."""
     state, tables = turn.state, turn.tables
     rows = np.flatnonzero((state.status & (_UNCONTROLLED | _ASLEEP)) == _UNCONTROLLED)
+    if not len(rows):
+        return
     found = tables.object_at[state.y[rows], state.x[rows]]
     rows, found = rows[found >= 0], found[found >= 0]
     state.status[rows[tables.kind_restful[tables.object_kind[found]]]] |= _ASLEEP

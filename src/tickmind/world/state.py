@@ -37,7 +37,7 @@ class State:
 
     def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
         """All columns with their names, always in the same order."""
-        return [(one.name, getattr(self, one.name)) for one in fields(self)]
+        return [(name, getattr(self, name)) for name in _NAMES]
 
     def digest(self, tick_id: int) -> bytes:
         """A hash of everything; equal worlds have equal ones, whatever led there."""
@@ -45,6 +45,9 @@ class State:
         for _, column in self.columns():
             take_column(lanes, column)
         return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
+
+
+_NAMES = tuple(one.name for one in fields(State))
 
 
 def first_state(tables: Tables) -> State:

@@ -161,7 +161,6 @@ class TileWorld:
             self._tick_id,
             self._tables,
             self._state,
-            self._eyes,
             self._objects,
             self._ground,
             self._now,

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8
 
 
+_ACTION_CODES = 256  # that a byte can be
+_NOWHERE: "Int64" = np.zeros(0, dtype=np.int64)
+_NOWHERE.flags.writeable = False
+
+
 class Turn:
     """The intents of one tick by their place in the columns, with the reason for which each has failed, if it has."""
 
@@ -32,6 +37,7 @@ class Turn:
         self.state = state
         self.maps = maps
         self.intents = intents
+        self._asked: Int64 = np.bincount(intents.action, minlength=_ACTION_CODES)  # code -> how many intents
         self.reason: UInt8 = np.zeros(len(intents), dtype=np.uint8)  # place -> code of the reason, 0: none so far
         self.target_ids: dict[int, str] = {}  # place -> id
         self.effects: dict[int, tuple[Effect, ...]] = {}  # place -> effects
@@ -41,7 +47,10 @@ class Turn:
 
     def places(self, action: ActionType) -> "Int64":
         """The places of all intents of this type that nothing has stopped yet."""
-        return np.flatnonzero((self.intents.action == ACTION_CODES[action]) & (self.reason == 0))
+        code = ACTION_CODES[action]
+        if not self._asked[code]:
+            return _NOWHERE
+        return np.flatnonzero((self.intents.action == code) & (self.reason == 0))
 
     def refuse(self, places: "Int64 | int", reason: Reason) -> None:
         """Say why these fail."""
@@ -57,6 +66,8 @@ class Turn:
     def items(self, action: ActionType) -> "Int64":
         """The places of all intents of this type that name a kind of item and a positive amount."""
         places = self.places(action)
+        if not len(places):
+            return places
         places = self.keep(places, self.intents.amount[places] > 0, Reason.ILLEGAL_ACTION)
         kind = self.intents.kind[places]
         return self.keep(places, (kind >= 0) & (kind < len(self.tables.item_names)), Reason.UNKNOWN_KIND)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tickmind.world.kernels.compiled import kernel, reads, writes
+from tickmind.world.kernels.compiled import helper, kernel, reads, writes
 
 LANES = 4  # run side by side, because one multiplication has to wait for the one before
 
@@ -18,16 +18,10 @@ def new_lanes() -> NDArray[np.uint64]:
 
 def take_column(lanes: NDArray[np.uint64], column: np.ndarray[Any, Any]) -> None:
     """Add a column to a fingerprint; where one ends and the next begins makes a difference."""
-    raw = np.ascontiguousarray(column).view(np.uint8).reshape(-1)
-    whole = len(raw) // 8 * 8
-    tail = np.zeros(2, dtype=np.uint64)
-    tail[0] = len(raw)
-    tail.view(np.uint8)[8 : 8 + len(raw) - whole] = raw[whole:]
-    _mix(raw[:whole].view(np.uint64), lanes)
-    _mix(tail, lanes)
+    _take(np.ascontiguousarray(column).reshape(-1).view(np.uint8), lanes)
 
 
-@kernel(types.void, reads(types.uint64, 1), writes(types.uint64, 1))
+@helper
 def _mix(words: NDArray[np.uint64], lanes: NDArray[np.uint64]) -> None:
     """Stir words into the lanes, each into the next one in turn; every step can be undone, so no difference is lost."""
     prime, shift = np.uint64(0x9FB21C651E98DF25), np.uint64(29)
@@ -47,3 +41,15 @@ def _mix(words: NDArray[np.uint64], lanes: NDArray[np.uint64]) -> None:
         one ^= one >> shift
         one, two, three, four = two, three, four, one
     lanes[0], lanes[1], lanes[2], lanes[3] = one, two, three, four
+
+
+@kernel(types.void, reads(types.uint8, 1), writes(types.uint64, 1))
+def _take(raw: NDArray[np.uint8], lanes: NDArray[np.uint64]) -> None:
+    """Stir in bytes: eight at a time, then how many they are, and those that are left as one word."""
+    whole = len(raw) // 8 * 8
+    _mix(raw[:whole].view(np.uint64), lanes)
+    tail = np.zeros(16, dtype=np.uint8)
+    tail[8 : 8 + len(raw) - whole] = raw[whole:]
+    words = tail.view(np.uint64)
+    words[0] = len(raw)
+    _mix(words, lanes)
