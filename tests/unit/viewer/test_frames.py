@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.protocol import ACTION_TYPES, REASONS, ActorColumns, Direction, Move, ResultColumns, Thought
+from tickmind.protocol import (
+    ACTION_TYPES,
+    REASONS,
+    ActorColumns,
+    AgentState,
+    AgentStatus,
+    Direction,
+    Move,
+    ResultColumns,
+    Thought,
+    ThoughtReport,
+)
 from tickmind.viewer import FrameError
 from tickmind.viewer.frames import FrameKind, Tag, hello, notes, unpack
 from tickmind.viewer.frames.layout import MAX_FRAME_BYTES, pack
 from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step_codes
 from tickmind.viewer.frames.tick import MOST_ENTRIES
 from tickmind.viewer.stage import Stage, scene_at_start, scene_of_snapshot
-from tickmind.wire import AgentState, AgentStatus, ThoughtReport
 from tickmind.wire.limits import MAX_EVENTS
 
 

@@ -1,19 +1,21 @@
 """The parts behind the viewer's server: what is kept, counted and let in."""
 
+import random
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import LimitExceededError, Secret
-from tickmind.protocol import ActorColumns, ResultColumns, Thought
+from tickmind.protocol import ActorColumns, ResultColumns, Thought, ThoughtReport
 from tickmind.viewer import NoSuchWindowError
 from tickmind.viewer.access import Access, access_for
 from tickmind.viewer.digest import COLUMNS, Digest
 from tickmind.viewer.history import MAX_HISTORY_BYTES, History
 from tickmind.viewer.source import window_ticks
 from tickmind.viewer.watchers import MAX_BACKLOG_FRAMES, MAX_WATCHERS, Watchers
-from tickmind.wire import ThoughtReport
 
 
 def filled(ticks, *, window=8, limit=MAX_HISTORY_BYTES, start=0):
@@ -40,6 +42,39 @@ def test_old_ticks_go_when_there_is_no_more_room():
     assert history.last_tick_id == 1000
     with pytest.raises(NoSuchWindowError, match="ask for some of"):
         history.window(1, 8)
+
+
+def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
+    ticks, frame = 36_000, bytes(range(200)) * 2
+    tracemalloc.start()
+    try:
+        history = History(64)
+        for tick in range(ticks):
+            if history.wants_keyframe():
+                history.begin(tick - 1, b"K" * 2000)
+            history.add(tick, b"%d " % tick + frame)
+            if tick % 3 == 0:
+                history.add_told(tick, b"%d told " % tick + frame)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert history.first_tick_id == 0
+    assert kept < 6_000_000
+    assert history.window(700, 700).count(b"told") >= 1
+
+
+@pytest.mark.parametrize("size", [10, 50_000], ids=["packed", "too large to be packed"])
+def test_what_is_kept_comes_out_as_it_went_in(size):
+    history = History(8)
+    frames = {tick: b"<%d>" % tick + random.Random(tick).randbytes(size) for tick in range(1, 41)}
+    history.begin(0, b"K0")
+    for tick, frame in frames.items():
+        if history.wants_keyframe() and tick > 1:
+            history.begin(tick - 1, b"K%d" % (tick - 1))
+        history.add(tick, frame)
+    assert history.window(9, 14) == b"K8" + b"".join(frames[tick] for tick in range(9, 15))
+    whole = b"".join((b"K%d" % (tick - 1) if tick % 8 == 1 else b"") + frames[tick] for tick in frames)
+    assert history.window(1, 40) == whole
 
 
 @given(st.integers(1, 80), st.integers(1, 90), st.integers(0, 20))
