@@ -7,8 +7,7 @@ PEERS_VENV := .venv-bench-gateway
 READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
-CODE := src tests examples benchmarks
+CODE := src tests examples benchmarks requirements
 WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))  # many tests wait for processes, so one more than cores
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
@@ -20,30 +19,23 @@ unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-$(READY): pyproject.toml requirements/dev.txt
+$(READY): pyproject.toml requirements/dev.txt requirements/install.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tickmind needs Python 3.11 or newer; say which with: make PYTHON=/path/to/python3.11"; exit 1; }
 	@echo "Setting up $(VENV) (the first time takes a minute)"
 	@$(PYTHON) -m venv $(VENV)
-	@# pip unpacks one package after another, so two of them share the work; the last one looks whether all is there
-	@for half in 0 1; do \
-		awk "/^[A-Za-z]/ && n++ % 2 == $$half" requirements/dev.txt >$(VENV)/half-$$half.txt; \
-		$(BIN)/python $(PIP_INSTALL) --no-deps -r $(VENV)/half-$$half.txt & \
-	done; wait
-	@$(BIN)/python $(PIP_INSTALL) -r requirements/dev.txt
-	@$(BIN)/python $(PIP_INSTALL) --no-deps -e .
+	@$(BIN)/python requirements/install.py -r requirements/dev.txt -e .
 	@touch $@
 
 $(BENCH_READY): pyproject.toml requirements/bench.txt
 	@echo "Setting up $(BENCH_VENV) with the peers to compare with"
 	@$(PYTHON) -m venv $(BENCH_VENV)
-	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench.txt
-	@$(BENCH_VENV)/bin/python $(PIP_INSTALL) --no-deps -e .
+	@$(BENCH_VENV)/bin/python requirements/install.py -r requirements/bench.txt -e .
 	@touch $@
 
 $(PEERS_READY): requirements/bench-gateway.txt
 	@echo "Setting up $(PEERS_VENV) with the gateways to compare with"
 	@$(PYTHON) -m venv $(PEERS_VENV)
-	@$(PEERS_VENV)/bin/python $(PIP_INSTALL) -r requirements/bench-gateway.txt
+	@$(PEERS_VENV)/bin/python requirements/install.py -r requirements/bench-gateway.txt
 	@touch $@
 
 setup: $(READY) ## Make the environment in .venv (the other targets do it by themselves)
@@ -54,11 +46,18 @@ demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripte
 
 # What can be done side by side is: the set-up of Python and of the page, and style and types beside the first tests.
 test: ## Everything: style, types, layers and all tests
-	@$(MAKE) --no-print-directory --jobs=3 setup system page
-	@mkdir -p build
-	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40; tested=$$?; \
-	wait $$lint; linted=$$?; cat build/lint.log; [ $$tested = 0 ] && [ $$linted = 0 ]
+	@mkdir -p build && : >build/lint.log
+	@$(MAKE) --no-print-directory --keep-going --jobs=4 pytest lint-log; status=$$?; cat build/lint.log; exit $$status
+
+.PHONY: pytest compiled lint-log
+pytest: compiled system page
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40
+
+compiled: $(READY)  # once, instead of once in every worker; what is wrong with a test they tell
+	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
+
+lint-log: $(READY)
+	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint
@@ -120,15 +119,15 @@ $(PAGE): viewer/node_modules/.ready $(PAGE_SOURCES)
 proto: $(READY) ## Write the code of the schema in proto/ anew
 	@$(BIN)/python proto/generate.py src/tickmind/wire/v1
 
+PIN := build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header
+ALL_EXTRAS := --extra gateway --extra gif --extra record --extra redis --extra report --extra viewer --extra world
 pins: ## Resolve the pinned requirements anew
 	@$(PYTHON) -m venv build/pins
-	@build/pins/bin/python $(PIP_INSTALL) pip-tools
-	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra gif --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/dev.txt pyproject.toml requirements/dev.in
-	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--extra gateway --extra gif --extra record --extra redis --extra report --extra viewer --extra world --output-file requirements/bench.txt pyproject.toml requirements/bench.in
-	@build/pins/bin/pip-compile --quiet --upgrade --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-header \
-		--output-file requirements/bench-gateway.txt requirements/bench-gateway.in
+	@build/pins/bin/python -m pip install --quiet pip-tools
+	@$(PIN) $(ALL_EXTRAS) --output-file requirements/dev.txt pyproject.toml requirements/dev.in
+	@$(PIN) $(ALL_EXTRAS) --output-file requirements/bench.txt pyproject.toml requirements/bench.in
+	@$(PIN) --output-file requirements/bench-gateway.txt requirements/bench-gateway.in
+	@$(PIN) --output-file requirements/uv.txt requirements/uv.in
 
 clean: ## Remove the environments and everything built
 	@rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) viewer/node_modules src/tickmind/viewer/page build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,9 +12,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Each program runs in a fork of its own, from its first line to the end of the interpreter, as it would by itself.
+# What was there before the fork is frozen: else each of them would look through all of it for garbage when it ends.
 WARM = """
-import json, os, runpy, sys
-import numpy, tickmind.ai, tickmind.llm.testing, tickmind.protocol, tickmind.strategy, tickmind.tick
+import gc, json, os, runpy, sys
+import aiohttp, grpc.aio, numba, rich.console, rich.table, typer
+import tickmind.agent, tickmind.ai, tickmind.cli, tickmind.gateway, tickmind.llm.testing, tickmind.protocol
+import tickmind.server, tickmind.strategy, tickmind.tick, tickmind.wire, tickmind.world
+gc.freeze()
 for line in sys.stdin:
     order = json.loads(line)
     if os.fork() == 0:

@@ -5,6 +5,7 @@ A world is a process of its own, forked from this one, in which everything is lo
 """
 
 import errno
+import gc
 import json
 import os
 import signal
@@ -15,6 +16,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import grpc_health.v1.health  # noqa: F401 - a world loads it only when it serves
+import uvloop  # noqa: F401 - as above
 
 from tickmind.cli import world_serving
 from tickmind.cli.world_run import WorldRuns
@@ -138,6 +142,7 @@ def serve(order: Order) -> None:
 def main() -> int:
     """Take orders until there are no more."""
     warm_up()
+    gc.freeze()  # else each world would touch, and so copy, all that it shares with this process
     sys.stdout.write("launcher\n")
     sys.stdout.flush()
     for line in sys.stdin:

@@ -18,13 +18,12 @@ from tests.sim.witness import Court, Witness
 
 from tickmind.cli import world_run
 from tickmind.cli.world_run import WorldRun, WorldRuns
-from tickmind.protocol import WorldInfo
+from tickmind.protocol import AgentState, AgentStatus, WorldInfo
 from tickmind.record import DiskFaultError, LogOptions, RunStore, store
 from tickmind.record.testing import CrashedError, MemoryDisk
 from tickmind.record.world_files import WORLD_TABLES, write_world
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
-from tickmind.wire.reports import AgentState, AgentStatus
 from tickmind.world import Scenario, TileWorld, parse_scenario
 
 ROOT = Path("/sim/runs")

@@ -1,6 +1,5 @@
 """One short history, crashed at each of its disk operations, many times over: it always goes on where it was."""
 
-import copy
 import random
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,14 +46,7 @@ class WatchedDisk(MemoryDisk):
         super()._operate(**given)
 
     def moment(self):
-        return Moment(copied(self, 0), self.run_id, self.shown, self.epoch)
-
-
-def copied(disk, seed):
-    """A disk with the same content, on which something else happens."""
-    found = MemoryDisk(seed)
-    found._folders = copy.deepcopy(disk._folders)
-    return found
+        return Moment(self.copy(), self.run_id, self.shown, self.epoch)
 
 
 def open_world(run: WorldRun):
@@ -92,7 +84,7 @@ def history(seed, options):
 def check(moment, seed, options, *, lost_power):
     """Crash there, perhaps once more while it is being mended, and go on."""
     rng = random.Random(seed)
-    disk = copied(moment.disk, seed)
+    disk = moment.disk.copy(seed)
     disk.restart(lost_power=lost_power)
     runs = WorldRuns(ROOT, disk, clock=ManualClock(), options=options)
     if rng.random() < 0.3:

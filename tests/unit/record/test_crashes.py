@@ -1,7 +1,6 @@
 """Whatever stops a run, every published tick is there afterwards, and the run can be resumed or finished."""
 
 import contextlib
-import copy
 import errno
 import os
 import random
@@ -105,7 +104,7 @@ class WatchedDisk(MemoryDisk):
         self.before = []
 
     def _operate(self, **given):
-        self.before.append(copy.deepcopy(self._folders))
+        self.before.append(self.copy())
         super()._operate(**given)
 
 
@@ -123,9 +122,8 @@ def test_a_crash_while_a_run_is_finished_loses_nothing():
     watched, known = WatchedDisk(), set()
     published = live(watched)
     assert len(published) == TICKS
-    for at, folders in enumerate(watched.before[UNSEALED:]):
-        disk = MemoryDisk(at)
-        disk._folders = folders
+    for at, before in enumerate(watched.before[UNSEALED:]):
+        disk = before.copy(at)
         disk.restart()
         store = store_on(disk)
         assert_kept(store, published)

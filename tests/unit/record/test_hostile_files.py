@@ -40,28 +40,82 @@ from tickmind.record.testing import RandomRun
 MEMORY_BYTES = 256_000_000
 TIME_S = 5
 
-# Reads all of some runs, in a process that gets no more memory than allowed once everything is imported.
+# Everything is imported once. For each line of folders a process is forked that reads all of their runs; it gets no
+# more memory than allowed from there on.
 READ = textwrap.dedent("""
-    import resource, sys, time
+    import json, os, resource, signal, sys, time, traceback
     from pathlib import Path
     from tickmind.base import TickmindError
     from tickmind.record import RunStore
     import pyarrow.parquet, pyarrow.compute, numpy
-    pages = int(open("/proc/self/statm").read().split()[0])
-    limit = pages * resource.getpagesize() + int(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    for root in sys.argv[2:]:
+
+    def read(root):
         began = time.process_time()
         try:
             with RunStore(Path(root)).open("a-run") as run:
                 for record in run.records():
                     pass
                 list(run.thoughts())
-            print("fine")
+            said = "fine"
         except TickmindError as error:
-            print(type(error).__name__, error)
-        print(time.process_time() - began)
+            said = f"{type(error).__name__} {error}"
+        return said, time.process_time() - began
+
+    def read_each(roots):
+        pages = int(open("/proc/self/statm").read().split()[0])
+        limit = pages * resource.getpagesize() + int(sys.argv[1])
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        signal.alarm(120)
+        try:
+            print(json.dumps([read(root) for root in roots]), flush=True)
+        except BaseException:
+            print(json.dumps(traceback.format_exc()), flush=True)
+
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            read_each(json.loads(line))
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            print(json.dumps("killed"), flush=True)
 """)
+
+
+@pytest.fixture(scope="module")
+def reader():
+    """The process that reads runs apart."""
+    with subprocess.Popen(
+        [sys.executable, "-c", READ, str(MEMORY_BYTES)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+@pytest.fixture
+def read_apart_each(reader):
+    """What a process of its own says of runs, for each of them; none may take long."""
+
+    def read(folders):
+        reader.stdin.write(json.dumps([str(folder.parent) for folder in folders]) + "\n")
+        reader.stdin.flush()
+        answers = json.loads(reader.stdout.readline())
+        assert isinstance(answers, list), answers
+        assert all(took_s < TIME_S for _, took_s in answers)
+        return [said for said, _ in answers]
+
+    return read
+
+
+@pytest.fixture
+def read_apart(read_apart_each):
+    """The same of one run."""
+
+    def read(folder):
+        (said,) = read_apart_each([folder])
+        return said
+
+    return read
 
 
 @pytest.fixture(scope="module")
@@ -85,27 +139,6 @@ def copy(whole, tmp_path):
         return tmp_path / "runs" / "a-run"
 
     return copy
-
-
-def read_apart_each(folders):
-    """What a process of its own says of runs, one line for each; none may take long."""
-    done = subprocess.run(
-        [sys.executable, "-c", READ, str(MEMORY_BYTES), *(str(folder.parent) for folder in folders)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert all(float(took_s) < TIME_S for took_s in lines[1::2])
-    return lines[::2]
-
-
-def read_apart(folder):
-    """The same of one run."""
-    (said,) = read_apart_each([folder])
-    return said
 
 
 def read_all(folder):
@@ -280,7 +313,7 @@ def many_rows(table, path):
 
 
 @pytest.mark.slow
-def test_a_text_that_repeats_takes_no_more_memory_than_it_does_on_disk(copy):
+def test_a_text_that_repeats_takes_no_more_memory_than_it_does_on_disk(copy, read_apart):
     folder = copy("finished")
     replace_table(folder, "thoughts", one_long_text)
     assert (folder / "thoughts.parquet").stat().st_size < 100_000
@@ -288,14 +321,14 @@ def test_a_text_that_repeats_takes_no_more_memory_than_it_does_on_disk(copy):
 
 
 @pytest.mark.slow
-def test_a_table_of_too_many_rows_is_refused(copy):
+def test_a_table_of_too_many_rows_is_refused(copy, read_apart):
     folder = copy("finished")
     replace_table(folder, "ticks", many_rows)
     assert "ticks.parquet is refused: number of rows in one row group" in read_apart(folder)
 
 
 @pytest.mark.slow
-def test_a_page_that_unpacks_to_too_much_is_refused(copy):
+def test_a_page_that_unpacks_to_too_much_is_refused(copy, read_apart):
     folder = copy("finished")
     path = folder / "thoughts.parquet"
     table = pq.read_table(path)
@@ -309,7 +342,7 @@ def test_a_page_that_unpacks_to_too_much_is_refused(copy):
 
 
 @pytest.mark.slow
-def test_an_encoding_that_repeats_what_it_holds_is_refused(copy):
+def test_an_encoding_that_repeats_what_it_holds_is_refused(copy, read_apart):
     folder = copy("finished")
     path = folder / "thoughts.parquet"
     table = pq.read_table(path)
@@ -359,7 +392,7 @@ def compressed_batch():
     ],
     ids=["zeros", "claims much", "claims too much", "compressed within", "long batch"],
 )
-def test_a_log_that_would_unpack_to_too_much_is_refused(copy, frame):
+def test_a_log_that_would_unpack_to_too_much_is_refused(copy, frame, read_apart):
     folder = copy("crashed")
     (folder / "live" / "00000001.tmlog").write_bytes(head_frame("a-run", 1, 1) + frame())
     said = read_apart(folder)
@@ -473,6 +506,13 @@ def test_a_tick_with_another_number_of_results_than_it_says_is_refused(copy, res
     assert "results" in refuses(folder)
 
 
+@pytest.mark.parametrize("intents", [-1, 1, 13, 2**31 - 1])
+def test_a_tick_with_another_number_of_intents_than_it_says_is_refused(copy, intents):
+    folder = copy("crashed")
+    put_tick(folder, tick_frame([], intents=intents))
+    assert "intents" in refuses(folder)
+
+
 @pytest.mark.parametrize("places", [[0, 1, 12], [-1], [3, 2], [2**31 - 1]])
 def test_effects_of_results_that_there_are_not_are_refused(copy, places):
     folder = copy("crashed")
@@ -519,7 +559,7 @@ def index_of(head, columns=b""):
 
 
 @pytest.mark.slow
-def test_what_holds_more_than_we_ever_write_is_refused_at_little_cost(copy, tmp_path):
+def test_what_holds_more_than_we_ever_write_is_refused_at_little_cost(copy, tmp_path, read_apart_each):
     whole, end = copy("crashed"), len(head_frame("a-run", 1, 1))
     makers = {
         "utterances": lambda to: put_tick(to, tick_frame([nothings(Table.UTTERANCES, 2_000_000)])),

@@ -141,3 +141,23 @@ def test_a_folder_that_is_not_empty_stays():
     disk.remove(FILE)
     disk.remove(FOLDER)
     assert disk.list(FOLDER) == []
+
+
+def test_a_copy_loses_what_the_first_one_would_and_changes_apart():
+    disk = made()
+    file = disk.create(FILE)
+    file.write(b"safe")
+    file.sync()
+    disk.sync_folder(FOLDER)
+    file.write(b" and not")
+    disk.replace(FILE, FOLDER / "other")
+    found = set()
+    for seed in range(60):
+        copy = disk.copy(seed)
+        assert copy.read_bytes(FOLDER / "other") == b"safe and not"
+        copy.restart()
+        (name,) = copy.list(FOLDER)
+        found.add((name, copy.read_bytes(FOLDER / name).startswith(b"safe")))
+        copy.append(FOLDER / name).write(b"!")
+    assert found == {("file", True), ("other", True)}
+    assert disk.read_bytes(FOLDER / "other") == b"safe and not"

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -62,6 +63,22 @@ class MemoryDisk:
         self._life = 0  # grows with each restart: files and locks of an earlier life are dead
         self.operations = 0  # so far, in all lives
         self.crashed = False
+
+    def copy(self, seed: int = 0) -> "MemoryDisk":
+        """A disk of the same content, on which something else happens; nobody has a file of it open, or a lock."""
+        found = MemoryDisk(seed)
+        known: dict[_Inode | None, _Inode | None] = {None: None}  # file here -> the same there
+
+        def same(names: Mapping[str, _Inode | None]) -> dict[str, Any]:
+            for inode in names.values():
+                if inode is not None and inode not in known:
+                    known[inode] = _Inode(inode.safe, bytearray(inode.seen))
+            return {name: known[inode] for name, inode in names.items()}
+
+        for path, one in self._folders.items():
+            changes = [same(change) for change in one.changes]
+            found._folders[path] = _Folder(same(one.safe), same(one.seen), changes, list(one.moves))
+        return found
 
     # Faults
 
@@ -247,9 +264,10 @@ class MemoryDisk:
         return path in self._locks
 
     def _folder(self, path: Path) -> _Folder:
-        if path not in self._folders:
+        folder = self._folders.get(path)
+        if folder is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-        return self._folders[path]
+        return folder
 
     def _inode(self, path: Path) -> _Inode:
         self._alive()

@@ -11,22 +11,28 @@ from tickmind.protocol import (
     UNKNOWN,
     UNUSED,
     ActorColumns,
+    AgentState,
+    AgentStatus,
+    BoardEntry,
     Effect,
     EntityInfo,
     FloorInfo,
     GroundInfo,
+    Insight,
     IntentColumns,
     KindInfo,
+    MemoryNote,
     NeedColumns,
     ObjectDelta,
     ObjectInfo,
     ResultColumns,
     Thought,
+    ThoughtReport,
     TickRecord,
+    TreeLine,
     Utterance,
     WorldInfo,
 )
-from tickmind.wire.reports import AgentState, AgentStatus, BoardEntry, Insight, MemoryNote, ThoughtReport, TreeLine
 
 _MOVE = 1
 _WORDS = ("hello", "", "wie geht's?", "木の実", "line\nbreak", '"quoted"', "🦊" * 3, "\x00")
