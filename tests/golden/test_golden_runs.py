@@ -35,7 +35,7 @@ def golden(request, tmp_path):
 
 
 def test_every_schema_version_has_its_run():
-    assert RUNS == ["run_1", "run_2"]
+    assert RUNS == ["run_1", "run_2", "run_3"]
 
 
 @pytest.mark.parametrize("run_id", ["finished", "crashed"])

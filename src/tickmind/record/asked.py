@@ -32,9 +32,10 @@ def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, 
     count, actors = len(intents), len(facing)
     if not count:
         return None, []
+    found: Batches = []
+    code: Column | None
     if _plain_moves(intents) and facing.view(np.uint8).max() < _DIRECTIONS:
         code, asks = _pack_moves(intents, facing)
-        found: Batches = []
     else:
         code, found = _pack_details(intents, facing)
         asks = np.zeros(actors, dtype=np.bool_)
@@ -44,9 +45,11 @@ def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, 
         columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
         found.append((Table.INTENT_TEXTS, batch(SCHEMAS[Table.INTENT_TEXTS], *columns_of_texts)))
     if count * _FEW < actors:
-        found.append((Table.SOME_INTENTS, batch(SCHEMAS[Table.SOME_INTENTS], intents.actor, code)))
+        codes = np.full(count, _AHEAD, dtype=np.uint8) if code is None else code
+        found.append((Table.SOME_INTENTS, batch(SCHEMAS[Table.SOME_INTENTS], intents.actor, codes)))
         return None, found
-    found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
+    if code is not None:
+        found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
     if count == actors:
         return None, found
     return np.packbits(asks).tobytes(), found
@@ -56,18 +59,17 @@ def _plain_moves(intents: IntentColumns) -> bool:
     """Whether they are all moves in a direction, without anything else."""
     if not (intents.action == _MOVE).all() or intents.direction.view(np.uint8).max() >= _DIRECTIONS:
         return False
-    rest = intents.kind & intents.amount
-    rest &= intents.target
-    return bool(rest.min() == rest.max() == UNUSED)  # which has all bits set
+    rest = (intents.kind, intents.amount, intents.target)
+    return all(np.bitwise_and.reduce(column) == UNUSED for column in rest)  # which has all bits set
 
 
-def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column, Column]:
-    """The codes of moves, and who makes one."""
+def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column | None, Column]:
+    """The codes of moves, or None if all go ahead, and who makes one."""
     ways = np.full(len(facing), _NOBODY, dtype=np.uint8)
     ways[intents.actor.astype(np.intp)] = intents.direction.view(np.uint8)
     asks, ahead = ways != _NOBODY, ways == facing.view(np.uint8)
     if np.count_nonzero(ahead) == len(intents):
-        return np.full(len(intents), _AHEAD, dtype=np.uint8), asks
+        return None, asks
     ways += np.uint8(_WAYS)
     ways[ahead] = _AHEAD
     return ways[asks], asks
@@ -94,18 +96,7 @@ def read_intents(
     found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, facing: Column
 ) -> IntentColumns:
     """The intents as they were; `facing` is that after the tick."""
-    actors = len(facing)
-    code: Column
-    if Table.SOME_INTENTS in found:
-        rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
-        code = numbers(found[Table.SOME_INTENTS], "code")
-    elif Table.INTENTS in found:
-        code = numbers(found[Table.INTENTS], "code")
-        rows = np.arange(actors, dtype=np.int32) if askers is None else rows_of_bits(askers, actors)
-    else:
-        code, rows = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
-    if len(code) != count or len(rows) != count:
-        raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
+    rows, code = _rows_and_codes(found, count, askers, len(facing))
     action, direction = _unpack_codes(code, facing[rows])
     kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
     if Table.INTENT_DETAILS in found:
@@ -121,6 +112,26 @@ def read_intents(
         pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
         texts = dict(zip(places.tolist(), pairs, strict=True))
     return IntentColumns(rows, action, direction, kind, amount, target, texts)
+
+
+def _rows_and_codes(
+    found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, actors: int
+) -> tuple[Column, Column]:
+    """Whose the intents of a tick are, and their codes."""
+    code: Column | None = None
+    if Table.SOME_INTENTS in found:
+        rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
+        code = numbers(found[Table.SOME_INTENTS], "code")
+    elif not count and Table.INTENTS not in found:
+        rows = np.zeros(0, dtype=np.int32)
+    else:
+        rows = np.arange(actors, dtype=np.int32) if askers is None else rows_of_bits(askers, actors)
+        code = numbers(found[Table.INTENTS], "code") if Table.INTENTS in found else None
+    if code is None:
+        code = np.full(len(rows), _AHEAD, dtype=np.uint8)
+    if len(code) != count or len(rows) != count:
+        raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
+    return rows, code
 
 
 def _unpack_codes(code: Column, facing: Column) -> tuple[Column, Column]:

@@ -21,7 +21,11 @@ def texts(values: Sequence[str]) -> pa.Array:
     try:
         return pa.array(values, pa.string())
     except UnicodeEncodeError:
-        return pa.array([value.encode("utf-8", "replace").decode() for value in values], pa.string())
+        return pa.array(list(map(_unicode, values)), pa.string())
+
+
+def _unicode(value: str) -> str:
+    return value.encode("utf-8", "replace").decode()
 
 
 def pack_batches(batches: Iterable[tuple[int, pa.RecordBatch]]) -> bytes:
@@ -70,6 +74,14 @@ def batch(schema: pa.Schema, *columns: Column | Sequence[Any]) -> pa.RecordBatch
     """A batch of one table from columns in the schema's order; arrays are taken as they are, not copied."""
     arrays = [_array(column, kind) for column, kind in zip(columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def one_row(kind: pa.StructType, *values: Any) -> pa.RecordBatch:
+    """A batch with one row, from values in the order of its fields; quicker than a column for each."""
+    try:
+        return pa.RecordBatch.from_struct_array(pa.array([values], kind))
+    except UnicodeEncodeError:
+        return one_row(kind, *(_unicode(value) if isinstance(value, str) else value for value in values))
 
 
 def _array(column: Column | Sequence[Any], kind: pa.DataType) -> pa.Array:

@@ -41,6 +41,8 @@ class Codec(IntEnum):
 _CODECS = {Codec.ZSTD: pa.Codec("zstd", 1), Codec.LZ4: pa.Codec("lz4_raw")}
 SMALLEST_TO_COMPRESS = 128
 LARGEST_FOR_ZSTD = 32_768  # it takes less room than LZ4, and more time
+_WORTH = 0.9  # what does not shrink to this share is not worth the time
+_PAUSE = 15  # frames, until it is tried again
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def pack_frame(
     """Header and content as they are written; without a codec, the one that suits the size."""
     MAX_FRAME_BYTES.check(len(content))
     if codec is None:
-        codec = Codec.ZSTD if len(content) <= LARGEST_FOR_ZSTD else Codec.LZ4
+        codec = _codec_for(len(content))
     stored: bytes = content
     if codec is not Codec.NONE and len(content) >= SMALLEST_TO_COMPRESS:
         stored = _CODECS[codec].compress(content, asbytes=True)
@@ -78,6 +80,30 @@ def pack_frame(
     head = HEADER.pack(MARKER, kind, codec, int(keyframe), tick_id, len(content), len(stored), synced, 0)
     checksum = zlib.crc32(stored, zlib.crc32(head[:_CHECKED]))
     return b"".join((head[:_CHECKED], checksum.to_bytes(4, "little"), bytes(4), stored))
+
+
+def _codec_for(size: int) -> Codec:
+    return Codec.ZSTD if size <= LARGEST_FOR_ZSTD else Codec.LZ4
+
+
+class Patience:
+    """Leaves large contents as they are for a while after one of them hardly shrank: the next will be much like it."""
+
+    def __init__(self) -> None:
+        self._pause = 0  # frames
+
+    def codec_for(self, size: int) -> Codec:
+        """What to try for a content of this size."""
+        codec = _codec_for(size)
+        if codec is Codec.LZ4 and self._pause:
+            self._pause -= 1
+            return Codec.NONE
+        return codec
+
+    def learn(self, codec: Codec, raw: int, stored: int) -> None:
+        """Take in what came of it."""
+        if codec is Codec.LZ4 and stored > _WORTH * raw:
+            self._pause = _PAUSE
 
 
 def read_header(data: bytes | memoryview, offset: int) -> Frame | None:

@@ -5,14 +5,13 @@ from collections.abc import Callable
 from typing import Self
 
 from tickmind.base import LimitExceededError, get_logger
-from tickmind.protocol import TickRecord
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport, TickRecord
 from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log_writer import LogWriter
 from tickmind.record.sealing import Progress, no_progress
 from tickmind.record.tick_codec import NO_REPORTS, Reports
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _log = get_logger(__name__)
 _TOO_LARGE = "reports of agents were left out of the record: they are too large for one tick"

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord
+from tickmind.protocol import ActorColumns, AgentStatus, Insight, NeedColumns, ObjectDelta, ThoughtReport, TickRecord
 from tickmind.record.counts import Between, TickCounts
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
@@ -17,7 +17,6 @@ from tickmind.record.report_codec import insights_in, statuses_in, thoughts_in
 from tickmind.record.segment import SegmentReader, segment_name, segment_number
 from tickmind.record.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
 from tickmind.record.told import NewestThoughts
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 LATE_TICKS = 64  # so much later than it was an insight may have come
 Found = TypeVar("Found")

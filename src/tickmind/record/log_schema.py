@@ -24,7 +24,7 @@ class Table(IntEnum):
     STEPS = 3  # all actors: step * 8 + facing
     SOME_STEPS = 4  # the same, of those that changed
     PLACED = 5  # those whose change is no step
-    INTENTS = 6  # a code for each intent; whose they are is in TICK.askers
+    INTENTS = 6  # a code for each intent, left out if all move ahead; whose they are is in TICK.askers
     SOME_INTENTS = 7  # the same, with the rows of the actors
     INTENT_DETAILS = 8  # intents that no code says
     INTENT_TEXTS = 9

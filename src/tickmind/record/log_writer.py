@@ -7,7 +7,7 @@ from pathlib import Path
 from tickmind.base import Clock
 from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk, DiskFile
-from tickmind.record.frame import Codec, FrameKind, pack_frame
+from tickmind.record.frame import Codec, FrameKind, Patience, pack_frame
 from tickmind.record.limits import MAX_SEGMENT_TICKS
 from tickmind.record.segment import Index, foot_frame, head_frame, segment_name
 from tickmind.record.sync_policy import SyncPolicy
@@ -55,6 +55,7 @@ class LogWriter:
         self._synced_s = clock.monotonic()
         self._before: ActorColumns | None = None
         self._last_tick = 0
+        self._patience = Patience()
 
     def write(self, record: TickRecord, reports: Reports = NO_REPORTS) -> None:
         """Append a tick. When it returns, it is as safe as the policy says."""
@@ -64,15 +65,7 @@ class LogWriter:
             self.end_segment()
             count = 0
         before = self._before if self._file is not None and count % options.keyframe_ticks else None
-        content = pack_tick(record, before, reports)
-        frame = pack_frame(
-            FrameKind.TICK,
-            record.tick_id,
-            content,
-            synced=self._synced,
-            keyframe=before is None,
-            codec=options.codec,
-        )
+        frame = self._frame(record, before, reports)
         head = b"" if self._file is not None else self._begin_segment(record.tick_id)
         offset = self._index.end
         self._append(head + frame if head else frame, end=offset + len(frame))
@@ -81,6 +74,16 @@ class LogWriter:
         now_s = self._clock.monotonic()
         if (now_s - self._synced_s) * 1e3 >= options.sync.interval_ms:
             self._sync(now_s)
+
+    def _frame(self, record: TickRecord, before: ActorColumns | None, reports: Reports) -> bytes:
+        content = pack_tick(record, before, reports)
+        codec, keyframe = self._options.codec, before is None
+        if codec is None and not keyframe:
+            codec = self._patience.codec_for(len(content))
+        frame = pack_frame(FrameKind.TICK, record.tick_id, content, synced=self._synced, keyframe=keyframe, codec=codec)
+        if codec is not None:
+            self._patience.learn(codec, len(content), len(frame))
+        return frame
 
     def write_reports(self, reports: Reports) -> None:
         """Append what agents told after the last tick."""

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING, Protocol, Self
 import numpy as np
 
 from tickmind.base import Clock, SystemClock
-from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, WorldInfo
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    NeedColumns,
+    ObjectDelta,
+    ThoughtReport,
+    TickRecord,
+    WorldInfo,
+)
 from tickmind.record.counts import Between, TickCounts
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64, UInt8

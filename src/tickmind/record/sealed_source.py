@@ -8,10 +8,13 @@ import pyarrow as pa
 
 from tickmind.protocol import (
     ActorColumns,
+    AgentStatus,
+    Insight,
     IntentColumns,
     NeedColumns,
     ObjectDelta,
     ResultColumns,
+    ThoughtReport,
     TickRecord,
     Utterance,
 )
@@ -47,7 +50,6 @@ from tickmind.record.tables import (
     TableSpec,
 )
 from tickmind.record.told import ToldTables
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 class SealedSource:

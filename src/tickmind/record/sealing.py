@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias
 
 import pyarrow as pa
 
-from tickmind.protocol import WorldInfo
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport, WorldInfo
 from tickmind.record.actor_table import LARGE, ActorTable, Blocks
 from tickmind.record.chunk_file import ChunkFile
 from tickmind.record.chunks import Chunk
@@ -40,7 +40,6 @@ from tickmind.record.tables import (
 )
 from tickmind.record.targets import Target, python_file
 from tickmind.record.tick_codec import LoggedTick, Reports
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors

@@ -24,10 +24,10 @@ def steps(before: ActorColumns, now: ActorColumns) -> list[tuple[int, pa.RecordB
     """What changed between two ticks. Most often nobody went further than one tile, which is seen at little cost."""
     dx, dy = now.x - before.x, now.y - before.y
     odd = _odd(before, now, dx, dy)
-    dy *= 3
-    dy += dx
-    dy += _STILL
-    code = dy.astype(np.uint8)
+    code = dy.astype(np.uint8)  # what is negative wraps, and is positive again below
+    code *= 3
+    code += dx.astype(np.uint8)
+    code += _STILL
     code *= _FACINGS
     code += now.facing.view(np.uint8)
     if odd is not None:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tickmind.protocol import ActorColumns, NeedColumns, ObjectDelta, TickRecord, Utterance
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    NeedColumns,
+    ObjectDelta,
+    ThoughtReport,
+    TickRecord,
+    Utterance,
+)
 from tickmind.record.asked import (
     INTENT_TABLES,
     check_events,
@@ -16,13 +25,12 @@ from tickmind.record.asked import (
     read_intents,
     read_results,
 )
-from tickmind.record.columns import batch, numbers, pack_batches, unpack_batches
+from tickmind.record.columns import batch, numbers, one_row, pack_batches, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_DELTAS, most_events
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
 from tickmind.record.steps import keyframe, read_state, steps
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,7 @@ class Reports:
 
 
 NO_REPORTS = Reports()
+_TICK = pa.struct(list(SCHEMAS[Table.TICK]))
 _SAID = ("actor_id", "channel", "text", "x", "y")
 
 
@@ -45,16 +54,16 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports 
     """The content of a frame: the changes since `before`, or all actors if that is None."""
     askers, asked = pack_intents(record.intents, record.actor_state.facing)
     controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
-    tick = batch(
-        SCHEMAS[Table.TICK],
-        [record.tick_id],
-        [record.sim_time_ms],
-        [record.world_version],
-        [record.state_hash],
-        [len(record.intents)],
-        [len(record.results)],
-        [askers],
-        [controlled],
+    tick = one_row(
+        _TICK,
+        record.tick_id,
+        record.sim_time_ms,
+        record.world_version,
+        record.state_hash,
+        len(record.intents),
+        len(record.results),
+        askers,
+        controlled,
     )
     return pack_batches(
         [

@@ -4,11 +4,13 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
+from tickmind.protocol import IntentColumns, ResultColumns
 from tickmind.record import (
     EventKind,
     LogOptions,
@@ -22,7 +24,10 @@ from tickmind.record import (
     SyncPolicy,
     TickCounts,
 )
+from tickmind.record.columns import unpack_batches
+from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
+from tickmind.record.tick_codec import pack_tick
 
 QUICK = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=12)
 
@@ -158,6 +163,30 @@ class TestReading:
         reader, _ = read
         assert reader.map.shape == (40, 40)
         assert reader.map[0, 7] == 1
+
+
+@pytest.mark.parametrize("asking", [1, 3, 40], ids=["one", "a few", "all"])
+@pytest.mark.parametrize("ahead", [True, False], ids=["ahead", "elsewhere"])
+def test_moves_are_read_as_they_were_and_those_ahead_take_no_byte_each(store, asking, ahead):
+    run = RandomRun(7, 40, wild=0.0)
+    first = run.tick()
+    rows = np.arange(asking, dtype=np.int32)
+    facing = np.full(40, 5, dtype=np.int8)
+    unused = np.full(asking, -1, dtype=np.int32)
+    ways = facing[:asking] if ahead else np.full(asking, 2, dtype=np.int8)
+    moves = IntentColumns(rows, np.ones(asking, dtype=np.uint8), ways, unused, unused, unused, {})
+    state = dataclasses.replace(first.actor_state, facing=facing)
+    results = ResultColumns(rows, moves.action, np.zeros(asking, dtype=np.uint8))
+    record = dataclasses.replace(first, actor_state=state, intents=moves, results=results)
+    with store.create(run.info, "r", options=QUICK) as log:
+        log.publish(record)
+        with store.open("r") as reader:
+            assert_same(reader.records(), [record])
+    with store.open("r") as reader:
+        assert_same(reader.records(), [record])
+    written = unpack_batches(pa.py_buffer(pack_tick(record, None)), SCHEMAS)
+    assert (Table.INTENTS in written) == (not ahead and asking > 1)
+    assert (Table.SOME_INTENTS in written) == (asking == 1)
 
 
 def test_a_run_of_nobody_and_of_no_ticks_is_finished_like_any_other(store, fill):
