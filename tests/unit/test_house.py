@@ -99,6 +99,62 @@ def test_a_light_part_brings_nothing_heavy_along():
         assert parts <= BELOW[name.split(".")[1]], name
 
 
+# Extras
+
+WITHOUT = """
+import importlib, sys
+missing, modules = (given.split(",") for given in sys.argv[1:])
+class Missing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing)
+for module in modules:
+    importlib.import_module(module)
+"""
+IMPORTED_AS = {
+    "grpcio": "grpc",
+    "grpcio-health-checking": "grpc_health",
+    "grpcio-reflection": "grpc_reflection",
+    "pillow": "PIL",
+    "protobuf": "google",
+}
+WITH_ITS_EXTRA = {
+    "": ["tick", "ai", "llm", "strategy"],
+    "gateway": ["gateway", "cli.gateway_top"],
+    "record": ["record", "cli.runs"],
+    "record,report": ["record.report", "cli.report"],
+    "viewer": ["viewer"],
+    "record,viewer": ["viewer.replay", "viewer.clip", "cli.viewer"],
+    "world": ["world", "wire", "server", "agent", "runner", "characters", "cli.world_serving"],
+}
+
+
+def brought_by(extras):
+    """The modules that these extras bring."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    names = [re.split(r"[<>=\[]", one)[0] for extra in extras for one in table[extra]]
+    return {IMPORTED_AS.get(name, name) for name in names} - {"tickmind"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extras", WITH_ITS_EXTRA, ids=lambda extras: extras or "none")
+def test_a_part_needs_no_more_than_its_extra_brings(extras):
+    everything = brought_by(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    missing = everything - brought_by(filter(None, extras.split(",")))
+    modules = ",".join(f"tickmind.{part}" for part in WITH_ITS_EXTRA[extras])
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, ",".join(sorted(missing)), modules],
+        env={"PYTHONPATH": str(SRC)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 # Public names
 
 

@@ -7,8 +7,7 @@ from typing import Protocol
 
 from tickmind.agent.mirror import MindState, Mirror, showing
 from tickmind.agent.settings import Settings
-from tickmind.protocol import Intent, Observation, Thought
-from tickmind.wire import Insight
+from tickmind.protocol import Insight, Intent, Observation, Thought
 
 
 @dataclass(frozen=True, slots=True)

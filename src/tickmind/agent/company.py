@@ -10,9 +10,8 @@ from tickmind.agent.memory_files import MemoryFiles, restore
 from tickmind.agent.mirror import MindState, Mirror
 from tickmind.agent.tactics import Tactic, tactics_of
 from tickmind.ai import AIManager, BehaviorTree, Node
-from tickmind.protocol import Intent, Observation, Thought
+from tickmind.protocol import Insight, Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
-from tickmind.wire import Insight
 from tickmind.wire.limits import MAX_DURATION_MS, MAX_MEMORIES
 
 if TYPE_CHECKING:

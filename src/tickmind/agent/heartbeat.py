@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tickmind.agent.errors import LaunchError
 from tickmind.base import Limit
-from tickmind.wire import AgentState
+from tickmind.protocol import AgentState
 
 MAX_LINE_BYTES = Limit("size of a heartbeat", 512, "bytes")  # well below what a pipe takes in one piece
 

@@ -15,10 +15,8 @@ from tickmind.agent.lines import Line, Moment, line_opener
 from tickmind.agent.reporter import Reporter
 from tickmind.agent.turns import LONGEST_QUIET_S, Played, Turns
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
-from tickmind.protocol import Intent, Reason, Wait
+from tickmind.protocol import AgentState, AgentStatus, Intent, Reason, Wait
 from tickmind.wire import (
-    AgentState,
-    AgentStatus,
     Backoff,
     Connection,
     ControlClosedError,

@@ -16,6 +16,7 @@ import orjson
 from tickmind.agent.knowledge import Note
 from tickmind.ai import Status
 from tickmind.base import Limit, redact
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
 from tickmind.wire.limits import (
     MAX_BOARD_ENTRIES,
     MAX_KEY_CHARS,
@@ -25,7 +26,6 @@ from tickmind.wire.limits import (
     MAX_TREE_LINES,
     MAX_VALUE_CHARS,
 )
-from tickmind.wire.reports import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

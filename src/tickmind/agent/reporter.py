@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
-from tickmind.protocol import Lease, Thought
-from tickmind.wire import AgentState, AgentStatus, CallError, Insight, MessageError, WorldClient
+from tickmind.protocol import AgentState, AgentStatus, Insight, Lease, Thought
+from tickmind.wire import CallError, MessageError, WorldClient
 
 MAX_WAITING = Limit("number of reports that wait", 1000)
 MAX_REPORT_CHARS = Limit("length of the insights in one report", 300_000, "characters")

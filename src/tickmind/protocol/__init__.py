@@ -57,6 +57,16 @@ from tickmind.protocol.record import (
     TickRecord,
     Utterance,
 )
+from tickmind.protocol.reports import (
+    AgentState,
+    AgentStatus,
+    BoardEntry,
+    Insight,
+    MemoryNote,
+    NodeStatus,
+    ThoughtReport,
+    TreeLine,
+)
 from tickmind.protocol.result import Ack, ActionResult, Effect
 from tickmind.protocol.status import Status
 from tickmind.protocol.thought import Thought, ThoughtSink
@@ -77,6 +87,9 @@ __all__ = [
     "ActionResult",
     "ActionType",
     "ActorColumns",
+    "AgentState",
+    "AgentStatus",
+    "BoardEntry",
     "Direction",
     "Drop",
     "Effect",
@@ -87,6 +100,7 @@ __all__ = [
     "Give",
     "GroundInfo",
     "Heard",
+    "Insight",
     "Intent",
     "IntentColumns",
     "Interact",
@@ -96,9 +110,11 @@ __all__ = [
     "Left",
     "LifecycleEvent",
     "LifecycleKind",
+    "MemoryNote",
     "Move",
     "Moved",
     "NeedColumns",
+    "NodeStatus",
     "ObjectDelta",
     "ObjectInfo",
     "Observation",
@@ -112,9 +128,11 @@ __all__ = [
     "Sleep",
     "Status",
     "Thought",
+    "ThoughtReport",
     "ThoughtSink",
     "TickEvent",
     "TickRecord",
+    "TreeLine",
     "Use",
     "Utterance",
     "VisibleEntity",

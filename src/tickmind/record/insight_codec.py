@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, TreeLine
 from tickmind.record.errors import DamagedRunError
-from tickmind.wire.reports import BoardEntry, Insight, MemoryNote, TreeLine
 
 
 def insight_row(insight: Insight) -> dict[str, Any]:

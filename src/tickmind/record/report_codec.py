@@ -7,13 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from tickmind.protocol import Thought
+from tickmind.protocol import AgentState, AgentStatus, Insight, Thought, ThoughtReport
 from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.insight_codec import insight_row, read_insight
 from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log_schema import SCHEMAS, Table
-from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))

@@ -5,11 +5,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport
 from tickmind.record.columns import texts
 from tickmind.record.insight_codec import insight_row, read_insight
 from tickmind.record.report_codec import read_status, read_thought, status_row, thought_row
 from tickmind.record.tables import AGENT_STATUSES, INSIGHTS, LLM_CALLS, THOUGHTS, TableSpec
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 def thought_tables(reports: Sequence[ThoughtReport], run_id: str, first: int) -> tuple[pa.Table, pa.Table]:

@@ -7,13 +7,13 @@ from itertools import accumulate
 import numpy as np
 import pyarrow as pa
 
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport
 from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet_file import TableFile
 from tickmind.record.report_tables import insights_of, statuses_of, thoughts_of
 from tickmind.record.row_groups import decode_rows
 from tickmind.record.tables import AGENT_STATUSES, INSIGHTS, LLM_CALLS, THOUGHTS, TableSpec
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 _FIRST = -(2**62)
 _KEYS = ("tick_id", "actor_id")

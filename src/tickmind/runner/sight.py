@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from tickmind.protocol import ACTION_TYPES, LifecycleEvent, LifecycleKind, WorldInfo
-from tickmind.wire import AgentState, ViewerEvent
+from tickmind.protocol import ACTION_TYPES, AgentState, LifecycleEvent, LifecycleKind, WorldInfo
+from tickmind.wire import ViewerEvent
 
 
 @dataclass(slots=True)

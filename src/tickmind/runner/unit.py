@@ -10,6 +10,7 @@ from tickmind.agent.contract import WORLD_TOKEN
 from tickmind.agent.lease_file import FILE_NAME as LEASE_FILE
 from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
+from tickmind.protocol import AgentState
 from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
 from tickmind.runner.life import ALIVE, Life, LifeState
@@ -18,7 +19,6 @@ from tickmind.runner.programs import OUR_PYTHON
 from tickmind.runner.roster import Group
 from tickmind.runner.spec import AgentSpec, RunnerMapping, SecretSource
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
-from tickmind.wire import AgentState
 
 _HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
 _LOG_BUFFER_BYTES = 65_536

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from tickmind.protocol import Reason
+from tickmind.protocol import AgentStatus, Insight, Reason, ThoughtReport
 from tickmind.server.limits import MAX, ServerLimits
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 
 
 class ReportSink(Protocol):

@@ -9,8 +9,8 @@ from tickmind.base import Limit
 from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, ResultColumns, Status
 
 if TYPE_CHECKING:
+    from tickmind.protocol import ThoughtReport
     from tickmind.record import TickCounts
-    from tickmind.wire.reports import ThoughtReport
 
 MAX_DIGEST_TICKS = Limit("number of ticks in a digest", 20_000_000)
 MOST_BUCKETS = 1000

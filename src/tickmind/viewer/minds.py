@@ -11,7 +11,7 @@ from tickmind.protocol import NeedColumns
 from tickmind.viewer.shelf import Shelf
 
 if TYPE_CHECKING:
-    from tickmind.wire import Insight
+    from tickmind.protocol import Insight
 
 LOOK_BACK_TICKS = 96  # everything about a mind is told more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character

@@ -6,13 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tickmind.base import Limit
+from tickmind.protocol import AgentState
 from tickmind.viewer.frames import holding
 from tickmind.viewer.source import LATE_TICKS
-from tickmind.wire import AgentState
 
 if TYPE_CHECKING:
+    from tickmind.protocol import AgentStatus
     from tickmind.record import RunReader
-    from tickmind.wire import AgentStatus
 
 MAX_HOLDING = Limit("number of agents whose state a frame tells", 32_768)
 MAX_KEPT = Limit("number of ticks of which all states are kept", 64)

@@ -20,13 +20,10 @@ from tickmind.wire.errors import (
     WireConfigError,
     WireError,
 )
-from tickmind.wire.reports import AgentState, AgentStatus, Insight, ThoughtReport
 from tickmind.wire.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
 from tickmind.wire.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 
 __all__ = [
-    "AgentState",
-    "AgentStatus",
     "Backoff",
     "CallError",
     "Connection",
@@ -34,7 +31,6 @@ __all__ = [
     "ControlSession",
     "ControlStatistics",
     "DeadlineError",
-    "Insight",
     "LeaseRefusedError",
     "MessageError",
     "NotAllowedError",
@@ -44,7 +40,6 @@ __all__ = [
     "SyncBatchSession",
     "SyncControlSession",
     "SyncWorldClient",
-    "ThoughtReport",
     "Tls",
     "UnreachableError",
     "ViewFilter",

@@ -11,13 +11,16 @@ import grpc.aio
 from tickmind.base import Secret
 from tickmind.protocol import (
     Ack,
+    AgentStatus,
     EntityInfo,
+    Insight,
     Intent,
     Lease,
     LifecycleEvent,
     Observation,
     Reason,
     Thought,
+    ThoughtReport,
     TickEvent,
     WorldInfo,
 )
@@ -28,7 +31,6 @@ from tickmind.wire.connection import Connection
 from tickmind.wire.control import ControlSession
 from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
 from tickmind.wire.frames import BatchOpen, Closed, ControlOpen
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
 from tickmind.wire.requests import (
     AcquireRequest,
     EntitiesRequest,

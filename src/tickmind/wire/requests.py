@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from tickmind.base import Secret
-from tickmind.protocol import Intent
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
+from tickmind.protocol import AgentStatus, Insight, Intent, ThoughtReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,9 @@ from tickmind.base import Secret
 from tickmind.base.background import BackgroundLoop
 from tickmind.protocol import (
     Ack,
+    AgentStatus,
     EntityInfo,
+    Insight,
     Intent,
     IntentColumns,
     Lease,
@@ -26,7 +28,6 @@ from tickmind.wire.connection import Connection
 from tickmind.wire.control import ControlSession, ControlStatistics
 from tickmind.wire.errors import UnreachableError, WireConfigError
 from tickmind.wire.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
-from tickmind.wire.reports import AgentStatus, Insight
 from tickmind.wire.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
 
 if TYPE_CHECKING:

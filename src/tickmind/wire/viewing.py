@@ -4,8 +4,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from tickmind.protocol import ActorColumns, LifecycleEvent, NeedColumns, ObjectDelta, ResultColumns, Utterance
-from tickmind.wire.reports import AgentStatus, Insight, ThoughtReport
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    LifecycleEvent,
+    NeedColumns,
+    ObjectDelta,
+    ResultColumns,
+    ThoughtReport,
+    Utterance,
+)
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, Int64, UInt8, UInt16

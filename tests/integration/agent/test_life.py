@@ -11,8 +11,19 @@ import pytest
 from tickmind.agent import AgentError, ControlLostError, Heartbeat
 from tickmind.agent.life import MAX_FAILED_TICKS, MAX_STUCK_S, STUCK_TICKS
 from tickmind.base import Secret
-from tickmind.protocol import ActionType, Direction, Drop, Move, Say, Thought, Wait
-from tickmind.wire import AgentState, AgentStatus, ThoughtReport, WorldClient
+from tickmind.protocol import (
+    ActionType,
+    AgentState,
+    AgentStatus,
+    Direction,
+    Drop,
+    Move,
+    Say,
+    Thought,
+    ThoughtReport,
+    Wait,
+)
+from tickmind.wire import WorldClient
 
 ALL = ("entity:1", "entity:2", "entity:3")
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]

@@ -10,12 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.protocol import Direction, Intent, Move, Pickup, Say, Status, Thought
+from tickmind.protocol import Direction, Intent, Move, Pickup, Say, Status, Thought, ThoughtReport
 from tickmind.record import RunStore
 from tickmind.record.errors import DamagedRunError, RunNotFinishedError
 from tickmind.record.report import Outage, note_outages, page, read_figures
 from tickmind.server.testing import meadow
-from tickmind.wire.reports import ThoughtReport
 from tickmind.world import TileWorld
 
 NASTY = "<script>alert(1)</script><img src=x onerror=alert(2)>"

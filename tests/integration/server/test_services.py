@@ -11,6 +11,8 @@ from tickmind.base import Secret
 from tickmind.protocol import (
     UNUSED,
     Ack,
+    AgentState,
+    AgentStatus,
     Direction,
     IntentColumns,
     LifecycleKind,
@@ -24,8 +26,6 @@ from tickmind.server import ServerConfig
 from tickmind.server.limits import MAX, ServerLimits
 from tickmind.server.seats import ControlSeat
 from tickmind.wire import (
-    AgentState,
-    AgentStatus,
     CallError,
     ControlClosedError,
     LeaseRefusedError,

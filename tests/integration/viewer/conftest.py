@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tickmind.protocol import Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
+from tickmind.protocol import AgentState, AgentStatus, Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
 from tickmind.record import RunStore
 from tickmind.server import Pace, ServerConfig, WorldServer
 from tickmind.viewer.live import LiveSource
 from tickmind.viewer.page import page_files
 from tickmind.viewer.server import ViewerConfig, ViewerServer
-from tickmind.wire import AgentState, AgentStatus, WorldClient
+from tickmind.wire import WorldClient
 from tickmind.world import TileWorld, load_scenario
 
 ROOT = Path(__file__).parents[3]

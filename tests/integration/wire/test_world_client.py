@@ -8,10 +8,8 @@ import pytest
 import pytest_asyncio
 
 from tickmind.base import Secret
-from tickmind.protocol import Ack, Direction, Move, Reason, Say, Thought, Wait
+from tickmind.protocol import Ack, AgentState, AgentStatus, Direction, Move, Reason, Say, Thought, Wait
 from tickmind.wire import (
-    AgentState,
-    AgentStatus,
     Backoff,
     Connection,
     DeadlineError,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tickmind.agent import Assignment, Heartbeat, Launch, LaunchError, Pulse, Settings, encode_secrets
 from tickmind.agent.contract import log_level
 from tickmind.base import ConfigError, LimitExceededError, Secret
-from tickmind.wire import AgentState
+from tickmind.protocol import AgentState
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text(),

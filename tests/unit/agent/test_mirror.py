@@ -12,9 +12,8 @@ from tickmind.agent.mirror import WHOLE_TICKS, MindState, Mirror, showing
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
 from tickmind.base import Limit, Secret
-from tickmind.protocol import Wait
+from tickmind.protocol import BoardEntry, MemoryNote, NodeStatus, Wait
 from tickmind.wire import codec
-from tickmind.wire.reports import BoardEntry, MemoryNote, NodeStatus
 
 TREE = [(0, "Selector"), (1, "eat"), (1, "wait")]
 IDLE, GOOD, BAD = (int(one) for one in (NodeStatus.IDLE, NodeStatus.SUCCESS, NodeStatus.FAILURE))

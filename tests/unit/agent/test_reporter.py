@@ -4,8 +4,8 @@ from unittest.mock import Mock
 
 from tickmind.agent.reporter import Reporter
 from tickmind.base import ManualClock, Secret
-from tickmind.protocol import Lease
-from tickmind.wire import AgentState, AgentStatus, WorldClient
+from tickmind.protocol import AgentState, AgentStatus, Lease
+from tickmind.wire import WorldClient
 
 LEASE = Lease(Secret("s" * 40), "a", "me", 1, 10_000)
 

@@ -7,15 +7,18 @@ from tickmind.protocol import (
     ACTION_CODES,
     ActionType,
     ActorColumns,
+    AgentState,
+    AgentStatus,
     EntityInfo,
     LifecycleEvent,
     LifecycleKind,
     ResultColumns,
     Thought,
+    ThoughtReport,
 )
 from tickmind.runner import Sight
 from tickmind.server.testing import meadow
-from tickmind.wire import AgentState, AgentStatus, ThoughtReport, ViewerEvent
+from tickmind.wire import ViewerEvent
 from tickmind.world import TileWorld
 
 NOBODY = np.zeros(0, dtype=np.int32)

@@ -9,20 +9,24 @@ from tickmind.base import Secret
 from tickmind.protocol import (
     Ack,
     ActionType,
+    AgentState,
+    AgentStatus,
     Direction,
+    Insight,
     LifecycleKind,
     Move,
     Reason,
     Say,
     Status,
     Thought,
+    ThoughtReport,
     Wait,
 )
 from tickmind.server.limits import MAX, ServerLimits
 from tickmind.server.outbox import Outbox
 from tickmind.server.pace import Pace
 from tickmind.server.streams import StreamKind
-from tickmind.wire import AgentState, AgentStatus, Insight, ThoughtReport, ViewerEventType, ViewFilter, codec, columns
+from tickmind.wire import ViewerEventType, ViewFilter, codec, columns
 from tickmind.wire.frames import Closed
 from tickmind.wire.limits import MAX_DURATION_MS
 from tickmind.wire.requests import (

@@ -4,14 +4,13 @@ import tracemalloc
 
 import numpy as np
 
-from tickmind.protocol import NeedColumns
+from tickmind.protocol import BoardEntry, Insight, NeedColumns
 from tickmind.record import RunStore
 from tickmind.record.testing import RandomRun
 from tickmind.viewer import minds
 from tickmind.viewer.minds import Minds, NeedsNow
 from tickmind.viewer.replay import RunFrames
 from tickmind.viewer.shelf import Shelf
-from tickmind.wire.reports import BoardEntry, Insight
 
 
 def needs(*told):

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tickmind.protocol import ACTION_TYPES, REASONS, Direction, LifecycleKind
-from tickmind.wire.reports import AgentState
+from tickmind.protocol import ACTION_TYPES, REASONS, AgentState, Direction, LifecycleKind
 from tickmind.wire.v1 import action_pb2, entity_pb2, telemetry_pb2, viewer_pb2
 from tickmind.wire.viewing import ViewerEventType
 

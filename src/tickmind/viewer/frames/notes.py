@@ -8,7 +8,7 @@ import orjson
 from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 
 if TYPE_CHECKING:
-    from tickmind.wire.reports import AgentStatus, ThoughtReport
+    from tickmind.protocol import AgentStatus, ThoughtReport
 
 BRIEF_CHARS = 280  # of a reply or of what an agent does, for lists and bubbles
 

@@ -4,7 +4,7 @@ import math
 
 import orjson
 
-from tickmind.protocol import Reason
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, Reason, TreeLine
 from tickmind.wire.codec.values import count, encoder, name, number, text, tick
 from tickmind.wire.errors import MessageError
 from tickmind.wire.limits import (
@@ -16,7 +16,6 @@ from tickmind.wire.limits import (
     MAX_TREE_LINES,
     MAX_VALUE_CHARS,
 )
-from tickmind.wire.reports import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
 from tickmind.wire.v1 import telemetry_pb2 as pb
 
 MOST_LINES = int(MAX_TREE_LINES.maximum)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from tickmind.protocol import Thought
+from tickmind.protocol.thought import Thought
 
 
 class AgentState(StrEnum):
