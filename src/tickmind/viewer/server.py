@@ -52,6 +52,7 @@ class ViewerServer:
         )
         self._files = page_files()
         self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None  # while somebody can come
         self._sockets: dict[web.WebSocketResponse, asyncio.Transport | None] = {}
         self._port = self._config.port
 
@@ -86,12 +87,16 @@ class ViewerServer:
             raise ViewerAddressError(
                 f"{config.host}:{config.port} can't be used: {error.strerror}; choose another with --port"
             ) from error
+        self._site = site
         self._port = self._runner.addresses[0][1]
         return self
 
     async def __aexit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._site is not None:
+            await self._site.stop()  # first: whoever is told to go would be let in again, and then forgotten
+            self._site = None
         stopping = (self._close(one, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for one in list(self._sockets))
         await asyncio.gather(*stopping)
         if self._runner is not None:

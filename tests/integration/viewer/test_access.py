@@ -160,3 +160,24 @@ async def test_a_watcher_that_takes_nothing_more_is_not_waited_for(page_built, m
     async with asyncio.timeout(60), ViewerServer(source, ViewerConfig(port=0)) as server:
         server._sockets.update(stalled)
     assert [line.aborted for line in lines] == [True, True]
+
+
+async def test_who_is_told_that_the_viewer_stops_can_not_come_back_to_it(village, viewing):
+    """Or a page that comes back at once is let in by a server that is about to end."""
+    async with village() as life, aiohttp.ClientSession() as session:
+        async with viewing(life.client) as (server, _):
+            socket = await session.ws_connect(f"{server.url}live")
+            await socket.send_str("")
+            assert (await socket.receive(30)).type is aiohttp.WSMsgType.BINARY
+            coming_back = asyncio.create_task(come_back(session, socket, server.url))
+        assert await coming_back == "refused"
+
+
+async def come_back(session, socket, url):
+    while (await socket.receive(30)).type is aiohttp.WSMsgType.BINARY:
+        pass
+    try:
+        async with session.get(f"{url}api/span", timeout=aiohttp.ClientTimeout(30)) as answer:
+            return answer.status
+    except aiohttp.ClientConnectorError:
+        return "refused"
