@@ -1,6 +1,5 @@
 """What is known of characters' minds and needs at a tick, in the form that the page reads."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from tickmind.base import Limit
 from tickmind.protocol import NeedColumns
+from tickmind.viewer.bundles import Bundles
 from tickmind.viewer.shelf import Shelf
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ LOOK_BACK_TICKS = 96  # everything about a mind is told more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
 MAX_MIND_BYTES = Limit("memory for insights of a live world", 8 * 1024 * 1024, "bytes")
 MAX_NEED_BYTES = Limit("memory for energies and hungers of a live world", 32 * 1024 * 1024, "bytes")
-_TICK_BYTES = 250  # that Python needs for the needs of a tick beside them
 
 
 def shown_insight(insight: "Insight") -> dict[str, Any]:
@@ -75,8 +74,7 @@ class Minds:
     def __init__(self, actor_rows: Mapping[str, int]) -> None:
         self._rows = actor_rows
         self._insights = Shelf(MAX_MIND_BYTES)
-        self._told: deque[tuple[int, bytes]] = deque()  # tick and its needs, packed: arrays would take much more
-        self._size = 0
+        self._needs = Bundles(MAX_NEED_BYTES)
 
     def add(self, insights: "Iterable[Insight]") -> None:
         """Keep what agents showed."""
@@ -89,24 +87,18 @@ class Minds:
         """Keep what was told of needs in a tick."""
         if needs is None:
             return
-        packed = b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes()))
-        self._told.append((tick_id, packed))
-        self._size += len(packed) + _TICK_BYTES
-        while not MAX_NEED_BYTES.allows(self._size):
-            self._size -= len(self._told.popleft()[1]) + _TICK_BYTES
+        self._needs.add(tick_id, b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes())))
 
     def of(self, row: int, last_tick: int) -> dict[str, Any]:
         """What is shown of one character at a tick."""
         insights = list(self._insights.newest(row, last_tick - LOOK_BACK_TICKS, last_tick))
-        told = (
-            (tick_id, _unpacked(packed))
-            for tick_id, packed in self._told
-            if last_tick - NEED_TICKS <= tick_id <= last_tick
+        told = list(self._needs.newest(last_tick - NEED_TICKS, last_tick))
+        return shown_mind(
+            reversed(insights), needs_of(row, ((tick_id, _columns(part)) for tick_id, part in reversed(told)))
         )
-        return shown_mind(reversed(insights), needs_of(row, told))
 
 
-def _unpacked(packed: bytes) -> NeedColumns:
-    count = len(packed) // 8
-    values = np.frombuffer(packed, np.int16, offset=4 * count).reshape(2, count)
-    return NeedColumns(np.frombuffer(packed, np.int32, count), values[0], values[1])
+def _columns(kept: bytes) -> NeedColumns:
+    count = len(kept) // 8
+    values = np.frombuffer(kept, np.int16, offset=4 * count).reshape(2, count)
+    return NeedColumns(np.frombuffer(kept, np.int32, count), values[0], values[1])

@@ -41,15 +41,15 @@ def test_needs_of_one_are_those_that_were_told_of_it():
 
 
 def test_what_is_kept_of_minds_is_bounded(monkeypatch):
-    monkeypatch.setattr(minds, "MAX_MIND_BYTES", minds.MAX_MIND_BYTES.at(350))
-    monkeypatch.setattr(minds, "MAX_NEED_BYTES", minds.MAX_NEED_BYTES.at(600))
+    monkeypatch.setattr(minds, "MAX_MIND_BYTES", minds.MAX_MIND_BYTES.at(100_000))
+    monkeypatch.setattr(minds, "MAX_NEED_BYTES", minds.MAX_NEED_BYTES.at(30_000))
     kept = Minds({"a": 0})
-    for tick in range(1, 50):
+    for tick in range(1, 5000):
         kept.add([insight(tick, whole=True, value=f'"{"x" * 30}"')])
         kept.add_needs(tick, needs((0, tick, tick), (1, 5, 5)))
-    assert kept.of(0, 10)["insights"] == []
-    assert [one["tick"] for one in kept.of(0, 49)["insights"]] == [49]
-    assert kept.of(0, 49)["needs"] == [(48, 48, 48), (49, 49, 49)]
+    assert kept.of(0, 100) == {"insights": [], "needs": []}
+    assert [one["tick"] for one in kept.of(0, 4500)["insights"]] == [4500]
+    assert kept.of(0, 4999)["needs"] == [(tick, tick, tick) for tick in range(4999 - minds.NEED_TICKS, 5000)]
 
 
 def test_a_shelf_takes_no_more_memory_than_it_says():
@@ -57,15 +57,15 @@ def test_a_shelf_takes_no_more_memory_than_it_says():
     shelf = Shelf(limit)
     tracemalloc.start()
     try:
-        for tick in range(20_000):
+        for tick in range(60_000):
             shelf.add(tick % 12, tick, {"tick": tick, "text": f"{tick} berries " * (tick % 40)})
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert held < 1.2 * limit.maximum
-    newest = list(shelf.newest(11, 0, 19_999))
-    assert [one["tick"] for one in newest[:2]] == [19_991, 19_979]
-    assert 1000 < len(newest) * 12 < 20_000
+    newest = list(shelf.newest(11, 0, 59_999))
+    assert [one["tick"] for one in newest[:2]] == [59_999, 59_987]
+    assert 20_000 < len(newest) * 12 < 60_000
 
 
 def test_the_mean_of_needs_is_of_those_that_are_known():
