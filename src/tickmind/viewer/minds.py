@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LOOK_BACK_TICKS = 96  # everything about a mind is told more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
-MAX_MIND_BYTES = Limit("memory for insights of a live world", 8 * 1024 * 1024, "bytes")
+MAX_MIND_BYTES = Limit("memory for insights of a live world", 4 * 1024 * 1024, "bytes")
 MAX_NEED_BYTES = Limit("memory for energies and hungers of a live world", 32 * 1024 * 1024, "bytes")
 
 
