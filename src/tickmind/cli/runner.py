@@ -38,14 +38,16 @@ def runner(
     """Run an agent for every character of a world. SIGHUP or a changed file loads the mapping anew; Ctrl-C stops it."""
     needs_world()
     import asyncio
+    import os
 
-    from tickmind.runner import MappingFile, mapping_schema_text
+    from tickmind.runner import MappingFile, check_mapping, mapping_schema_text
 
     if schema:
         typer.echo(mapping_schema_text(), nl=False)
         return
     if mapping is None:
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
+    check_mapping(mapping, os.environ)  # says what is missing before anything starts
     asyncio.run(_run(MappingFile(mapping, world_addr=world, gateway_url=gateway), state_dir(state, mapping)))
 
 

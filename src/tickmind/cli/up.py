@@ -34,11 +34,12 @@ def up(
     """Bring up a world with all its characters and their models; a world that is killed goes on. Ctrl-C stops all."""
     needs_world()
     import asyncio
+    import os
 
     from tickmind.cli.check import check_file
     from tickmind.cli.ensemble import Ensemble, bring_up
     from tickmind.cli.runner_status import RunnerStatus
-    from tickmind.runner import MappingFile
+    from tickmind.runner import MappingFile, check_mapping
     from tickmind.world import load_scenario
 
     file_given = find_scenario(scenario)
@@ -46,7 +47,8 @@ def up(
         state = Path.cwd() / STATE_DIR / scenario  # not among the installed files
     scenario = file_given
     mapping = agents or scenario
-    load_scenario(scenario)  # says what is wrong before anything starts
+    load_scenario(scenario)  # says what is wrong before anything starts, as the next does
+    check_mapping(mapping, os.environ)
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)

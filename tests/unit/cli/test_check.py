@@ -99,6 +99,17 @@ def test_a_missing_file_is_one_sentence(tickmind, arguments):
     assert "can't be read" in result.stderr
 
 
+@pytest.mark.parametrize("arguments", [("runner",), ("up", "arena", "--agents")])
+def test_a_program_that_is_not_there_is_told_before_anything_starts(tickmind, tmp_path, arguments):
+    (tmp_path / "agents.yaml").write_text(
+        "agents: {a: {cmd: [python, hree.py]}}\nassignments: [{match: {}, use: a}]\n"
+    )
+    result = tickmind(*arguments, "agents.yaml")
+    assert result.exit_code == 1
+    assert "agents.yaml:1:19: agents.a.cmd: there is no file hree.py" in result.stderr
+    assert not (tmp_path / ".tickmind").exists()
+
+
 def test_a_gateways_file_without_its_option_is_answered_with_the_option(tickmind):
     result = tickmind("gateway", "mine.yaml")
     assert result.exit_code == 2
