@@ -249,9 +249,11 @@ class Simulation:
 def secrets_apart() -> Iterator[None]:
     """Forget the leases of a history after it, as they would be looked for in whatever later ones say."""
     known = dict(secret._known)
-    yield
-    secret._known.clear()
-    secret._known.update(known)
+    try:
+        yield
+    finally:
+        secret._known.clear()
+        secret._known.update(known)
 
 
 def play(seed: int) -> Report:

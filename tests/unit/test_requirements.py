@@ -1,6 +1,7 @@
 """The set-up of the environment: uv is told what pip is told."""
 
 import importlib.util
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,31 @@ global.index-url='https://mirror.example/simple'
         "UV_FIND_LINKS": "/some,wheels,/more",
         "UV_INDEX_URL": "https://mirror.example/simple",
     }
+
+
+def test_of_settings_that_stand_twice_uv_gets_the_one_that_pip_takes(install):
+    told = """global.index-url='https://all.example/simple'
+download.index-url='https://not-for-this.example/simple'
+install.index-url='https://install.example/simple'
+global.no-index='0'
+:env:.no-index='1'
+"""
+    assert install.settings_for_uv(told) == {"UV_INDEX_URL": "https://install.example/simple", "UV_NO_INDEX": "1"}
+
+
+def test_where_uv_can_not_be_run_pip_does_it(install, monkeypatch):
+    asked = []
+
+    def run(command, **_how):
+        asked.append(command)
+        if command[0].endswith("/uv"):
+            raise FileNotFoundError(command[0])
+        return subprocess.CompletedProcess(command, 0, stdout="")
+
+    monkeypatch.setattr(install.subprocess, "run", run)
+    monkeypatch.setattr(install.sys, "argv", ["install.py", "-e", "."])
+    assert install.main() == 0
+    assert asked[-1] == [*install.INSTALL, "-e", "."]
 
 
 def test_without_settings_of_pip_uv_goes_by_its_own(install):

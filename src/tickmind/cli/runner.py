@@ -40,14 +40,14 @@ def runner(
     import asyncio
     import os
 
-    from tickmind.runner import MappingFile, check_mapping, mapping_schema_text
+    from tickmind.runner import MappingFile, check_start, mapping_schema_text
 
     if schema:
         typer.echo(mapping_schema_text(), nl=False)
         return
     if mapping is None:
         raise ConfigError("which mapping? Write: tickmind runner agents.yaml")
-    check_mapping(mapping, os.environ)  # says what is missing before anything starts
+    check_start(mapping, os.environ)  # says what is missing before anything starts
     asyncio.run(_run(MappingFile(mapping, world_addr=world, gateway_url=gateway), state_dir(state, mapping)))
 
 

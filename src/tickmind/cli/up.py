@@ -39,7 +39,7 @@ def up(
     from tickmind.cli.check import check_file
     from tickmind.cli.ensemble import Ensemble, bring_up
     from tickmind.cli.runner_status import RunnerStatus
-    from tickmind.runner import MappingFile, check_mapping
+    from tickmind.runner import MappingFile, check_start
     from tickmind.world import load_scenario
 
     file_given = find_scenario(scenario)
@@ -48,7 +48,7 @@ def up(
     scenario = file_given
     mapping = agents or scenario
     load_scenario(scenario)  # says what is wrong before anything starts, as the next does
-    check_mapping(mapping, os.environ)
+    check_start(mapping, os.environ)
     if gateway_config is not None:
         check_file(gateway_config)
     file = MappingFile(mapping)

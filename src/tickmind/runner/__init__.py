@@ -8,7 +8,7 @@
 none of them, and nothing that they fork, outlives the runner.
 """
 
-from tickmind.runner.checking import check_mapping
+from tickmind.runner.checking import check_mapping, check_start
 from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
 from tickmind.runner.folder import hold_folder
 from tickmind.runner.life import Life, LifeState
@@ -50,6 +50,7 @@ __all__ = [
     "Warden",
     "WardenError",
     "check_mapping",
+    "check_start",
     "hold_folder",
     "load_mapping",
     "mapping_schema_text",

@@ -9,7 +9,7 @@ from tickmind.base.yaml_source import Path as SettingPath
 from tickmind.protocol import EntityInfo
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.programs import missing_program
-from tickmind.runner.spec import Match, RunnerMapping, SecretSource
+from tickmind.runner.spec import AgentSpec, Match, RunnerMapping, SecretSource
 from tickmind.runner.unit import find_secret
 
 Found = Iterator[tuple[SettingPath, str]]  # which setting, and what is wrong with it
@@ -24,38 +24,56 @@ def check_mapping(
     who are those of a world, each assignment must also fit somebody there.
     """
     mapping = load_mapping(path)
-    found = [*_missing_programs(mapping, environment), *_missing_secrets(mapping, environment)]
-    found += _idle_assignments(mapping, entities)
+    found = [lack for spec in mapping.agents.values() for lack in _missing_program(spec, environment)]
+    used = {spec.name: spec for rule in mapping.rules for spec in mapping.chain(rule.use)}
+    found += (lack for spec in used.values() for lack in _missing_secrets(spec, environment))
+    return _without_lacks(path, mapping, [*found, *_missing_token(mapping, environment), *_idle(mapping, entities)])
+
+
+def check_start(path: Path, environment: Mapping[str, str]) -> RunnerMapping:
+    """Read a mapping to run; raises `ConfigFileError` if somebody's agent can't, nor any of its fallbacks."""
+    mapping = load_mapping(path)
+    found: dict[tuple[SettingPath, str], None] = {}
+    for rule in mapping.rules:
+        lacks = [
+            [*_missing_program(spec, environment), *_missing_secrets(spec, environment)]
+            for spec in mapping.chain(rule.use)
+        ]
+        if all(lacks):
+            found |= dict.fromkeys(lack for each in lacks for lack in each)
+    return _without_lacks(path, mapping, [*found, *_missing_token(mapping, environment)])
+
+
+def _without_lacks(path: Path, mapping: RunnerMapping, found: list[tuple[SettingPath, str]]) -> RunnerMapping:
     if found:
         document = read_config(path, hint="it was there just now")
         raise ConfigFileError(str(path), in_order(Problem(where, why, document.place(where)) for where, why in found))
     return mapping
 
 
-def _missing_programs(mapping: RunnerMapping, environment: Mapping[str, str]) -> Found:
-    for name, spec in mapping.agents.items():
-        if why := missing_program(spec, environment):
-            yield ("agents", name, "cmd"), why
+def _missing_program(spec: AgentSpec, environment: Mapping[str, str]) -> Found:
+    if why := missing_program(spec, environment):
+        yield ("agents", spec.name, "cmd"), why
 
 
-def _missing_secrets(mapping: RunnerMapping, environment: Mapping[str, str]) -> Found:
-    """Those of agents that somebody gets; others are not started."""
-    wanted: dict[SettingPath, SecretSource] = {
-        ("agents", spec.name, "secrets", key): source
-        for rule in mapping.rules
-        for spec in mapping.chain(rule.use)
-        for key, source in spec.secrets
-    }
+def _missing_secrets(spec: AgentSpec, environment: Mapping[str, str]) -> Found:
+    for key, source in spec.secrets:
+        yield from _missing_secret(("agents", spec.name, "secrets", key), source, environment)
+
+
+def _missing_token(mapping: RunnerMapping, environment: Mapping[str, str]) -> Found:
     if mapping.world_token is not None:
-        wanted["world_token",] = mapping.world_token
-    for where, source in wanted.items():
-        try:
-            find_secret(SecretSources(environment.get, Path()), source)
-        except SourceError as error:
-            yield where, str(error)
+        yield from _missing_secret(("world_token",), mapping.world_token, environment)
 
 
-def _idle_assignments(mapping: RunnerMapping, entities: Collection[EntityInfo] | None) -> Found:
+def _missing_secret(where: SettingPath, source: SecretSource, environment: Mapping[str, str]) -> Found:
+    try:
+        find_secret(SecretSources(environment.get, Path()), source)
+    except SourceError as error:
+        yield where, str(error)
+
+
+def _idle(mapping: RunnerMapping, entities: Collection[EntityInfo] | None) -> Found:
     if not any(rule.use for rule in mapping.rules):
         yield ("assignments",), "nobody gets an agent; write for example `- {match: {}, use: AGENT}`"
         return

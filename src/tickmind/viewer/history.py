@@ -82,7 +82,7 @@ class History:
 
         What agents told of these ticks a little later is in it too.
         """
-        parts: list[bytes] = []
+        parts: list[bytes | memoryview] = []
         for window in self._windows:
             if window.last < first and window.before != first - 1:
                 continue

@@ -98,7 +98,7 @@ class Minds:
         )
 
 
-def _columns(kept: bytes) -> NeedColumns:
+def _columns(kept: memoryview) -> NeedColumns:
     count = len(kept) // 8
     values = np.frombuffer(kept, np.int16, offset=4 * count).reshape(2, count)
     return NeedColumns(np.frombuffer(kept, np.int32, count), values[0], values[1])

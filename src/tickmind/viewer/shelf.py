@@ -8,12 +8,14 @@ import orjson
 from tickmind.base import Limit
 from tickmind.viewer.bundles import Bundles
 
+_LARGEST_DOCUMENT = 1 << 24  # bytes: texts always become much smaller, and few are large
+
 
 class Shelf:
     """Documents by character and tick; the oldest go when there is no more room."""
 
     def __init__(self, limit: Limit) -> None:
-        self._documents = Bundles(limit)
+        self._documents = Bundles(limit, largest=_LARGEST_DOCUMENT)
 
     def add(self, row: int, tick_id: int, document: Mapping[str, Any]) -> None:
         """Keep one more of a character."""

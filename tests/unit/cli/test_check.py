@@ -101,9 +101,7 @@ def test_a_missing_file_is_one_sentence(tickmind, arguments):
 
 @pytest.mark.parametrize("arguments", [("runner",), ("up", "arena", "--agents")])
 def test_a_program_that_is_not_there_is_told_before_anything_starts(tickmind, tmp_path, arguments):
-    (tmp_path / "agents.yaml").write_text(
-        "agents: {a: {cmd: [python, hree.py]}}\nassignments: [{match: {}, use: a}]\n"
-    )
+    (tmp_path / "agents.yaml").write_text("agents: {a: {cmd: [python, hree.py]}}\nassignments: [{match: {}, use: a}]\n")
     result = tickmind(*arguments, "agents.yaml")
     assert result.exit_code == 1
     assert "agents.yaml:1:19: agents.a.cmd: there is no file hree.py" in result.stderr

@@ -4,7 +4,7 @@ import pytest
 
 from tickmind.base.problems import ConfigFileError
 from tickmind.protocol import EntityInfo
-from tickmind.runner import check_mapping
+from tickmind.runner import check_mapping, check_start
 
 EVERYBODY = [EntityInfo("anna", "villager", ("npc",)), EntityInfo("ben", "wolf", ("npc", "wild"))]
 ENV = {"PATH": "/usr/bin:/bin"}
@@ -14,12 +14,15 @@ ENV = {"PATH": "/usr/bin:/bin"}
 def check(tmp_path):
     """Check a mapping whose one agent has this command; gives what is wrong with it, or nothing."""
 
-    def complaint(cmd="[python, here.py]", rules="[{match: {}, use: a}]", more="", entities=None, env=ENV):
+    def complaint(cmd="[python, here.py]", rules="[{match: {}, use: a}]", more="", entities=None, env=ENV, start=False):
         file = tmp_path / "agents.yaml"
         file.write_text(f"agents:\n  a: {{cmd: {cmd}{more}}}\nassignments: {rules}\n")
         (tmp_path / "here.py").write_text("raise SystemExit('it is not run')")
         try:
-            check_mapping(file, env, entities)
+            if start:
+                check_start(file, env)
+            else:
+                check_mapping(file, env, entities)
         except ConfigFileError as error:
             return str(error)
         return ""
@@ -137,3 +140,21 @@ def test_a_world_in_which_all_are_left_to_others_is_told(check):
 def test_everybody_may_be_caught_by_earlier_assignments(check):
     rules = "[{match: {id: anna}, use: a}, {match: {id: ben}, use: null}, {match: {}, use: a}]"
     assert check(rules=rules, entities=EVERYBODY) == ""
+
+
+def test_a_start_wants_only_what_somebody_needs_and_no_fallback_can_stand_in_for(check):
+    lacking, there = "cmd: [python, hree.py]", "cmd: [python, here.py]"
+    two = "[{match: {id: anna}, use: a}, {match: {}, use: b}]"
+    told = check("[python, hree.py]", start=True, rules=two, more=f"}}\n  b: {{{there}")
+    assert "agents.yaml:2:12: agents.a.cmd: there is no file hree.py" in told
+    assert len(told.splitlines()) == 1
+    both = check("[python, hree.py]", start=True, more=", fallback: b}\n  b: {cmd: [python, -m, hre]")
+    assert "agents.a.cmd: there is no file" in both
+    assert "agents.b.cmd: there is no module" in both
+    assert check("[python, hree.py]", start=True, more=f", fallback: b}}\n  b: {{{there}") == ""
+    assert check(start=True, more=f"}}\n  spare: {{{lacking}") == ""
+    assert check("[python, hree.py]", start=True, rules="[]") == ""
+    secret = check(start=True, more=", secrets: {A: {env: A_KEY}}")
+    assert "agents.a.secrets.A: the environment variable A_KEY is not set" in secret
+    token = check(start=True, rules="[{match: {}, use: a}]\nworld_token: {env: A_KEY}")
+    assert "world_token: the environment variable A_KEY is not set" in token

@@ -12,6 +12,7 @@ from tickmind.protocol import NeedColumns
 from tickmind.viewer import bundles
 from tickmind.viewer.bundles import Bundle, Bundles
 from tickmind.viewer.minds import Minds
+from tickmind.viewer.shelf import Shelf
 
 ROOM = Limit("memory of a test", 1 << 24, "bytes")
 PARTS = st.lists(st.tuples(st.integers(0, 40), st.binary(max_size=30), st.integers(0, 3)), max_size=60)
@@ -46,6 +47,33 @@ def test_a_bundle_that_is_too_large_to_be_packed_quickly_stays_as_it_is():
     large.pack()
     assert large.size > 400_000
     assert large.parts(2, 2) == [(2, bytes(200_000))]
+
+
+def test_what_is_large_is_kept_apart_so_that_its_neighbours_are_packed():
+    kept = Bundles(ROOM)
+    for tick in range(20):
+        kept.add(tick, b"small " * 1000)
+        kept.add(tick, bytes(300_000), row=1)
+    sizes = [bundle.size for bundle in kept._bundles]
+    assert sum(size < 2000 for size in sizes) >= 20
+    assert [tick for tick, _ in kept.newest(3, 5)] == [5, 4, 3]
+
+
+def test_large_documents_are_packed_too():
+    shelf = Shelf(ROOM.at(1_000_000))
+    for tick in range(50):
+        shelf.add(0, tick, {"tick": tick, "text": f"{tick} berries " * 40_000})
+    assert len(list(shelf.newest(0, 0, 50))) == 50
+    assert next(shelf.newest(0, 0, 48))["tick"] == 48
+
+
+def test_one_can_look_while_more_comes():
+    kept = Bundles(ROOM)
+    kept.add(1, b"one")
+    looking = kept.newest(0, 9)
+    assert next(looking) == (1, b"one")
+    kept.add(2, b"two")
+    assert [tick for tick, _ in kept.newest(0, 9)] == [2, 1]
 
 
 def test_an_hour_of_the_needs_of_a_village_is_kept_in_two_megabytes():
