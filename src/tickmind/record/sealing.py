@@ -43,7 +43,7 @@ from tickmind.record.tick_codec import LoggedTick, Reports
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
-_FLUSH_TICKS = 1 << 14
+_FLUSH_TICKS = 1 << 12  # each waits as Python objects of some 10 KB
 _FLUSH_CHARS = 8_000_000
 _FLUSH_STATUSES = 1 << 16
 _FLUSH_TOLD = 1 << 14  # thoughts or insights: few enough to be looked through for one actor
