@@ -4,14 +4,25 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.phases import PHASES, PhasePlugin
 from tickmind.base import secret
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--phase", choices=PHASES, help="run the tests of this phase only (see tests/phases.py)")
+    parser.addoption("--phase-report", type=Path, help="write what became of each test to this file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(PhasePlugin(config.getoption("--phase"), config.getoption("--phase-report")))
 
 
 class LoopClock:
