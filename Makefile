@@ -8,7 +8,6 @@ READY := $(VENV)/.ready
 BENCH_READY := $(BENCH_VENV)/.ready
 PEERS_READY := $(PEERS_VENV)/.ready
 CODE := src tests examples benchmarks requirements
-WORKERS := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))  # many tests wait for processes, so one more than cores
 PAGE := src/tickmind/viewer/page/index.html
 PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.html viewer/tsconfig.json viewer/vite.config.ts -type f)
 
@@ -44,20 +43,9 @@ demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripte
 	@$(MAKE) --no-print-directory --jobs=2 setup page
 	@$(BIN)/tickmind demo $(ARGS)
 
-# What can be done side by side is: the set-up of Python and of the page, and style and types beside the first tests.
 test: ## Everything: style, types, layers and all tests
-	@mkdir -p build && : >build/lint.log
-	@$(MAKE) --no-print-directory --keep-going --jobs=4 pytest lint-log; status=$$?; cat build/lint.log; exit $$status
-
-.PHONY: pytest compiled lint-log
-pytest: compiled system page
-	@$(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=40
-
-compiled: $(READY)  # once, instead of once in every worker; what is wrong with a test they tell
-	@$(BIN)/pytest --collect-only -qq >/dev/null 2>&1 || true
-
-lint-log: $(READY)
-	@$(MAKE) --no-print-directory lint >build/lint.log 2>&1
+	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=3 setup system page \
+		&& $(BIN)/python -m tests.phases --began $$began --beside "$(MAKE) --no-print-directory lint"
 
 check: $(READY) ## The quick half of test, under 2 minutes
 	@$(MAKE) --no-print-directory lint

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
 from tests.phases import PHASES, PhasePlugin
+
 from tickmind.base import secret
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -4,6 +4,7 @@
 - `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Two at a time.
 - `alone`: tests marked `realtime(alone=True)`, whose claim is about milliseconds. One at a time.
 
+Style, types and layers are checked by another command beside the ordinary tests (`--beside`).
 A test of the last two phases that fails is run once more, by itself. The run passes if the second try does, and its
 last lines name the test.
 """
@@ -11,11 +12,13 @@ last lines name the test.
 import argparse
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
@@ -24,6 +27,14 @@ PHASES = ("ordinary", "realtime", "alone")
 REPORTS = ROOT / "build" / "tests"  # one JSON file per phase, written by the plugin below
 SLOWEST = 10
 NO_TESTS_COLLECTED = 5  # pytest's exit code
+
+
+class Report(TypedDict):
+    """What the plugin writes at the end of one pytest session."""
+
+    files: dict[str, list[str]]  # phase -> test files that have tests of it
+    outcomes: dict[str, str]  # node id -> passed, failed or skipped
+    seconds: dict[str, float]  # node id -> set-up, call and tear-down together
 
 
 def phase_of(item: pytest.Item) -> str:
@@ -55,9 +66,9 @@ class PhasePlugin:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         node = report.nodeid
         self._seconds[node] = self._seconds.get(node, 0.0) + report.duration
-        if report.failed or self._outcomes.get(node) != "failed":
-            if report.when == "call" or report.outcome != "passed":
-                self._outcomes[node] = report.outcome
+        decides = report.when == "call" or report.outcome != "passed"  # a set-up that passed decides nothing
+        if decides and self._outcomes.get(node) != "failed":
+            self._outcomes[node] = report.outcome
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -67,12 +78,12 @@ class PhasePlugin:
         if self._report is None or os.environ.get("PYTEST_XDIST_WORKER"):
             return
         self._report.parent.mkdir(parents=True, exist_ok=True)
-        found = {
+        report: Report = {
             "files": {phase: sorted(set(files)) for phase, files in self._files.items()},
             "outcomes": self._outcomes,
             "seconds": self._seconds,
         }
-        self._report.write_text(json.dumps(found))
+        self._report.write_text(json.dumps(report))
 
 
 @dataclass
@@ -82,18 +93,18 @@ class SuiteResult:
     outcomes: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     second_tries: list[str] = field(default_factory=list)
-    broken_phases: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # failures that are not of one test
 
-    def add(self, report: dict[str, dict[str, str]] | None) -> None:
+    def add(self, report: Report | None) -> None:
         if report is not None:
             self.outcomes.update(report["outcomes"])
-            self.seconds.update({node: float(seconds) for node, seconds in report["seconds"].items()})
+            self.seconds.update(report["seconds"])
 
     def failed(self) -> list[str]:
         return sorted(node for node, outcome in self.outcomes.items() if outcome == "failed")
 
     def ok(self) -> bool:
-        return not self.failed() and not self.broken_phases
+        return not self.failed() and not self.problems
 
     def summary(self, elapsed_s: float) -> str:
         """Return the last lines of a run: slowest, second tries, failures, counts and time."""
@@ -104,19 +115,24 @@ class SuiteResult:
             count = len(self.second_tries)
             lines.append(f"{count} test{'s' if count > 1 else ''} needed a second try: {', '.join(self.second_tries)}")
         lines += [f"FAILED {node}" for node in self.failed()]
-        lines += [f"BROKEN {what}" for what in self.broken_phases]
+        lines += [f"FAILED {problem}" for problem in self.problems]
         counts = {kind: sum(outcome == kind for outcome in self.outcomes.values()) for kind in ("passed", "skipped")}
         lines.append(f"took {int(elapsed_s // 60)} min {int(elapsed_s % 60)} s")
         lines.append(f"{counts['passed']} passed, {len(self.failed())} failed, {counts['skipped']} skipped")
         return "\n".join(lines)
 
 
-def run_pytest(name: str, arguments: list[str]) -> tuple[int, dict[str, dict[str, str]] | None]:
+def say(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  # the command's own output, in order with that of its children
+
+
+def run_pytest(name: str, arguments: list[str], *, quiet: bool = False) -> tuple[int, Report | None]:
     """Run pytest in a child process; return its exit code and its report, if it wrote one."""
     report = REPORTS / f"{name}.json"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", f"--phase-report={report}", *arguments]
-    code = subprocess.run(command, cwd=ROOT, check=False).returncode
+    output = subprocess.DEVNULL if quiet else None
+    code = subprocess.run(command, cwd=ROOT, check=False, stdout=output, stderr=output).returncode
     return code, json.loads(report.read_text()) if report.exists() else None
 
 
@@ -124,20 +140,20 @@ def run_phases(workers: int, extra: list[str]) -> SuiteResult:
     """Run the three phases, then every failed test of the last two once more by itself."""
     result = SuiteResult()
     # One collection compiles every test file once instead of once per worker, and says which files have which phase.
-    _, collected = run_pytest("collected", ["--collect-only", "-qq", "--no-header", "-p", "no:terminal", *extra])
-    files: dict[str, list[str]] = collected["files"] if collected else {}  # type: ignore[assignment]  # one JSON document
+    _, collected = run_pytest("collected", ["--collect-only", "-qq", *extra], quiet=True)
+    files = collected["files"] if collected else {}
     for phase, count in (("ordinary", workers), ("realtime", 2), ("alone", 0)):
         chosen = [] if phase == "ordinary" else files.get(phase, [])
         if phase != "ordinary" and not chosen:
             continue
-        print(f"== {phase} tests", flush=True)  # noqa: T201  # progress of a command
+        say(f"== {phase} tests")
         code, report = run_pytest(phase, [f"--phase={phase}", "-n", str(count), "--dist", "worksteal", *extra, *chosen])
         result.add(report)
         failed_here = [n for n, outcome in (report["outcomes"] if report else {}).items() if outcome == "failed"]
         if code not in {0, NO_TESTS_COLLECTED} and not failed_here:
-            result.broken_phases.append(f"the {phase} tests ended with exit code {code}")
+            result.problems.append(f"the {phase} tests ended with exit code {code}")
         for node in failed_here if phase != "ordinary" else ():
-            print(f"== second try: {node}", flush=True)  # noqa: T201  # progress of a command
+            say(f"== second try: {node}")
             code, again = run_pytest("second", [node])
             if code == 0:
                 result.add(again)
@@ -148,11 +164,25 @@ def run_phases(workers: int, extra: list[str]) -> SuiteResult:
 def main() -> int:
     """Run the suite from the command line; further arguments go to pytest."""
     parser = argparse.ArgumentParser(description="Run all phases of the test suite.")
+    # Many tests wait for processes that they started, so one worker more than cores.
     parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 1)
+    parser.add_argument("--began", type=float, default=time.time(), help="when the set-up began, in seconds since 1970")
+    parser.add_argument("--beside", help="command to run beside the tests; its failure fails the run")
     arguments, extra = parser.parse_known_args()
-    began_s = time.monotonic()
-    result = run_phases(arguments.workers, extra)
-    print(result.summary(time.monotonic() - began_s), flush=True)  # noqa: T201  # the command's result
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    with (REPORTS / "beside.log").open("w+") as log:
+        beside = (
+            subprocess.Popen(shlex.split(arguments.beside), cwd=ROOT, stdout=log, stderr=log)
+            if arguments.beside
+            else None
+        )
+        result = run_phases(arguments.workers, extra)
+        if beside is not None:
+            if beside.wait() != 0:
+                result.problems.append(arguments.beside)
+            log.seek(0)
+            say(log.read())
+    say(result.summary(time.time() - arguments.began))
     return 0 if result.ok() else 1
 
 
