@@ -48,8 +48,7 @@ test: ## Everything: style, types, layers and all tests
 		&& $(BIN)/python -m tests.phases --began $$began --beside "$(MAKE) --no-print-directory lint"
 
 check: $(READY) ## The quick half of test, under 2 minutes
-	@$(MAKE) --no-print-directory lint
-	@$(BIN)/pytest -n auto -m "not slow" tests/unit
+	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
 
 # What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
 .PHONY: system

@@ -142,12 +142,14 @@ def run_phases(workers: int, extra: list[str]) -> SuiteResult:
     # One collection compiles every test file once instead of once per worker, and says which files have which phase.
     _, collected = run_pytest("collected", ["--collect-only", "-qq", *extra], quiet=True)
     files = collected["files"] if collected else {}
+    options = [argument for argument in extra if not (ROOT / argument.partition("::")[0]).exists()]
     for phase, count in (("ordinary", workers), ("realtime", 2), ("alone", 0)):
-        chosen = [] if phase == "ordinary" else files.get(phase, [])
-        if phase != "ordinary" and not chosen:
+        # The ordinary tests are in nearly all files, the others in a few: collect only those again.
+        chosen = extra if phase == "ordinary" else [*options, *files.get(phase, [])]
+        if phase != "ordinary" and not files.get(phase):
             continue
         say(f"== {phase} tests")
-        code, report = run_pytest(phase, [f"--phase={phase}", "-n", str(count), "--dist", "worksteal", *extra, *chosen])
+        code, report = run_pytest(phase, [f"--phase={phase}", "-n", str(count), "--dist", "worksteal", *chosen])
         result.add(report)
         failed_here = [n for n, outcome in (report["outcomes"] if report else {}).items() if outcome == "failed"]
         if code not in {0, NO_TESTS_COLLECTED} and not failed_here:
