@@ -100,14 +100,22 @@ async def test_a_world_that_is_not_there_is_told_once(monkeypatch, capsys, tmp_p
     async def isolation():
         return "a fence"
 
-    async def run():
-        await asyncio.sleep(0.05)
+    shown_often = asyncio.Event()
+
+    class Status(RunnerStatus):
+        times = 0
+
+        def show(self, found):
+            super().show(found)
+            self.times += 1
+            if self.times == 5:
+                shown_often.set()
 
     found = runner()
-    found.isolation, found.run, found.stop = isolation, run, lambda: None
+    found.isolation, found.run, found.stop = isolation, shown_often.wait, lambda: None
     found.sight, found.mapping = SimpleNamespace(tick_s=tick_s), SimpleNamespace(world_addr="127.0.0.1:9")
     file: Any = SimpleNamespace(reload=lambda **_: None)
-    await runner_command.run_characters(found, file, tmp_path, RunnerStatus())
+    await runner_command.run_characters(found, file, tmp_path, Status())
     assert (
         capsys.readouterr().err.count("There is no world at 127.0.0.1:9 yet; agents start when there is one.") == times
     )

@@ -2,12 +2,19 @@ import asyncio
 
 import pytest
 
-from tickmind.base import ManualClock, SystemClock
+from tickmind.base import ManualClock
 from tickmind.llm.errors import LLMConfigError, LLMCooldownError, LLMRateLimitError
 from tickmind.llm.gateway import gate as gates
 from tickmind.llm.gateway import load_gateway_config
 from tickmind.llm.gateway.gate import Gate, Gates
 from tickmind.llm.served import Cooldown
+
+
+class LoopTime(ManualClock):
+    """The time of the running event loop, so that `loop_clock` moves the gate and its timers together."""
+
+    def monotonic(self):
+        return asyncio.get_running_loop().time()
 
 
 def at_pace(wait_s, rpm=None):
@@ -63,7 +70,7 @@ def test_a_refusal_of_one_agent_is_nobody_elses():
 
 @pytest.mark.asyncio
 async def test_those_who_wait_go_in_the_order_in_which_they_came():
-    gate, order = Gate("m", SystemClock()), []
+    gate, order = Gate("m", LoopTime()), []
     gate.note(at_pace(0.05, 6000.0))
 
     async def go(number):
@@ -76,37 +83,47 @@ async def test_those_who_wait_go_in_the_order_in_which_they_came():
 
 
 @pytest.mark.asyncio
-async def test_nobody_overtakes_those_who_wait():
-    gate = Gate("m", SystemClock())
-    gate.note(at_pace(0.02))
-    waits = asyncio.create_task(gate.take(30.0))
-    await asyncio.sleep(0)
-    with pytest.raises(LLMCooldownError):
-        gate.take_nowait()
-    await waits
-
-
-@pytest.mark.asyncio
-async def test_a_wait_is_lengthened_under_those_who_wait_and_ends_with_their_patience():
-    gate = Gate("m", SystemClock())
-    gate.note(at_pace(0.01))
-    waits = asyncio.create_task(gate.take(0.2))
-    await asyncio.sleep(0)
-    gate.note_refusal(LLMRateLimitError("wait", retry_after_s=60.0))
-    with pytest.raises(LLMCooldownError) as caught:
+async def test_nobody_overtakes_those_who_wait(loop_clock):
+    gate = Gate("m", LoopTime())
+    with loop_clock.stopped():
+        gate.note(at_pace(60.0))
+        waits = asyncio.create_task(gate.take(300.0))
+        await asyncio.sleep(0)
+        loop_clock.skip(60.0)  # the gate is open, and the one who waits has not been let through yet
+        assert gate.ready_in_s() == 0.0
+        with pytest.raises(LLMCooldownError):
+            gate.take_nowait()
         await waits
-    assert (caught.value.retry_after_s or 0) > 50
 
 
 @pytest.mark.asyncio
-async def test_a_thousand_who_wait_are_not_looked_at_until_it_is_time(monkeypatch):
+async def test_a_wait_is_lengthened_under_those_who_wait_and_ends_with_their_patience(loop_clock):
+    gate = Gate("m", LoopTime())
+    with loop_clock.stopped():
+        gate.note(at_pace(1.0))
+        waits = asyncio.create_task(gate.take(40.0))
+        await asyncio.sleep(0)
+        gate.note_refusal(LLMRateLimitError("wait", retry_after_s=100.0))
+        loop_clock.skip(40.0)
+        with pytest.raises(LLMCooldownError) as caught:
+            await waits
+        assert caught.value.retry_after_s == pytest.approx(60.0)
+
+
+@pytest.mark.asyncio
+async def test_a_thousand_who_wait_are_not_looked_at_until_it_is_time(monkeypatch, loop_clock):
     looks: list[Gate] = []
     monkeypatch.setattr(Gate, "_let_through", looks.append)
-    gate = Gate("m", SystemClock())
-    gate.note(at_pace(60.0))
-    calls = [asyncio.create_task(gate.take(3600.0)) for _ in range(1000)]
-    await asyncio.sleep(0.05)
-    assert (gate.waiting, looks) == (1000, [])
+    gate = Gate("m", LoopTime())
+    with loop_clock.stopped():
+        gate.note(at_pace(60.0))
+        calls = [asyncio.create_task(gate.take(3600.0)) for _ in range(1000)]
+        await asyncio.sleep(0)
+        for after_s, times in ((59.0, 0), (1.5, 1)):
+            loop_clock.skip(after_s)
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert (gate.waiting, len(looks)) == (1000, times)
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
@@ -116,7 +133,7 @@ async def test_a_thousand_who_wait_are_not_looked_at_until_it_is_time(monkeypatc
 @pytest.mark.asyncio
 async def test_more_than_the_limit_do_not_wait(monkeypatch):
     monkeypatch.setattr(gates, "MAX_WAITERS", gates.MAX_WAITERS.at(2))
-    gate = Gate("m", SystemClock())
+    gate = Gate("m", LoopTime())
     gate.note(at_pace(60.0))
     calls = [asyncio.create_task(gate.take(3600.0)) for _ in range(2)]
     await asyncio.sleep(0)
