@@ -27,17 +27,13 @@ PACKAGES = sorted(
 BELOW = {"base": {"base"}, "tick": {"base", "tick"}, "ai": {"base", "tick", "ai"}}  # part -> what it may bring along
 # What joins a light part to a heavy one, and is imported by those who want both.
 BRIDGES = {"tickmind.ai.board_tools", "tickmind.base.background"}
-LIBRARIES = ("aiohttp", "asyncio", "grpc.aio", "numba", "numpy", "pyarrow.parquet", "pydantic", "rich", "typer", "yaml")
 HEAVY = ("aiohttp", "asyncio", "numpy", "openai", "orjson", "pydantic", "rich", "structlog", "typer", "yaml")
 
 # Imports each module in a process of its own, forked from one that has imported nothing but the packages it is in:
-# Python imports those first anyway, so what they have loaded by then is what the module would find on its own. The
-# libraries of others are there already where nobody asks who brought them: they are most of the time.
+# Python imports those first anyway, so what they have loaded by then is what the module would find on its own.
 IMPORT_EACH = """
 import json, os, sys, traceback
-libraries, *modules = sys.argv[1:]
-for library in filter(None, libraries.split(",")):
-    __import__(library)
+modules = sys.argv[1:]
 def in_a_process_of_its_own(name, then):
     if os.fork() == 0:
         try:
@@ -62,17 +58,55 @@ in_a_process_of_its_own("tickmind", children)
 """
 
 
-def import_each(modules, libraries=()):
-    """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
+# Imports all modules in one process and prints which import found its module, or the package of its module, half done.
+# Where there is none, the order of imports does not matter, and each module can be the first one.
+IMPORT_ALL = """
+import builtins, importlib.util, json, sys
+modules, circles, real = sys.argv[1:], [], builtins.__import__
+known = set(modules)
+def half_done(name):
+    return getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False)
+def within(name, package):
+    return name == package or name.startswith(package + ".")
+def watched(name, globals=None, locals=None, fromlist=(), level=0):
+    importer = (globals or {}).get("__name__", "")
+    if level:
+        name = importlib.util.resolve_name("." * level + name, globals["__package__"])
+    if within(importer, "tickmind") and within(name, "tickmind"):
+        for wanted in [f"{name}.{part}" for part in fromlist or ()] or [name]:
+            target = wanted if wanted in known else name
+            parts = target.split(".")
+            packages = [".".join(parts[:count]) for count in range(1, len(parts))]
+            late = [package for package in packages if half_done(package) and not within(importer, package)]
+            if target != importer and half_done(target):
+                late.append(target)
+            circles.extend(f"{importer} imports {wanted} while {one} is half imported" for one in late)
+    return real(name, globals, locals, fromlist, 0)
+builtins.__import__ = watched
+for module in modules:
+    importlib.import_module(module)
+print(json.dumps([sorted(set(circles)), sorted(known & sys.modules.keys())]))
+"""
+
+
+def run_python(code, *arguments):
+    """What a new interpreter prints that knows our source only."""
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT_EACH, ",".join(libraries), *modules],
+        [sys.executable, "-c", code, *arguments],
         env={"PYTHONPATH": str(SRC)},
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
         timeout=600,
     )
-    return {name: (error, loaded) for name, error, loaded in map(json.loads, done.stdout.splitlines())}
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def import_each(modules):
+    """Module -> the traceback of importing it alone (empty if all is well) and what was loaded by that."""
+    lines = run_python(IMPORT_EACH, *modules).splitlines()
+    return {name: (error, loaded) for name, error, loaded in map(json.loads, lines)}
 
 
 def is_light(name):
@@ -83,9 +117,9 @@ def is_light(name):
 
 @pytest.mark.slow
 def test_every_module_imports_on_its_own():
-    imported = import_each(MODULES, LIBRARIES)
-    assert sorted(imported) == MODULES
-    assert "\n".join(error for error, _ in imported.values() if error) == ""
+    circles, imported = json.loads(run_python(IMPORT_ALL, *MODULES))
+    assert circles == []
+    assert imported == MODULES
 
 
 @pytest.mark.slow
@@ -144,15 +178,7 @@ def test_a_part_needs_no_more_than_its_extra_brings(extras):
     everything = brought_by(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     missing = everything - brought_by(filter(None, extras.split(",")))
     modules = ",".join(f"tickmind.{part}" for part in WITH_ITS_EXTRA[extras])
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, ",".join(sorted(missing)), modules],
-        env={"PYTHONPATH": str(SRC)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
+    run_python(WITHOUT, ",".join(sorted(missing)), modules)
 
 
 # Public names
