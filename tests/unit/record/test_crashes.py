@@ -197,6 +197,7 @@ def test_a_full_disk_is_called_full():
     assert log.last_tick_id is None
 
 
+@pytest.mark.slow
 def test_without_syncs_a_crash_of_the_machine_leaves_a_readable_beginning():
     for seed in range(40):
         disk = MemoryDisk(seed)
@@ -258,6 +259,7 @@ def crashed(tmp_path, fill):
     return store, records, sorted((tmp_path / "a-run" / "live").iterdir())
 
 
+@pytest.mark.slow
 def test_a_torn_tail_is_cut_at_every_byte(crashed):
     store, records, segments = crashed
     whole = segments[-1].read_bytes()

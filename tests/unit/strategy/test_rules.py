@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -382,5 +383,5 @@ class Rules(RuleBasedStateMachine):
         return 0 if errors >= one.max_retries and one.cooldown_until <= tick else errors
 
 
-TestRules = Rules.TestCase
+TestRules = pytest.mark.slow(Rules.TestCase)
 TestRules.settings = settings(max_examples=80, stateful_step_count=60)

@@ -288,7 +288,7 @@ def test_a_deferral_is_told_to_those_who_share_and_shown(stage):
     one, other = s.spawn(), s.spawn()
     s.manager.defer(one, 40)
     s.step()
-    assert client.told.wait(10)
+    assert client.told.wait(60)
     assert client.deferred == [(one, 2.0)]
     assert heard == [(one, "deferred", 41, 1)]
     assert s.system.statistics().deferred == 1

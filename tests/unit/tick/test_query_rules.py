@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -141,4 +142,4 @@ class Queries(RuleBasedStateMachine):
 
 
 Queries.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
-TestQueries = Queries.TestCase
+TestQueries = pytest.mark.slow(Queries.TestCase)

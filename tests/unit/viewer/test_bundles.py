@@ -4,6 +4,7 @@ import random
 import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,6 +78,7 @@ def test_one_can_look_while_more_comes():
     assert [tick for tick, _ in kept.newest(0, 9)] == [2, 1]
 
 
+@pytest.mark.slow
 def test_an_hour_of_the_needs_of_a_village_is_kept_in_two_megabytes():
     rows = np.arange(25, dtype=np.int32)
     minds = Minds({})

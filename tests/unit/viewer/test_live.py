@@ -54,7 +54,7 @@ def until():
     """Wait until something is so."""
 
     async def wait(is_so):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not is_so():  # noqa: ASYNC110  # what is waited for has no event
                 await asyncio.sleep(0.002)
 

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 
 from tickmind.protocol import BoardEntry, Insight, NeedColumns
 from tickmind.record import RunStore
@@ -52,6 +53,7 @@ def test_what_is_kept_of_minds_is_bounded(monkeypatch):
     assert kept.of(0, 4999)["needs"] == [(tick, tick, tick) for tick in range(4999 - minds.NEED_TICKS, 5000)]
 
 
+@pytest.mark.slow
 def test_a_shelf_takes_no_more_memory_than_it_says():
     limit = minds.MAX_MIND_BYTES.at(1_000_000)
     shelf = Shelf(limit)

@@ -44,6 +44,7 @@ def test_old_ticks_go_when_there_is_no_more_room():
         history.window(1, 8)
 
 
+@pytest.mark.slow
 def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
     ticks, frame = 36_000, bytes(range(200)) * 2
     tracemalloc.start()
