@@ -45,6 +45,7 @@ export class App {
   readonly legend = signal(true);
   readonly filters = signal<Filters>({ types: [], actor: "", region: null });
   readonly digest = signal<Digest | null>(null);
+  readonly drawnTick = signal<number | null>(null); // the tick that the map and its notices show completely
   readonly loaded = signal(0); // grows when frames came, for panels that list them
 
   private stopWatching = () => {};
@@ -146,11 +147,17 @@ export class App {
 
   /** Called after each frame of the map: let the panels follow. */
   sync(now: number): void {
-    const { player, film } = this;
+    const { player } = this;
     this.arrive();
     this.places.note();
     const still = !player.playing && !player.following;
-    if (now - this.lastPanel < PANEL_MS && !(still && this.tick.peek() !== player.tick)) return;
+    if (now - this.lastPanel >= PANEL_MS || (still && this.tick.peek() !== player.tick)) this.syncPanels(now);
+    const drawn = this.map?.drawnTick ?? null;
+    this.drawnTick.value = drawn === this.tick.peek() && !this.waiting.peek() ? drawn : null;
+  }
+
+  private syncPanels(now: number): void {
+    const { player, film } = this;
     this.lastPanel = now;
     batch(() => {
       if (film.reaches(player.tick)) this.tick.value = player.tick;

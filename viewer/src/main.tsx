@@ -67,7 +67,7 @@ function Page({ app }: { app: App }) {
     <>
       <TopBar app={app} />
       <main>
-        <div class="map">
+        <div class="map" data-drawn-tick={app.drawnTick}>
           <canvas ref={canvas} role="img" aria-label={name} />
           <div class="overlay" ref={overlay} aria-hidden="true" />
           <Legend app={app} />

@@ -38,6 +38,7 @@ export class MapView {
   readonly scriptMs: number[] = []; // of the last frames, for whoever measures
   readonly tickMs: number[] = []; // of those among them that brought a new tick
   frames = 0;
+  drawnTick: number | null = null; // the tick that all of the map shows, while nothing moves and nothing is on its way
   private readonly root = new Container();
   private readonly world = new Container();
   private readonly sight = new Graphics();
@@ -49,6 +50,7 @@ export class MapView {
   private readonly overlay: Overlay;
   private readonly minimap: Minimap;
   private shownTick = Number.NaN;
+  private shownFrames = -1; // how many frames the film had
   private shownVersion = "";
   private shownThinking: ReadonlySet<number> | null = null;
   private sightKey = "";
@@ -140,8 +142,16 @@ export class MapView {
       this.camera.go(x + 0.5, y + 0.5);
     }
     const panned = this.camera.ease(elapsed);
+    const still = !(moved || changed || panned || this.dirty);
     const due = now - this.lastDrawn > (this.calm.matches ? 2000 : IDLE_MS);
-    if (!(moved || changed || panned || this.dirty || due)) return;
+    if (!still || due) this.draw(now, row, changed, started);
+    else if (this.minimap.behind) this.minimap.update(this.camera, now, row);
+    const complete = still && !this.dirty && !this.minimap.behind;
+    const { film, player } = this.host;
+    this.drawnTick = complete && !film.loading && player.progress === 1 && player.tick === this.shownTick ? player.tick : null;
+  }
+
+  private draw(now: number, row: number, changed: boolean, started: number): void {
     this.lastDrawn = now;
     this.dirty = false;
     this.setUniforms(now);
@@ -171,6 +181,8 @@ export class MapView {
     const { tick } = player;
     if (!film.reaches(tick)) return false;
     film.show(tick);
+    if (film.version !== this.shownFrames) this.dirty = true; // what was said before this tick may have come
+    this.shownFrames = film.version;
     const thinking = this.host.thinking();
     const version = `${film.scene.thingsVersion} ${this.host.selected()}`;
     if (tick === this.shownTick && version === this.shownVersion && thinking === this.shownThinking) return false;

@@ -15,6 +15,7 @@ export class Minimap {
   private readonly scale: number;
   private readonly ratio = Math.min(2, window.devicePixelRatio || 1);
   private last = 0;
+  behind = false; // the map was drawn since, too soon after the last time to draw it here as well
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -76,7 +77,8 @@ export class Minimap {
 
   update(camera: Camera2d, now: number, picked: number): void {
     const everyMs = this.scene.world.actors > 20_000 ? 500 : 100;
-    if (now - this.last < everyMs) return;
+    this.behind = now - this.last < everyMs;
+    if (this.behind) return;
     this.last = now;
     const { pen, ratio } = this;
     const size = this.scale * ratio;

@@ -64,6 +64,11 @@ export class Film {
     return this.ticks.has(tick) || this.keyframes.has(tick);
   }
 
+  /** Whether frames are under way. */
+  get loading(): boolean {
+    return this.landing !== null || this.asked.size > 0;
+  }
+
   tickFrame(tick: number): Frame | undefined {
     return this.ticks.get(tick);
   }

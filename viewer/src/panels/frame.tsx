@@ -202,7 +202,10 @@ const KEYS: [keys: string, words: string][] = [
 export function Help({ app }: { app: App }) {
   const open = app.help.value;
   const dialog = useRef<HTMLDialogElement>(null);
-  const close = () => dialog.current?.close();
+  const close = () => {
+    dialog.current?.close();
+    app.help.value = false; // at once: the browser reports a closed dialog some time later, and keys would be lost until then
+  };
   useEffect(() => {
     if (open) dialog.current?.showModal();
     else close();
@@ -212,6 +215,7 @@ export function Help({ app }: { app: App }) {
       class="help"
       aria-label="Keys"
       ref={dialog}
+      onCancel={() => (app.help.value = false)}
       onClose={() => (app.help.value = false)}
       onClick={(event) => event.target === dialog.current && close()}
     >
