@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 
 @pytest.fixture(scope="session")
@@ -35,3 +36,16 @@ def chromium(installed):
     if program is None:
         pytest.skip("no chromium, and it can't be installed here; on Debian: apt-get install chromium")
     return program
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser_program(chromium):
+    """One browser for all tests, because its start takes longer than most of them; for tests in the session's loop."""
+    from playwright.async_api import async_playwright, expect
+    from tests.integration.browser import FLAGS, WAIT_MS
+
+    expect.set_options(timeout=WAIT_MS)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS, timeout=WAIT_MS)
+        yield browser
+        await browser.close()

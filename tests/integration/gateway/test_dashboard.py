@@ -3,30 +3,26 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright, expect
+from playwright.async_api import expect
+from tests.integration.browser import browsing_with, picture
 
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import Caller, Limits
 from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 from tickmind.llm.testing import Hang, Refuse
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 
 PICTURES = Path(__file__).parents[3] / "build" / "gateway-page"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage"]
-WAIT_MS = 30_000
+SIZE = {"width": 1400, "height": 900}
 LIMITED_S = 300
 NASTY = "<img src=x onerror=window.hacked=1><script>window.hacked=1</script>"
 BUSY = {"two": Limits(requests_per_minute=600, tokens_per_minute=100_000, burst=50, concurrency=1)}
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
-"""
 
 # Every text that is seen, with the contrast to what lies behind it, if that is too little (WCAG AA).
 CONTRAST = """() => {
@@ -71,47 +67,10 @@ NAMELESS = """() => [...document.querySelectorAll("button, input, a, [tabindex='
   .map((element) => element.outerHTML.slice(0, 80))"""
 
 
-@dataclass
-class Browsing:
-    """A browser: `open` opens a page in it, and `complaints` are the errors and warnings of all of them."""
-
-    open: Callable[..., Awaitable[Page]]
-    complaints: list[str]
-
-
-def _note(notes, text, worth=True):
-    if worth:
-        notes.append(text)
-
-
 @pytest.fixture
-def browsing(chromium):
-    """Open pages in a browser of one's own: `async with browsing() as browser`."""
-
-    @contextlib.asynccontextmanager
-    async def browse():
-        complaints: list[str] = []
-        async with async_playwright() as playwright:
-            program = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-            try:
-
-                async def open_page(url=None, *, width=1400, scheme="light"):
-                    context = await program.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-                    page = await context.new_page()
-                    page.set_default_timeout(WAIT_MS)
-                    page.on("console", lambda said: _note(complaints, said.text, said.type in {"error", "warning"}))
-                    page.on("pageerror", lambda error: _note(complaints, str(error)))
-                    await page.add_init_script(WATCH)
-                    if url:
-                        await page.goto(url)
-                    return page
-
-                yield Browsing(open_page, complaints)
-            finally:
-                await program.close()
-
-    expect.set_options(timeout=WAIT_MS)
-    return browse
+def browsing(browser_program):
+    """Open pages that share nothing with those of other tests: `async with browsing() as browser`."""
+    return partial(browsing_with, browser_program, warnings=True)
 
 
 @contextlib.asynccontextmanager
@@ -143,7 +102,7 @@ def row(page, table, name):
 
 async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing):
     async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         one, two = row(page, "lanes", "one"), row(page, "lanes", "two")
         await expect(one.locator(".pill")).to_have_text("limited")
         await expect(one.locator(".reason")).to_contain_text("rate limited, asked to wait 300 s")
@@ -164,15 +123,14 @@ async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing
         await expect(page.locator("#tiles")).to_contain_text("3 of 7 in all")
         await expect(page.locator("#status-text")).to_have_text("live")
         await expect(page.locator("#chart-wait .line").first).to_have_attribute("d", re.compile("L"))
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(path=PICTURES / "traffic.png", full_page=True)
+        await picture(page, PICTURES / "traffic.png", full_page=True)
         assert await page.evaluate("window.violations") == []
         assert browser.complaints == []
 
 
 async def test_a_countdown_moves_and_new_traffic_shows_by_itself(housing, browsing):
     async with limited_and_busy(housing) as house, browsing() as browser:
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         await expect(page.get_by_text("No lane yet")).to_be_visible()
         await house.generate(sessionId="latecomer")
         await expect(row(page, "sessions", "latecomer")).to_be_visible()
@@ -185,7 +143,7 @@ async def test_a_countdown_moves_and_new_traffic_shows_by_itself(housing, browsi
 @pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (1400, "dark"), (390, "light"), (390, "dark")])
 async def test_everything_is_readable_and_reachable(housing, browsing, width, scheme):
     async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
-        page = await browser.open(house.server.url, width=width, scheme=scheme)
+        page = await browser.open(house.server.url, width=width, height=900, scheme=scheme)
         await expect(row(page, "lanes", "one")).to_be_visible()
         await expect(page.locator("#events li")).to_have_count(2)
         checked = await page.evaluate(CONTRAST)
@@ -200,14 +158,13 @@ async def test_everything_is_readable_and_reachable(housing, browsing, width, sc
                 await page.evaluate("document.activeElement.closest('[id]')?.id ?? document.activeElement.className")
             )
         assert {"skip", "chart-served", "chart-wait", "chart-latency", "events"} <= reached
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        await page.screenshot(path=PICTURES / f"{scheme}-{width}.png", full_page=True)
+        await picture(page, PICTURES / f"{scheme}-{width}.png", full_page=True)
 
 
 async def test_arrow_keys_read_single_points_of_a_chart(housing, browsing):
     async with housing() as house, browsing() as browser:
         await house.generate()
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         chart = page.locator("#chart-latency")
         await expect(page.locator("#chart-latency .line").first).to_have_attribute("d", re.compile("L"))
         await chart.locator("svg").focus()
@@ -221,7 +178,7 @@ async def test_names_of_models_and_agents_stay_text(housing, browsing):
     async with housing() as house, browsing() as browser:
         await house.ask("/api/llm/defer", {"agentId": NASTY, "sessionId": "village", "durationMs": 200_000})
         assert (await house.chat(model=f"one/{NASTY}")).status == 200
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         await expect(page.locator("#costs")).to_contain_text(NASTY)
         await expect(page.locator("#deferred")).to_contain_text(NASTY)
         assert await page.locator("img").count() == 1
@@ -243,7 +200,7 @@ async def test_whatever_the_figures_say_stays_text(housing, browsing):
                 return value
 
     async with limited_and_busy(housing) as house, traffic(house), browsing() as browser:
-        page = await browser.open()
+        page = await browser.open(**SIZE)
 
         async def answer(route):
             reply = await route.fetch()
@@ -264,7 +221,7 @@ async def test_whatever_the_figures_say_stays_text(housing, browsing):
 async def test_with_keys_on_the_page_asks_for_one_and_keeps_it_in_the_tab_only(housing, browsing):
     key = new_key()
     async with housing(settings={"callers": (Caller("ada", hash_key(key)),)}) as house, browsing() as browser:
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         field, shown = page.get_by_label("Key"), page.locator("#tiles")
         await expect(field).to_be_focused()
         await expect(shown).to_be_hidden()
@@ -289,7 +246,7 @@ async def test_with_keys_on_the_page_asks_for_one_and_keeps_it_in_the_tab_only(h
 async def test_a_lost_gateway_is_told_and_found_again(housing, browsing):
     async with housing() as house, browsing() as browser:
         await house.generate(sessionId="village")
-        page = await browser.open(house.server.url)
+        page = await browser.open(house.server.url, **SIZE)
         await expect(row(page, "sessions", "village")).to_be_visible()
         port = house.server.port
         await house.server.stop(drain_s=0.0)
@@ -304,9 +261,14 @@ async def test_a_lost_gateway_is_told_and_found_again(housing, browsing):
 
 async def test_a_page_that_nobody_sees_asks_seldom_and_a_seen_one_at_once(housing, browsing):
     async with housing() as house, browsing() as browser:
-        page = await browser.open()
+        page = await browser.open(**SIZE)
         asked: list[str] = []
-        page.on("requestfinished", lambda request: _note(asked, request.url, request.url.endswith("/overview")))
+
+        def note(request):
+            if request.url.endswith("/overview"):
+                asked.append(request.url)
+
+        page.on("requestfinished", note)
         await page.clock.install()
         await page.goto(house.server.url)
         await house.until(lambda: len(asked) == 1)

@@ -11,13 +11,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.integration.browser import browsing_with, picture
 
 from tickmind.protocol import AgentState, AgentStatus, Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
 from tickmind.record import RunStore
@@ -30,13 +31,7 @@ from tickmind.world import TileWorld, load_scenario
 
 ROOT = Path(__file__).parents[3]
 PICTURES = ROOT / "build" / "viewer-page"
-WAIT_MS = 60_000
-# Chromium without a GPU: it draws the page itself, and WebGL by its own software.
-FLAGS = ["--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage"]
-WATCH = """
-window.violations = [];
-document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
-"""
+WAIT_S = 120.0  # until something that takes no time on an idle machine counts as failed
 
 
 @pytest.fixture(scope="session")
@@ -53,70 +48,10 @@ def page_built():
     return page_files()
 
 
-@dataclass
-class Browsing:
-    """A browser: `open` opens a page in it, and `complaints` are the errors and warnings of all of them."""
-
-    open: Callable[..., Awaitable[Any]]
-    complaints: list[str]
-
-    async def show(self, url, **given):
-        """Open a page and wait until the map is drawn."""
-        return await self.ready(await self.open(url, **given))
-
-    async def ready(self, page):
-        """Wait until the map is drawn, in a way that the page's policy on scripts allows."""
-        async with asyncio.timeout(60):
-            while not await page.evaluate("Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)"):
-                await page.wait_for_timeout(50)
-        return page
-
-    async def unharmed(self, page, width=900):
-        """Nothing ran that should not, and nothing sticks out."""
-        assert await page.evaluate("window.hacked") is None
-        assert await page.evaluate("window.violations") == []
-        assert await page.locator("img, iframe, #app script").count() == 0
-        assert await page.evaluate("document.documentElement.scrollWidth") <= width
-        assert self.complaints == []
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def program(chromium):
-    """One browser for all tests of a module: to start it takes longer than most of them."""
-    from playwright.async_api import async_playwright, expect
-
-    expect.set_options(timeout=WAIT_MS)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=FLAGS)
-        yield browser
-        await browser.close()
-
-
 @pytest.fixture
-def browsing(program, page_built):
+def browsing(browser_program, page_built):
     """Open pages that share nothing with those of other tests: `async with browsing() as browser`."""
-
-    @contextlib.asynccontextmanager
-    async def browse():
-        complaints: list[str] = []
-        async with contextlib.AsyncExitStack() as stack:
-
-            async def open_page(url, *, width=900, height=600):
-                context = await program.new_context(
-                    viewport={"width": width, "height": height}, reduced_motion="reduce"
-                )
-                stack.push_async_callback(context.close)
-                page = await context.new_page()
-                page.set_default_timeout(WAIT_MS)
-                page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-                page.on("pageerror", lambda error: complaints.append(str(error)))
-                await page.add_init_script(WATCH)
-                await page.goto(url)
-                return page
-
-            yield Browsing(open_page, complaints)
-
-    return browse
+    return partial(browsing_with, browser_program)
 
 
 HOSTILE = [
@@ -218,25 +153,51 @@ class Village:
 @pytest.fixture
 def village(tmp_path):
     """A village in lockstep: `async with village() as life: await life.run(20)`."""
+    return partial(living, tmp_path / "runs")
 
-    @contextlib.asynccontextmanager
-    async def live(*, controlled=6, record=False, seed=1, scenario=None, names=None, run_id=""):
-        loaded = scenario or load_scenario(ROOT / "scenarios" / "village.yaml")
-        world = TileWorld.from_scenario(loaded)
-        log = RunStore(tmp_path / "runs").create(world.info, "village") if record else None
-        pace = Pace(lockstep=True, controllers=controlled)
-        async with (
-            WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log, run_id=run_id) as server,
-            WorldClient(server.address) as client,
-            contextlib.AsyncExitStack() as stack,
-        ):
-            ids = [actor.entity_id for actor in world.info.actors][:controlled]
-            sessions = {
-                name: await stack.enter_async_context(client.control(name, f"test:{name}")) for name in names or ids
-            }
-            yield Village(server, client, sessions, random.Random(seed), log)
 
-    return live
+@contextlib.asynccontextmanager
+async def living(runs, *, controlled=6, record=False, run_id=""):
+    world = TileWorld.from_scenario(load_scenario(ROOT / "scenarios" / "village.yaml"))
+    log = RunStore(runs).create(world.info, "village") if record else None
+    pace = Pace(lockstep=True, controllers=controlled)
+    async with (
+        WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log, run_id=run_id) as server,
+        WorldClient(server.address) as client,
+        contextlib.AsyncExitStack() as stack,
+    ):
+        ids = [actor.entity_id for actor in world.info.actors][:controlled]
+        sessions = {name: await stack.enter_async_context(client.control(name, f"test:{name}")) for name in ids}
+        yield Village(server, client, sessions, random.Random(1), log)
+
+
+@dataclass
+class Morning:
+    """The first 24 ticks of a village, over and on record. A viewer still shows the world live."""
+
+    url: str
+    source: LiveSource
+    store: RunStore
+    said: dict[int, str]  # tick -> what entity:1 said
+
+    def open(self):
+        return self.store.open("village")
+
+
+MORNING_TICKS = 24
+SAID = {9: "one of a kind", 13: "</script><script>window.hacked=1</script><!--"}
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def morning(tmp_path_factory, page_built):
+    """A village that tests may look at but not go on with: to live through it takes longer than most looks."""
+    runs = tmp_path_factory.mktemp("morning")
+    async with living(runs, record=True) as life, watching(life.client) as (server, source):
+        life.says = SAID
+        await life.run(MORNING_TICKS)
+        life.log.close()
+        await waiting(lambda: source.span().last_tick_id == MORNING_TICKS)
+        yield Morning(server.url, source, RunStore(runs), SAID)
 
 
 @pytest.fixture
@@ -286,26 +247,36 @@ def _address(process):
     raise AssertionError("".join(said))
 
 
+@contextlib.asynccontextmanager
+async def watching(client, **settings):
+    async with LiveSource(client) as source, ViewerServer(source, ViewerConfig(port=0, **settings)) as server:
+        assert await source.ready(WAIT_S)
+        yield server, source
+
+
 @pytest.fixture
 def viewing(page_built):
     """A viewer before a world: `async with viewing(client) as (server, source)`."""
-
-    @contextlib.asynccontextmanager
-    async def show(client, **settings):
-        async with LiveSource(client) as source, ViewerServer(source, ViewerConfig(port=0, **settings)) as server:
-            assert await source.ready(30)
-            yield server, source
-
-    return show
+    return watching
 
 
 @pytest.fixture
 def until():
     """Wait until something is so."""
+    return waiting
 
-    async def wait(is_so, timeout_s=30.0):
-        async with asyncio.timeout(timeout_s):
-            while not is_so():  # noqa: ASYNC110  # what is waited for has no event
-                await asyncio.sleep(0.01)
 
-    return wait
+async def waiting(is_so, timeout_s=WAIT_S):
+    async with asyncio.timeout(timeout_s):
+        while not is_so():  # noqa: ASYNC110  # what is waited for has no event
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def keep():
+    """Keep a picture of a page for people to look at: `await keep(page, "live")`."""
+
+    async def take(page, name):
+        await picture(page, PICTURES / f"{name}.png")
+
+    return take

@@ -80,7 +80,7 @@ async def test_with_tokens_nobody_sees_a_frame_without_one(village, viewing):
         for shown, lets_in in (("", False), ("wrong", False), (token, True)):
             socket = await session.ws_connect(f"{server.url}live")
             await socket.send_str(shown)
-            message = await socket.receive(30)
+            message = await socket.receive(120)
             assert (message.type is aiohttp.WSMsgType.BINARY) == lets_in
             await socket.close()
 
@@ -157,7 +157,7 @@ async def test_a_watcher_that_takes_nothing_more_is_not_waited_for(page_built, m
     lines = [Line(), Line()]
     source: Any = Damaged()
     stalled: Any = {Stalled(): line for line in lines}
-    async with asyncio.timeout(60), ViewerServer(source, ViewerConfig(port=0)) as server:
+    async with asyncio.timeout(120), ViewerServer(source, ViewerConfig(port=0)) as server:
         server._sockets.update(stalled)
     assert [line.aborted for line in lines] == [True, True]
 
@@ -168,16 +168,16 @@ async def test_who_is_told_that_the_viewer_stops_can_not_come_back_to_it(village
         async with viewing(life.client) as (server, _):
             socket = await session.ws_connect(f"{server.url}live")
             await socket.send_str("")
-            assert (await socket.receive(30)).type is aiohttp.WSMsgType.BINARY
+            assert (await socket.receive(120)).type is aiohttp.WSMsgType.BINARY
             coming_back = asyncio.create_task(come_back(session, socket, server.url))
         assert await coming_back == "refused"
 
 
 async def come_back(session, socket, url):
-    while (await socket.receive(30)).type is aiohttp.WSMsgType.BINARY:
+    while (await socket.receive(120)).type is aiohttp.WSMsgType.BINARY:
         pass
     try:
-        async with session.get(f"{url}api/span", timeout=aiohttp.ClientTimeout(30)) as answer:
+        async with session.get(f"{url}api/span", timeout=aiohttp.ClientTimeout(120)) as answer:
             return answer.status
     except aiohttp.ClientConnectorError:
         return "refused"

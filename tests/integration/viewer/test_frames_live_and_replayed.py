@@ -101,7 +101,7 @@ async def test_many_watchers_are_one_subscription_of_the_world(village, viewing,
         for socket in watching:
             seen = {}
             while 10 not in seen:
-                message = await asyncio.wait_for(socket.receive(), 30)
+                message = await asyncio.wait_for(socket.receive(), 120)
                 seen.update(by_tick(message.data))
         assert life.server.statistics().streams["viewer"] == 1
         await session.close()
@@ -117,7 +117,7 @@ async def test_a_watcher_that_stalls_goes_on_from_a_keyframe(village, viewing, u
             running = asyncio.create_task(life.run(60))
             seen: list[int] = []
             while not seen or seen[-1] < 60:
-                frame = next(unpack(await asyncio.wait_for(quick.next(), 30)))
+                frame = next(unpack(await asyncio.wait_for(quick.next(), 120)))
                 if frame.kind is FrameKind.TICK:
                     seen.append(frame.tick_id)
             await running
@@ -128,25 +128,24 @@ async def test_a_watcher_that_stalls_goes_on_from_a_keyframe(village, viewing, u
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_a_world_that_was_away_is_found_again(world_process, until, tmp_path):
     runs = ("--runs", tmp_path / "runs", "--tps", 10)
     scenario = Path(__file__).parents[3] / "scenarios" / "clearing.yaml"
     process, address = await world_process(scenario, "--port", 0, "--run-id", "away", *runs)
     port = address.rpartition(":")[2]
     async with WorldClient(address) as client, LiveSource(client, retry=Backoff(first_s=0.05, longest_s=0.2)) as source:
-        await until(lambda: source.span().last_tick_id >= 5, 180)
+        await until(lambda: source.span().last_tick_id >= 5)
         with source.watchers.join() as watcher:
             assert next(unpack(await watcher.next())).kind is FrameKind.KEYFRAME
             process.kill()
             process.wait()
-            await until(lambda: not source.span().connected, 60)
+            await until(lambda: not source.span().connected)
             first, seen = source.span().first_tick_id, source.span().last_tick_id
             assert max(by_tick(await source.window(1, seen))) == seen  # what was seen can still be looked at
             await world_process("--resume", "away", "--port", port, *runs)
-            await until(lambda: source.span().connected and source.span().last_tick_id > seen + 3, 180)
+            await until(lambda: source.span().connected and source.span().last_tick_id > seen + 3)
             frames: list[Frame] = []
             while not frames or frames[-1].tick_id <= seen + 2:
-                frames += unpack(await asyncio.wait_for(watcher.next(), 60))
+                frames += unpack(await asyncio.wait_for(watcher.next(), 120))
             assert any(frame.kind is FrameKind.KEYFRAME and frame.tick_id >= seen for frame in frames)
             assert (source.span().run_id, source.span().first_tick_id) == ("away", first)  # nothing of it is lost

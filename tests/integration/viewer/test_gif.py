@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import LimitExceededError
-from tickmind.record import RunStore
 from tickmind.viewer import BrowserError, NoSuchWindowError
 from tickmind.viewer.browser import browsing as browser_with
 from tickmind.viewer.browser import find_chromium
@@ -16,14 +15,13 @@ Image = pytest.importorskip("PIL.Image", reason="animations need Pillow")
 
 from tickmind.viewer.gif import MAX_GIF_TICKS, GifLook, gif_of  # noqa: E402  # it needs Pillow
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
+pytestmark = pytest.mark.slow
 
 
-async def test_an_animation_shows_people_on_their_way(village, chromium, page_built, tmp_path):
-    async with village(record=True) as life:
-        await life.run(6)
-        life.log.close()
-    with RunStore(tmp_path / "runs").open("village") as reader:
+@pytest.mark.realtime
+@pytest.mark.asyncio(loop_scope="session")
+async def test_an_animation_shows_people_on_their_way(morning, chromium):
+    with morning.open() as reader:
         look = GifLook(width=240, height=160, tick_ms=200, steps=2, follow="entity:1")
         data = await gif_of(reader, Path(chromium), 2, 5, look)
         with pytest.raises(NoSuchWindowError, match="nobody called 'mallory'"):
@@ -37,13 +35,14 @@ async def test_an_animation_shows_people_on_their_way(village, chromium, page_bu
     assert MAX_GIF_TICKS.maximum == 300
 
 
-async def test_without_a_browser_it_says_what_to_do(monkeypatch):
+def test_without_a_browser_it_says_what_to_do(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BrowserError, match=r"none is installed here.*--export writes a page instead"):
         find_chromium()
 
 
+@pytest.mark.asyncio
 async def test_a_program_that_is_no_browser_is_told_and_not_waited_for():
     with pytest.raises(BrowserError, match="ended as soon as it began"):
-        async with asyncio.timeout(30), browser_with(Path("/bin/true"), "about:blank", width=10, height=10):
+        async with asyncio.timeout(120), browser_with(Path("/bin/true"), "about:blank", width=10, height=10):
             pass

@@ -3,10 +3,10 @@
 import asyncio
 import json
 import signal
-from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
+from tests.integration.browser import at_tick, go_to
 
 from tickmind.agent import Assignment, Launch
 from tickmind.record import RunStore
@@ -15,8 +15,7 @@ from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 from tickmind.wire import WorldClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
-PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 
 MIND = """
 import json, sys
@@ -118,13 +117,13 @@ async def inspected(page, source, name, tick):
 
 
 async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_text(
-    odd_world, viewing, browsing, until, hostile, tmp_path
+    odd_world, viewing, browsing, until, hostile, keep, tmp_path
 ):
     process, agent, address, names = await odd_world()
     async with browsing() as browser:
         async with WorldClient(address) as client, viewing(client) as (server, source):
             page = await browser.show(server.url, height=900)
-            await until(lambda: source.span().last_tick_id >= 12, 120)
+            await until(lambda: source.span().last_tick_id >= 12)
             for name in names[:2]:
                 row = await page.evaluate("name => tickmindViewer.app.world.rowOf.get(name)", name)
                 async with asyncio.timeout(120):
@@ -132,12 +131,10 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
                         assert agent.poll() is None, agent.stderr.read()
                         await asyncio.sleep(0.1)
             tick = source.span().last_tick_id
-            await until(lambda: source.span().last_tick_id >= tick + 3, 60)
-            await page.get_by_role("slider", name="Tick").fill(str(tick))
-            await expect(page.locator(".clock strong")).to_have_text(str(tick))
+            await until(lambda: source.span().last_tick_id >= tick + 3)
+            await go_to(page, tick)
             live = {name: await inspected(page, source, name, tick) for name in names[:2]}
-            PICTURES.mkdir(parents=True, exist_ok=True)
-            await page.screenshot(path=PICTURES / "mind-live.png")
+            await keep(page, "mind-live")
             for found in live.values():
                 for text in hostile:
                     assert text in found["tree"].replace("…", text[199:]) or text[:150] in found["tree"]
@@ -160,10 +157,9 @@ async def test_minds_names_and_needs_are_shown_live_and_replayed_alike_and_stay_
             first = next(unpack(await source.window(1, 4)))
             assert first.kind is FrameKind.KEYFRAME
             page = await browser.show(f"{server.url}#tick={tick}", height=900)
-            await expect(page.locator(".clock strong")).to_have_text(str(tick))
+            await at_tick(page, tick)
             assert {name: await inspected(page, source, name, tick) for name in names[:2]} == live
-            await page.screenshot(path=PICTURES / "mind-replay.png")
-            await page.get_by_role("slider", name="Tick").fill("1")
-            await expect(page.locator(".clock strong")).to_have_text("1")
+            await keep(page, "mind-replay")
+            await go_to(page, 1)
             assert await page.evaluate("[...tickmindViewer.app.film.scene.ground]") == [["3,2,0", 4]]
             await browser.unharmed(page)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
+from tests.integration.browser import SHOWN, WAIT_MS, at_tick, becomes_true, go_to, still
 
 from tickmind.base import Secret
 from tickmind.protocol import Say, Thought
@@ -17,43 +18,12 @@ from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 from tickmind.world import TileWorld
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 
-PICTURES = Path(__file__).parents[3] / "build" / "viewer-page"
 AXE = Path(__file__).parents[3] / "viewer" / "node_modules" / "axe-core" / "axe.min.js"
 
 
-async def becomes_true(page, expression):
-    """Wait for something in the page, in a way that its policy on scripts allows."""
-    async with asyncio.timeout(60):
-        while not await page.evaluate(expression):
-            await page.wait_for_timeout(50)
-
-
-async def at_tick(page, tick):
-    await expect(page.locator(".clock strong")).to_have_text(str(tick))
-
-
-async def picture(page, name):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=PICTURES / f"{name}.png")
-
-
-async def still(page, tick):
-    """A picture of the map at a tick, once nothing in it moves."""
-    await page.get_by_role("slider", name="Tick").fill(str(tick))
-    await at_tick(page, tick)
-    before = b""
-    async with asyncio.timeout(60):
-        while True:
-            await page.wait_for_timeout(300)
-            now = await page.locator(".map").screenshot()
-            if now == before:
-                return now
-            before = now
-
-
-async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, viewing, browsing):
+async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, viewing, browsing, keep):
     async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
         life.says = {20: "Has anybody seen my berries?"}
         page = await browser.show(server.url)
@@ -62,10 +32,8 @@ async def test_live_village_is_shown_and_scrubbed_and_led_back_to_now(village, v
         await at_tick(page, 20)
         await expect(page.locator(".bubble").filter(has_text="Has anybody seen my berries?")).to_be_visible()
         await expect(page.locator("#log")).to_contain_text("Has anybody seen my berries?")
-        await picture(page, "live")
-        slider = page.get_by_role("slider", name="Tick")
-        await slider.fill("6")
-        await at_tick(page, 6)
+        await keep(page, "live")
+        await go_to(page, 6)
         now = page.get_by_role("button", name="Back to now")
         await expect(now).to_be_visible()
         await life.run(5)
@@ -90,6 +58,64 @@ async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, v
         ):
             page = await browser.show(server.url)
             assert [await still(page, tick) for tick in (7, 19)] == live
+
+
+# The small map is drawn once, and again too soon; then nothing moves any more.
+TOO_SOON = """() => {
+  const { app, map } = tickmindViewer;
+  const small = document.querySelector(".minimap");
+  const pictures = [];
+  let now = performance.now() + 200;
+  for (const [tick, laterMs] of [[2, 0], [19, 20], [19, 20], [19, 200]]) {
+    if (app.player.tick !== tick) app.seek(tick);
+    now += laterMs;
+    map.frame(now);
+    pictures.push(small.toDataURL());
+  }
+  return pictures;
+}"""
+
+
+async def test_the_small_map_shows_the_last_tick_though_nothing_moves_after_it(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=19")
+        await expect(page.locator(".map")).to_have_attribute("data-drawn-tick", "19")
+        right = await page.evaluate("document.querySelector('.minimap').toDataURL()")
+        earlier, too_soon, waiting, at_last = await page.evaluate(TOO_SOON)
+        assert earlier == too_soon == waiting != right
+        assert at_last == right
+
+
+async def test_a_tick_counts_as_drawn_only_with_what_was_said_before_it(browsing, tmp_path, monkeypatch):
+    """Among many characters the tick of a jump comes first, and the ticks before it later."""
+    monkeypatch.setattr("tickmind.viewer.replay.window_ticks", lambda _actors: 16)
+    store, world = RunStore(tmp_path / "runs"), TileWorld.from_scenario(meadow(501))
+    with store.create(world.info, "crowd", options=LogOptions(sync=SyncPolicy.NEVER)) as log:
+        for tick in range(1, 41):
+            log.publish(world.step({0: Say("It is time.")} if tick == 38 else {}))
+    async with (
+        browsing() as browser,
+        ReplaySource(lambda: store.open("crowd")) as source,
+        ViewerServer(source, ViewerConfig(port=0)) as server,
+    ):
+        page = await browser.show(f"{server.url}#tick=1")
+        held, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(route):
+            held.set()
+            await go_on.wait()
+            await route.continue_()
+
+        await page.route("**/api/window**", hold)
+        await go_to(page, 40)
+        async with asyncio.timeout(WAIT_MS / 1000):
+            await held.wait()
+        await page.evaluate(SHOWN)
+        assert await page.locator(".map").get_attribute("data-drawn-tick") is None
+        assert await page.locator(".bubble").count() == 0
+        go_on.set()
+        await expect(page.locator(".map")).to_have_attribute("data-drawn-tick", "40")
+        assert await page.locator(".bubble").all_inner_texts() == ["It is time."]
 
 
 async def test_a_clip_of_several_windows_is_shown_to_its_end_and_every_event_in_it_is_found(
@@ -150,10 +176,9 @@ async def test_an_open_page_stays_with_its_run_and_begins_anew_with_another_at_t
             assert await page.evaluate("window.stayed") is None
 
 
-async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(12)
-        page = await browser.show(f"{server.url}#tick=10")
+async def test_the_inspector_tells_what_a_character_saw_did_and_thought(morning, browsing, keep):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=10")
         await at_tick(page, 10)
         find = page.get_by_role("combobox", name="Find a character")
         await find.fill("entity:1")
@@ -168,7 +193,7 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village,
         await panel.get_by_text("What it was asked").click()
         await expect(panel.get_by_text("What do you do next?")).to_be_visible()
         await becomes_true(page, "location.hash.includes('actor=entity:1')")
-        await picture(page, "inspector")
+        await keep(page, "inspector")
         await page.get_by_role("slider", name="Tick").fill("6")
         await expect(panel).to_contain_text("No model has answered it up to this tick.")
         await expect(panel.locator(".chip.thinking")).to_be_visible()
@@ -177,11 +202,9 @@ async def test_the_inspector_tells_what_a_character_saw_did_and_thought(village,
         await browser.unharmed(page)
 
 
-async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        life.says = {9: "one of a kind"}
-        await life.run(15)
-        page = await browser.show(f"{server.url}#tick=15")
+async def test_filters_narrow_the_log_and_stay_in_the_address(morning, browsing, keep):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=15")
         log = page.locator("#log li")
         await expect(log.filter(has_text="one of a kind")).to_be_visible()
         await page.get_by_role("button", name="Speech", exact=True).click()
@@ -196,7 +219,7 @@ async def test_filters_narrow_the_log_and_stay_in_the_address(village, viewing, 
         await becomes_true(page, "/region=\\d+,\\d+,\\d+,\\d+/.test(location.hash)")
         await log.filter(has_text="one of a kind").get_by_role("button", name="9", exact=True).click()
         await at_tick(page, 9)
-        await picture(page, "filters")
+        await keep(page, "filters")
 
 
 SCRUB = """async (last) => {
@@ -206,7 +229,7 @@ SCRUB = """async (last) => {
   const replace = history.replaceState.bind(history);
   let changes = 0;
   history.replaceState = (...given) => { changes += 1; replace(...given); };
-  for (let at = 0; at < 100; at += 1) {
+  for (let at = 0; at < 40; at += 1) {
     app.seek(1 + (at % last));
     await new Promise(requestAnimationFrame);
   }
@@ -216,22 +239,19 @@ SCRUB = """async (last) => {
 }"""
 
 
-async def test_the_address_tells_the_tick_once_it_stays_however_quickly_one_scrubs(village, viewing, browsing):
+async def test_the_address_tells_the_tick_once_it_stays_however_quickly_one_scrubs(morning, browsing):
     """Browsers refuse an address that changes a hundred times in half a minute."""
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(15)
-        page = await browser.show(server.url)
+    async with browsing() as browser:
+        page = await browser.show(morning.url)
         told, changes, took_ms = await page.evaluate(SCRUB, 14)
         assert told == "#tick=14"
         assert 1 <= changes <= 1 + took_ms / 300
         await browser.unharmed(page)
 
 
-async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        life.says = {11: "a word to find"}
-        await life.run(15)
-        page = await browser.show(f"{server.url}#tick=3")
+async def test_everything_can_be_done_from_the_keyboard(morning, browsing, keep):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=3")
         await at_tick(page, 3)
         press = page.keyboard.press
         await press(".")
@@ -247,7 +267,7 @@ async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsi
         for key, tab in (("2", "Events"), ("3", "Talk"), ("4", "Charts"), ("1", "Character")):
             await press(key)
             await expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
-            await picture(page, f"tab-{tab.lower()}")
+            await keep(page, f"tab-{tab.lower()}")
         await press("?")
         await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
         await press("Escape")
@@ -263,13 +283,22 @@ async def test_everything_can_be_done_from_the_keyboard(village, viewing, browsi
         await expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+async def choose_tab(page, tab):
+    """Open a panel and wait until it is there."""
+    await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
+    await expect(page.get_by_role("tabpanel")).to_have_attribute("aria-labelledby", f"tab-{tab}")
+    await expect(page.locator(PANELS[tab]).first).to_be_visible()
+
+
+PANELS = {"inspector": ".thought", "log": "#log li", "talk": ".talk article", "charts": ".chart svg"}
+
+
 @pytest.mark.parametrize("width", [1300, 600])
-async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, width):
+async def test_axe_finds_nothing_to_complain_of(morning, browsing, keep, width):
     if not AXE.exists():
         pytest.skip("axe-core comes with viewer/node_modules, which is not there")
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(12)
-        page = await browser.show(f"{server.url}#tick=12&actor=entity:1", width=width)
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=12&actor=entity:1", width=width)
         await expect(page.locator(".thought")).to_be_visible()
         await page.evaluate(AXE.read_text(encoding="utf-8"))
         for state in ("inspector", "log", "talk", "charts", "found", "help"):
@@ -280,8 +309,7 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
                 await page.evaluate("tickmindViewer.app.help.value = true")
                 await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
             else:
-                await page.evaluate(f"tickmindViewer.app.tab.value = '{state}'")
-                await page.wait_for_timeout(200)
+                await choose_tab(page, state)
             found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
             problems = [
                 (one["id"], node["target"], node.get("failureSummary"))
@@ -289,10 +317,10 @@ async def test_axe_finds_nothing_to_complain_of(village, viewing, browsing, widt
                 for node in one["nodes"]
             ]
             assert problems == [], state
-        await picture(page, f"width-{width}")
+        await keep(page, f"width-{width}")
 
 
-async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing, hostile):
+async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing, browsing, hostile, keep):
     async with village(controlled=1) as life, viewing(life.client) as (server, _), browsing() as browser:
         life.says = {tick: text[:480] for tick, text in enumerate(hostile, start=1)}
         nasty = " ".join(hostile)
@@ -304,8 +332,7 @@ async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing
         await life.run(len(hostile))
         await at_tick(page, len(hostile))
         for tick, text in life.says.items():
-            await page.get_by_role("slider", name="Tick").fill(str(tick))
-            await at_tick(page, tick)
+            await go_to(page, tick)
             bubble = page.locator(".bubble")
             await expect(bubble.locator("span")).to_have_text(text, use_inner_text=False)
             box = await bubble.bounding_box()
@@ -316,11 +343,10 @@ async def test_no_text_of_a_character_runs_or_breaks_the_layout(village, viewing
         await expect(page.locator(".thought .reply")).to_contain_text("window.hacked=1")
         for fold in await page.locator(".fold summary").all():
             await fold.click()
-        await picture(page, "hostile")
+        await keep(page, "hostile")
         for tab in ("log", "talk", "charts", "inspector"):
-            await page.evaluate(f"tickmindViewer.app.tab.value = '{tab}'")
-            await page.wait_for_timeout(150)
-        assert await page.locator(".side").evaluate("side => side.scrollWidth <= side.clientWidth")
+            await choose_tab(page, tab)
+            assert await page.locator(".side").evaluate("side => side.scrollWidth <= side.clientWidth"), tab
         await browser.unharmed(page)
 
 
@@ -347,12 +373,8 @@ async def test_with_tokens_the_page_asks_for_one_and_keeps_it_in_the_tab(village
         ]
 
 
-async def test_a_clip_opens_without_a_server(village, browsing, page_built, tmp_path):
-    async with village(record=True) as life:
-        life.says = {9: "</script><script>window.hacked=1</script><!--"}
-        await life.run(20)
-        life.log.close()
-    with RunStore(tmp_path / "runs").open("village") as reader:
+async def test_a_clip_opens_without_a_server(morning, browsing, keep, tmp_path):
+    with morning.open() as reader:
         page_bytes = clip_of(reader, 5, 15)
     clip = tmp_path / "clip.html"
     clip.write_bytes(page_bytes)
@@ -360,11 +382,11 @@ async def test_a_clip_opens_without_a_server(village, browsing, page_built, tmp_
         page = await browser.show(clip.as_uri())
         await at_tick(page, 5)
         await expect(page.locator(".clock")).to_contain_text(re.compile(r"/ 15"))
-        await page.get_by_role("slider", name="Tick").fill("9")
+        await page.get_by_role("slider", name="Tick").fill("13")
         await expect(page.locator("#log")).to_contain_text("window.hacked=1")
         await page.evaluate("tickmindViewer.app.visit(0)")
         await expect(page.locator(".thought .reply")).to_have_text("I will pick berries in the east.")
-        await picture(page, "clip")
+        await keep(page, "clip")
         assert await page.evaluate("window.hacked") is None
         assert await page.evaluate("window.violations") == []
         assert browser.complaints == []

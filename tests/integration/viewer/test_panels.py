@@ -2,32 +2,28 @@
 
 import pytest
 from playwright.async_api import expect
+from tests.integration.browser import at_tick, go_to
 
 from tickmind.record import RunStore
 from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 
 ASKING = "[...tickmindViewer.app.thinking()].sort().join()"
 EVERYBODY = "0,1,2,3,4,5"
-
-
-async def at_tick(page, tick):
-    await expect(page.locator(".clock strong")).to_have_text(str(tick))
 
 
 async def asking_at(page, ticks):
     """Who asks a model at some ticks, one after the other."""
     found = []
     for tick in ticks:
-        await page.get_by_role("slider", name="Tick").fill(str(tick))
-        await at_tick(page, tick)
+        await go_to(page, tick)
         found.append(await page.evaluate(ASKING))
     return found
 
 
-async def test_live_and_replay_show_the_same_of_who_asks_a_model(village, viewing, browsing, until, tmp_path):
+async def test_live_and_replay_show_the_same_of_who_asks_a_model(village, viewing, browsing, tmp_path):
     ticks = (12, 4, 6, 5, 7, 9, 8)
     async with browsing() as browser:
         async with village(record=True) as life, viewing(life.client) as (server, _):
@@ -65,10 +61,9 @@ async def test_a_line_of_a_full_log_keeps_the_focus_while_others_come(village, v
         assert await page.evaluate("window.line.innerText") == said
 
 
-async def test_characters_are_found_and_chosen_with_the_arrow_keys(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(2)
-        page = await browser.show(f"{server.url}#tick=2")
+async def test_characters_are_found_and_chosen_with_the_arrow_keys(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=2")
         await at_tick(page, 2)
         press, find = page.keyboard.press, page.get_by_role("combobox", name="Find a character")
         await press("/")
@@ -88,10 +83,9 @@ async def test_characters_are_found_and_chosen_with_the_arrow_keys(village, view
         await at_tick(page, 2)  # the arrows were for the list alone
 
 
-async def test_the_help_has_the_keyboard_for_itself_and_gives_the_focus_back(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(5)
-        page = await browser.show(f"{server.url}#tick=3")
+async def test_the_help_has_the_keyboard_for_itself_and_gives_the_focus_back(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=3")
         await at_tick(page, 3)
         press, help_ = page.keyboard.press, page.get_by_role("dialog", name="Keys")
         keys = page.get_by_role("button", name="Keys", exact=True)
@@ -110,10 +104,27 @@ async def test_the_help_has_the_keyboard_for_itself_and_gives_the_focus_back(vil
         assert await page.evaluate("tickmindViewer.app.selected.value") == -1
 
 
-async def test_thoughts_that_can_not_be_had_are_asked_for_again(village, viewing, browsing):
-    async with village() as life, viewing(life.client) as (server, _), browsing() as browser:
-        await life.run(12)
-        page = await browser.show(f"{server.url}#tick=12&tab=log")
+TYPE_AT_ONCE = """(close) => {
+  document.querySelector("dialog.help")[close === "button" ? "querySelector" : "closest"](close).click();
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "/", bubbles: true }));
+  return document.activeElement.id;
+}"""
+
+
+async def test_the_keyboard_is_free_as_soon_as_the_help_is_closed(morning, browsing):
+    """The browser reports a closed dialog some time after it closed it; no key may get lost in between."""
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=3")
+        for closed_by in ("button", "dialog"):  # the dialog itself is clicked at where nothing is in it
+            await page.evaluate("document.activeElement.blur()")
+            await page.keyboard.press("?")
+            await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+            assert await page.evaluate(TYPE_AT_ONCE, closed_by) == "find"
+
+
+async def test_thoughts_that_can_not_be_had_are_asked_for_again(morning, browsing):
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=12&tab=log")
         await at_tick(page, 12)
         cut = True
 
@@ -129,6 +140,5 @@ async def test_thoughts_that_can_not_be_had_are_asked_for_again(village, viewing
         await expect(panel).to_contain_text("I will pick berries in the east.")
         await expect(panel.get_by_role("meter", name="Energy")).to_be_visible()
         cut = True
-        await page.get_by_role("slider", name="Tick").fill("8")
-        await at_tick(page, 8)
+        await go_to(page, 8)
         await expect(panel).to_contain_text("I will pick berries in the east.")  # what is known stays
