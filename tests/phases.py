@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 PHASES = ("ordinary", "realtime", "alone")
 REPORTS = ROOT / "build" / "tests"  # one JSON file per phase, written by the plugin below
 SLOWEST = 10
-NO_TESTS_COLLECTED = 5  # pytest's exit code
+TESTS_FAILED, NO_TESTS_COLLECTED = 1, 5  # exit codes of pytest
 
 
 class Report(TypedDict):
@@ -152,7 +152,7 @@ def run_phases(workers: int, extra: list[str]) -> SuiteResult:
         code, report = run_pytest(phase, [f"--phase={phase}", "-n", str(count), "--dist", "worksteal", *chosen])
         result.add(report)
         failed_here = [n for n, outcome in (report["outcomes"] if report else {}).items() if outcome == "failed"]
-        if code not in {0, NO_TESTS_COLLECTED} and not failed_here:
+        if code not in ({TESTS_FAILED} if failed_here else {0, NO_TESTS_COLLECTED}):
             result.problems.append(f"the {phase} tests ended with exit code {code}")
         for node in failed_here if phase != "ordinary" else ():
             say(f"== second try: {node}")

@@ -94,7 +94,7 @@ class Runs:
         self._second = second
         monkeypatch.setattr(phases, "run_pytest", self)
 
-    def __call__(self, name, arguments):
+    def __call__(self, name, arguments, *, quiet=False):
         self.commands.append((name, arguments))
         files = {"ordinary": ["a.py"], "realtime": ["b.py"], "alone": ["c.py"]}
         if name == "collected":
@@ -133,12 +133,12 @@ def test_an_ordinary_test_has_one_try(monkeypatch):
     assert (result.ok(), result.failed()) == (False, ["a.py::test_x"])
 
 
-@pytest.mark.parametrize("answer", [(3, {}), (1, None)])
-def test_a_phase_that_breaks_without_a_failed_test_fails_the_run(monkeypatch, answer):
+@pytest.mark.parametrize("answer", [(3, {}), (1, None), (3, {"a.py::test_x": "failed"})])
+def test_a_phase_that_breaks_fails_the_run(monkeypatch, answer):
     Runs(monkeypatch, ordinary=answer)
     result = run_phases(3, [])
     assert not result.ok()
-    assert f"BROKEN the ordinary tests ended with exit code {answer[0]}" in result.summary(1.0)
+    assert f"FAILED the ordinary tests ended with exit code {answer[0]}" in result.summary(1.0)
 
 
 def test_a_phase_without_tests_is_no_failure(monkeypatch):
@@ -148,10 +148,10 @@ def test_a_phase_without_tests_is_no_failure(monkeypatch):
 
 def test_each_phase_has_its_workers_its_files_and_what_was_asked_for(monkeypatch):
     runs = Runs(monkeypatch)
-    run_phases(5, ["-m", "not slow"])
+    run_phases(5, ["-m", "not slow", "tests/unit"])
     given = {name: (arguments[arguments.index("-n") + 1], arguments[5:]) for name, arguments in runs.commands[1:]}
     assert given == {
-        "ordinary": ("5", ["-m", "not slow"]),
+        "ordinary": ("5", ["-m", "not slow", "tests/unit"]),
         "realtime": ("2", ["-m", "not slow", "b.py"]),
         "alone": ("0", ["-m", "not slow", "c.py"]),
     }
