@@ -44,10 +44,15 @@ demo: ## A village that lives, talks and thinks, in the browser; ARGS="--scripte
 	@$(BIN)/tickmind demo $(ARGS)
 
 test: ## Everything: style, types, layers and all tests
-	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=3 setup system page \
+	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 kernels system page \
 		&& $(BIN)/python -m tests.phases --began $$began --beside "$(MAKE) --no-print-directory lint"
 
-check: $(READY) ## The quick half of test, under 2 minutes
+# Compiled once, beside the set-up of the page, instead of by every worker and every world that they start.
+.PHONY: kernels
+kernels: $(READY)
+	@$(BIN)/python -c "from tickmind.world import warm_up; warm_up()"
+
+check: kernels ## The quick half of test, under 2 minutes
 	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
 
 # What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
