@@ -43,6 +43,14 @@ class FakeGateway:
     _sessions: dict[str, float] = field(default_factory=dict)  # session -> when it may ask again
     _deferred: dict[str, float] = field(default_factory=dict)  # agent -> until when
     _counts: dict[str, int] = field(default_factory=dict)
+    _runner: web.AppRunner | None = None
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        assert self._runner is not None
+        assert self._runner.server is not None
+        return len(self._runner.server.connections)
 
     def of(self, path: str) -> list[Seen]:
         return [one for one in self.seen if one.path == path]
@@ -174,7 +182,7 @@ class FakeGateway:
 
     @asynccontextmanager
     async def serving(self):
-        runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
+        self._runner = runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
@@ -250,7 +258,7 @@ def until():
 
     def wait(condition):
         waiter = threading.Event()
-        for _ in range(6000):
+        for _ in range(12_000):
             if condition():
                 return
             waiter.wait(0.005)

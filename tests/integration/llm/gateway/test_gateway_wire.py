@@ -185,15 +185,21 @@ async def test_closing_cancels_those_who_wait_for_their_turn(double):
 @pytest.mark.asyncio
 async def test_heartbeats_go_on_while_it_is_open_and_end_with_it(double, until):
     fake = double()
+
+    def beats(session):
+        return [seen for seen in fake.of("/api/llm/heartbeat") if seen.body == {"sessionId": session}]
+
     async with GatewayClient(config(fake.url), session="game", heartbeat_s=0.01) as client:
-        await asyncio.to_thread(until, lambda: len(fake.of("/api/llm/heartbeat")) >= 3)
+        await asyncio.to_thread(until, lambda: len(beats("game")) >= 3)
         assert client.active_games == 1
-    assert fake.of("/api/llm/heartbeat")[0].body == {"sessionId": "game"}
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "tickmind-heartbeat"]
-    count = len(fake.seen)
     await client.aclose()  # twice is fine
-    await asyncio.sleep(0.05)
-    assert len(fake.seen) == count
+    await asyncio.to_thread(until, lambda: not fake.connections)  # a beat that was under way has arrived by now
+    async with GatewayClient(config(fake.url), session="other", heartbeat_s=0.01):
+        await asyncio.to_thread(until, lambda: len(beats("other")) >= 1)
+        count = len(beats("game"))
+        await asyncio.to_thread(until, lambda: len(beats("other")) >= 6)  # while another one beats on
+        assert len(beats("game")) == count
 
 
 def test_heartbeats_of_the_blocking_client_end_with_it(double, until):
@@ -205,12 +211,20 @@ def test_heartbeats_of_the_blocking_client_end_with_it(double, until):
 
 
 @pytest.mark.asyncio
-async def test_a_gateway_that_is_gone_is_told_once_in_the_log_and_by_each_call(caplog):
+async def test_a_gateway_that_is_gone_is_told_once_in_the_log_and_by_each_call(caplog, until):
     caplog.set_level(logging.WARNING)
-    async with GatewayClient(config("http://127.0.0.1:9"), heartbeat_s=0.005) as client:
+    tried = 0
+
+    class Counted(GatewayClient):
+        async def heartbeat(self):
+            nonlocal tried
+            tried += 1
+            return await super().heartbeat()
+
+    async with Counted(config("http://127.0.0.1:9"), heartbeat_s=0.005) as client:
         with pytest.raises(LLMConnectionError):
             await client.complete("Hi")
-        await asyncio.sleep(0.1)
+        await asyncio.to_thread(until, lambda: tried >= 4)  # so three have failed
     told = [record for record in caplog.records if "heartbeat" in record.message]
     assert len(told) == 1
 
