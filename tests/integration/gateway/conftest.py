@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 import redis
+from tests.conftest import LoopClock
 
-from tickmind.base import Secret
+from tickmind.base import Secret, SystemClock
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, Route
 from tickmind.llm.testing import FakeProvider, Step
@@ -119,7 +120,7 @@ class House:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait for something that tells nobody."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not holds():  # noqa: ASYNC110 - there is no event for it
                 await asyncio.sleep(0.005)
 
@@ -139,6 +140,65 @@ def house_config(providers: dict[str, FakeProvider], limits: dict[str, Limits], 
     }
     settings.setdefault("exact", {"m": Route(tuple((name, None) for name in made))})
     return GatewayConfig(providers=made, port=0, default_model="m", **settings)
+
+
+class LoopTime(SystemClock):
+    """The time of the event loop, so that `loop_clock` moves the gateway's clock and its timers together."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.monotonic = lambda: loop.time()  # noqa: PLW0108 - `loop_clock` may replace the loop's
+
+
+STEP_S = 0.5
+TURN_S = 0.005
+PATIENCE_S, PAUSE_S = 60.0, 0.02
+
+
+class Steps:
+    """The steps of `stepped_time`, with the most CPU time that the loop's thread needed for one of them."""
+
+    def __init__(self) -> None:
+        self._began_cpu_s = time.thread_time()
+        self.longest_cpu_s = 0.0
+
+    def note(self) -> None:
+        now_cpu_s = time.thread_time()
+        self.longest_cpu_s = max(self.longest_cpu_s, now_cpu_s - self._began_cpu_s)
+        self._began_cpu_s = now_cpu_s
+
+
+@pytest.fixture
+def stepped_time(loop_clock: LoopClock) -> Callable[..., AbstractAsyncContextManager[Steps]]:
+    """Let the loop's time go by in steps of half a second: `async with stepped_time(most_s=10): ...`.
+
+    Between two steps the loop has some real milliseconds for what is under way, so ten seconds pass in a tenth of one.
+    After `most_s` the time stands still: what ends then has ended in time, however busy the machine is. What does not
+    end meets any timeout of the test in the end.
+    """
+
+    async def step(steps: Steps, most_s: float) -> None:
+        for _ in range(round(most_s / STEP_S)):
+            await asyncio.to_thread(time.sleep, TURN_S)
+            loop_clock.skip(STEP_S)
+            steps.note()
+        for _ in range(round(PATIENCE_S / PAUSE_S)):
+            await asyncio.to_thread(time.sleep, PAUSE_S)
+            steps.note()
+        loop_clock.skip(1e6)
+
+    @asynccontextmanager
+    async def make(most_s: float) -> AsyncIterator[Steps]:
+        with loop_clock.stopped():
+            steps = Steps()
+            stepping = asyncio.create_task(step(steps, most_s))
+            try:
+                yield steps
+            finally:
+                steps.note()
+                stepping.cancel()
+
+    return make
 
 
 Housing = Callable[..., AbstractAsyncContextManager[House]]
@@ -162,7 +222,7 @@ def housing() -> Housing:
             await provider.__aenter__()
         try:
             config = change(house_config(providers, limits or {}, **(settings or {})))
-            async with GatewayServer(config) as server:
+            async with GatewayServer(config, clock=LoopTime()) as server:
                 yield House(server, providers)
         finally:
             for provider in providers.values():
@@ -286,13 +346,13 @@ def raw_housing() -> Housing:
             }
             exact = {"m": Route((("raw", None),))}
             config = GatewayConfig(providers=providers, exact=exact, port=0, default_model="m", **(settings or {}))
-            async with GatewayServer(change(config)) as server:
+            async with GatewayServer(change(config), clock=LoopTime()) as server:
                 yield House(server, {"good": good}, raw)
 
     return make
 
 
-START_S = 30.0
+START_S = 60.0
 
 
 class RedisServer:

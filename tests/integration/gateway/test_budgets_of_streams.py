@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.conftest import LoopClock
 
 from tickmind.gateway.settings.config import Budget, Limits, SharingConfig
 
@@ -72,7 +73,7 @@ async def test_a_caller_that_leaves_a_stream_has_paid_for_it(raw_housing: Any) -
         reader, writer = await house.open()
         document = {"model": MODEL, "stream": True, "max_tokens": 200, "messages": [{}]}
         writer.write(house.request("/v1/chat/completions", document))
-        await asyncio.wait_for(reader.readuntil(b"word"), 30)
+        await asyncio.wait_for(reader.readuntil(b"word"), 60)
         writer.close()
         await house.settle()
         assert_estimated(house)
@@ -87,7 +88,7 @@ async def test_a_caller_that_leaves_while_the_provider_thinks_has_paid_for_it(ra
 
     async with raw_housing(answer, settings=SETTINGS) as house:
         asking = asyncio.create_task(house.chat(model=MODEL, max_tokens=200))
-        await asyncio.wait_for(seen.wait(), 30)
+        await asyncio.wait_for(seen.wait(), 60)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         await house.settle()
@@ -95,14 +96,23 @@ async def test_a_caller_that_leaves_while_the_provider_thinks_has_paid_for_it(ra
 
 
 @pytest.mark.parametrize("begun", [True, False])
-async def test_a_call_that_meets_its_deadline_at_the_provider_is_paid_for(raw_housing: Any, begun: bool) -> None:
+async def test_a_call_that_meets_its_deadline_at_the_provider_is_paid_for(
+    raw_housing: Any, begun: bool, loop_clock: LoopClock
+) -> None:
     async def answer(connection: Any) -> None:
         await connection.send(SSE + chunk(EVENT * 3) if begun else b"")
         await connection.hang()
 
     async with raw_housing(answer, settings=SETTINGS) as house:
-        headers = {"x_tickmind_timeout_ms": "300"}
-        await house.chat(model=MODEL, stream=True, max_tokens=200, headers=headers)
+        reader, writer = await house.open()
+        document = {"model": MODEL, "stream": True, "max_tokens": 200, "messages": [{}]}
+        writer.write(house.request("/v1/chat/completions", document, x_tickmind_timeout_ms="30000"))
+        await house.until(lambda: len(house.raw.heads) == 1)
+        if begun:
+            await asyncio.wait_for(reader.readuntil(b"word"), 60)
+        loop_clock.skip(30)
+        await house.settle()
+        writer.close()
         assert_estimated(house)
 
 

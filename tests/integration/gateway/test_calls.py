@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 import pytest
+from tests.conftest import LoopClock
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
 from tickmind.gateway.sharing.caller_keys import hash_key
-from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Late, Redirect, Refuse, Say
+from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Redirect, Refuse, Say
 
 pytestmark = pytest.mark.asyncio
 CANARY = "sk-canary-0123456789abcdef"
@@ -127,8 +128,8 @@ async def test_errors_fall_back_where_the_operator_says_so(housing: Any, with_pr
 
 
 @pytest.mark.parametrize("step", [EchoHeaders(401), EchoHeaders(500), EchoHeaders(429), EchoHeaders(400)])
-async def test_a_provider_that_echoes_the_key_does_not_give_it_away(housing: Any, step: Any) -> None:
-    async with housing(one=[step, step]) as house:
+async def test_a_provider_that_echoes_the_key_does_not_give_it_away(housing: Any, step: Any, stepped_time: Any) -> None:
+    async with housing(one=[step, step]) as house, stepped_time(60):
         for reply in (await house.chat(), await house.generate()):
             assert CANARY not in reply.body.decode() + str(reply.headers)
 
@@ -156,9 +157,12 @@ async def test_a_full_queue_refuses_at_once_with_retry_after(housing: Any) -> No
         await house.settle()
 
 
-async def test_a_deadline_ends_a_call_that_hangs(housing: Any) -> None:
+async def test_a_deadline_ends_a_call_that_hangs(housing: Any, loop_clock: LoopClock) -> None:
     async with housing(one=[Hang()]) as house:
-        reply = await house.chat(headers={"x_tickmind_timeout_ms": "300"})
+        asking = asyncio.create_task(house.chat(headers={"x_tickmind_timeout_ms": "30000"}))
+        await house.providers["one"].wait_seen(1)
+        loop_clock.skip(30)
+        reply = await asking
         assert (reply.status, reply.json["error"]["code"]) == (504, "DEADLINE")
         await house.settle()
 
@@ -197,24 +201,30 @@ async def test_callers_need_their_key_and_are_told_apart_by_it(housing: Any) -> 
 
 
 async def test_strict_sharing_refuses_what_comes_too_early_and_says_when(housing: Any) -> None:
-    limits = {"one": Limits(requests_per_minute=30, burst=5, concurrency=2)}
+    limits = {"one": Limits(requests_per_minute=0.5, burst=5, concurrency=2)}
     async with housing(one=(), limits=limits, settings={"sharing": SharingConfig(mode="strict")}) as house:
         first = await house.generate(sessionId="g")
-        assert first.json["cooldown"]["waitMs"] <= 2000
+        assert first.json["cooldown"]["waitMs"] <= 120_000
         second = await house.generate(sessionId="g")
         assert (second.status, second.json["error"]) == (429, "RATE_LIMIT_COOLDOWN")
-        assert 0 < second.json["cooldown"]["waitMs"] <= 2000
+        assert 0 < second.json["cooldown"]["waitMs"] <= 120_000
 
 
-async def test_heartbeat_and_defer_answer_in_their_shapes(housing: Any) -> None:
+async def test_heartbeat_and_defer_answer_in_their_shapes(housing: Any, loop_clock: LoopClock) -> None:
     async with housing(one=()) as house:
         beat = await house.ask("/api/llm/heartbeat", {"sessionId": "game-1"})
         assert (beat.status, beat.json) == (200, {"success": True, "activeGames": 1})
-        held = await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 300, "sessionId": "game-1"})
-        assert (held.status, held.json["success"], held.json["deferredMs"] <= 300) == (200, True, True)
-        began = asyncio.get_running_loop().time()
-        assert (await house.generate(sessionId="game-1")).status == 200
-        assert asyncio.get_running_loop().time() - began >= 0.2
+        held = await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 50_000, "sessionId": "game-1"})
+        assert (held.status, held.json["success"], held.json["deferredMs"] <= 50_000) == (200, True, True)
+        with loop_clock.stopped():
+            waiting = asyncio.create_task(house.generate(sessionId="game-1"))
+            while not house.gateway.holding:  # noqa: ASYNC110 - there is no event for it
+                await asyncio.sleep(0)
+            loop_clock.skip(20)
+            assert (await house.generate(sessionId="game-2")).status == 200
+            assert not waiting.done()
+            loop_clock.skip(30)
+            assert (await waiting).status == 200
         assert (
             await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 60_000, "sessionId": "game-1"})
         ).status == 200
@@ -238,22 +248,39 @@ async def test_an_agent_that_ends_its_wait_is_served_at_once_and_one_that_leaves
 
 async def test_a_newer_request_of_an_agent_replaces_its_queued_one(housing: Any) -> None:
     limits = {"one": Limits(burst=10, concurrency=1)}
-    async with housing(one=[Late("first", 0.5), "third"], limits=limits) as house:
+    answered = asyncio.Event()
+
+    async def answer(request: Any) -> str:
+        if request.messages[-1].text == "1":
+            await answered.wait()
+        return "Served."
+
+    async with housing(one=answer, limits=limits) as house:
         headers = {"x_tickmind_agent": "ada", "x_tickmind_replace": "1"}
         first = asyncio.create_task(house.chat("1", headers=headers))
         await house.providers["one"].wait_seen(1)
         second = asyncio.create_task(house.chat("2", headers=headers))
         await house.until(lambda: house.gateway.dispatcher.statistics().queued >= 1)
-        third = await house.chat("3", headers=headers)
+        third = asyncio.create_task(house.chat("3", headers=headers))
         assert ((await second).status, (await second).json["error"]["code"]) == (409, "REPLACED")
         assert (await second).headers["x-should-retry"] == "false"  # or the official clients would send it again
-        assert ((await first).status, third.status) == (200, 200)
+        answered.set()
+        assert ((await first).status, (await third).status) == (200, 200)
 
 
 async def test_identical_requests_share_one_call_and_replies_are_kept(housing: Any) -> None:
     settings = {"cache": CacheConfig(deduplicate=True, keep_s=60.0)}
-    async with housing(one=[Late("Once.", 0.3)], default="Twice.", settings=settings) as house:
-        replies = await asyncio.gather(*(house.chat() for _ in range(5)))
+    answered = asyncio.Event()
+
+    async def answer(request: Any) -> str:
+        await answered.wait()
+        return "Twice." if request.messages[-1].text == "Another." else "Once."
+
+    async with housing(one=answer, settings=settings) as house:
+        asking = [asyncio.create_task(house.chat()) for _ in range(5)]
+        await house.until(lambda: house.gateway.cache.statistics().joined == 4)
+        answered.set()
+        replies = await asyncio.gather(*asking)
         assert {reply.json["choices"][0]["message"]["content"] for reply in replies} == {"Once."}
         assert (await house.chat()).json["choices"][0]["message"]["content"] == "Once."
         assert len(house.providers["one"].seen) == 1

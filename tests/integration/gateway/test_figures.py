@@ -78,14 +78,17 @@ async def test_an_open_circuit_and_a_refused_account_are_states_of_their_own(hou
 
 
 @pytest.mark.asyncio
-async def test_limits_tell_how_much_of_them_is_used(housing):
+async def test_limits_tell_how_much_of_them_is_used(housing, loop_clock):
     counted = Limits(requests_per_minute=600, tokens_per_minute=100_000, burst=10)
     spaced = Limits(requests_per_second=100, concurrency=5)
     async with housing(one=[], two=[], limits={"one": counted, "two": spaced}) as house:
         for _ in range(3):
             await house.chat(model="one/x")
             await house.chat(model="two/x")
-        lanes = {lane["provider"]: lane for lane in (await overview(house))["lanes"]}
+        loop_clock.skip(5)
+        with loop_clock.stopped():  # or the second of which it tells would be over
+            await house.chat(model="two/x")
+            lanes = {lane["provider"]: lane for lane in (await overview(house))["lanes"]}
     requests, tokens = lanes["one"]["limits"]
     assert (requests["unit"], requests["limit"], requests["perS"], requests["used"]) == ("requests", 600, 60, 3)
     assert tokens["unit"] == "tokens"
@@ -133,10 +136,12 @@ async def test_lists_are_bounded_and_say_how_long_they_are(housing):
 
 @pytest.mark.slow
 @pytest.mark.asyncio
-async def test_the_history_grows_by_points_of_equal_columns(housing):
+async def test_the_history_grows_by_points_of_equal_columns(housing, loop_clock):
     async with housing() as house:
         await house.generate()
-        await house.until(lambda: len(house.gateway.trend.points()) >= 2)
+        for count in (1, 2):
+            loop_clock.skip(2)
+            await house.until(lambda count=count: len(house.gateway.trend.points()) >= count)
         history = (await overview(house))["history"]
     assert len({len(column) for column in history.values()}) == 1
     assert sum(rate * span / 1000 for rate, span in zip(history["servedPerS"], history["spanMs"], strict=True)) == (

@@ -74,7 +74,7 @@ async def test_a_models_own_limit_does_not_hold_other_models_of_the_key(housing:
     slow = {"slow": Limits(requests_per_minute=1, burst=1, concurrency=5)}
     async with housing(one=(), change=with_provider("one", model_limits=slow)) as house:
         assert (await house.chat(model="one/slow")).status == 200
-        refused = await house.chat(model="one/slow", headers={"x_tickmind_timeout_ms": "500"})
+        refused = await house.chat(model="one/slow", headers={"x_tickmind_timeout_ms": "20000"})
         assert refused.status in {429, 504}
         for _ in range(5):
             assert (await house.chat(model="one/quick")).status == 200
@@ -86,5 +86,5 @@ async def test_the_same_key_of_two_providers_is_limited_apart(housing: Any) -> N
         return replace(config, providers={**config.providers, "two": two})
 
     async with housing(one=[Refuse(429, retry_after=3000)], two=(), change=same_key) as house:
-        assert (await house.chat(model="one/x", headers={"x_tickmind_timeout_ms": "500"})).status == 429
+        assert (await house.chat(model="one/x", headers={"x_tickmind_timeout_ms": "20000"})).status == 429
         assert (await house.chat(model="two/x")).status == 200

@@ -147,6 +147,7 @@ class Arrivals:
             self.assert_within(part, at_s - span_s, at_s)
 
 
+@pytest.mark.realtime
 async def test_one_limit_holds_for_two_processes_through_kill_9_and_a_restart_of_the_server(any_server, tmp_path):
     """What is seen on the way may be moved by a busy machine, so the bounds have some room."""
     arrivals = Arrivals()

@@ -76,11 +76,10 @@ async def test_a_plain_client_at_the_gateway_hears_it_as_well(gateway):
 async def test_calls_wait_for_the_sessions_turn_and_none_is_refused(gateway):
     fake = gateway(strict=True, rpm=150)  # one each 400 ms
     async with GatewayClient(config(fake.url)) as client:
-        await client.complete("first")
-        assert client.ready_in_s() > 0
         began = time.monotonic()
+        await client.complete("first")
         await asyncio.gather(*(client.complete(f"call {n}") for n in range(2)))
-        assert time.monotonic() - began >= 0.6  # two turns; a busy machine only makes it longer
+        assert time.monotonic() - began >= 0.75  # two turns; a busy machine only makes it longer
         assert client.waiting == 0
 
 
@@ -128,13 +127,15 @@ async def test_a_refusal_is_raised_and_teaches_the_client_to_wait(gateway):
 @pytest.mark.asyncio
 async def test_a_deferred_agents_request_waits_at_the_gateway_and_others_go_on(gateway):
     async with GatewayClient(config(gateway().url)) as client:
-        began = time.monotonic()
-        await client.defer("ash", 1200)
-        slow = asyncio.create_task(client.complete("Hi", gateway_call(agent="ash")))
+        await client.defer("elm", 50_000)
+        held = asyncio.create_task(client.complete("Hi", gateway_call(agent="elm")))
         await client.complete("Hi", gateway_call(agent="birch"))
-        assert not slow.done()
-        await slow
-        assert time.monotonic() - began >= 1.2
+        assert not held.done()
+        held.cancel()
+        began = time.monotonic()
+        await client.defer("ash", 300)
+        await client.complete("Hi", gateway_call(agent="ash"))
+        assert time.monotonic() - began >= 0.3
 
 
 @pytest.mark.asyncio
