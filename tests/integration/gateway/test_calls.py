@@ -216,10 +216,10 @@ async def test_heartbeat_and_defer_answer_in_their_shapes(housing: Any, loop_clo
         assert (beat.status, beat.json) == (200, {"success": True, "activeGames": 1})
         held = await house.ask("/api/llm/defer", {"agentId": "ada", "durationMs": 50_000, "sessionId": "game-1"})
         assert (held.status, held.json["success"], held.json["deferredMs"] <= 50_000) == (200, True, True)
+        waiting = asyncio.create_task(house.generate(sessionId="game-1"))
+        await house.until(lambda: len(house.gateway.holding) == 1 or waiting.done())
+        assert not waiting.done()
         with loop_clock.stopped():
-            waiting = asyncio.create_task(house.generate(sessionId="game-1"))
-            while not house.gateway.holding:  # noqa: ASYNC110 - there is no event for it
-                await asyncio.sleep(0)
             loop_clock.skip(20)
             assert (await house.generate(sessionId="game-2")).status == 200
             assert not waiting.done()
@@ -262,6 +262,8 @@ async def test_a_newer_request_of_an_agent_replaces_its_queued_one(housing: Any)
         second = asyncio.create_task(house.chat("2", headers=headers))
         await house.until(lambda: house.gateway.dispatcher.statistics().queued >= 1)
         third = asyncio.create_task(house.chat("3", headers=headers))
+        await house.until(lambda: second.done() or house.gateway.dispatcher.statistics().queued == 2)
+        assert second.done()
         assert ((await second).status, (await second).json["error"]["code"]) == (409, "REPLACED")
         assert (await second).headers["x-should-retry"] == "false"  # or the official clients would send it again
         answered.set()
