@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.phases import PHASES, PhasePlugin
+from tests.warm import WarmPython
 
 from tickmind.base import secret
 
@@ -70,6 +71,14 @@ def secrets_of_the_test_only() -> Iterator[None]:
 @pytest.fixture
 def loop_clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
     return LoopClock(monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[WarmPython]:
+    """A Python that has imported the platform; processes for tests are forked from it (see tests/warm.py)."""
+    python = WarmPython()
+    yield python
+    python.close()
 
 
 @pytest.fixture

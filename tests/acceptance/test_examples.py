@@ -1,16 +1,12 @@
 """Every example runs by itself, as a person would run it: for a few ticks, and without a model."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-TIMEOUT_S = 300
 SHORTENED = {
     "--ticks": ["--ticks", "20"],
     "--scripted": ["--scripted"],
@@ -39,35 +35,33 @@ def test_every_example_can_be_kept_short_or_needs_no_model():
         assert '"--scripted"' in source or "tickmind.llm" not in source, f"{example.name} can't do without a model"
 
 
-def run(example, *arguments, cwd):
+@pytest.fixture
+def run(warm_python, tmp_path):
     """Run an example as a person would, but not on a terminal."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("FORCE_COLOR", "TTY_COMPATIBLE")}
-    done = subprocess.run(
-        [sys.executable, str(example), *arguments],
-        cwd=cwd,
-        env={**kept, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=TIMEOUT_S,
-    )
-    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
-    return done.stdout
+    folder = tmp_path / "empty"
+    folder.mkdir()
+
+    def whole(example, *arguments):
+        done = warm_python(example, folder, *arguments)
+        assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+    return whole
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda file: file.name)
-def test_an_example_runs_and_shows_something(example, tmp_path):
-    shown = run(example, *arguments_for(example.read_text(encoding="utf-8")), cwd=tmp_path)
+def test_an_example_runs_and_shows_something(run, example):
+    shown = run(example, *arguments_for(example.read_text(encoding="utf-8")))
     assert shown.strip()
     assert "\x1b[" not in shown, "plain output must have no colours or cursor movements"
 
 
 @pytest.mark.slow
-def test_the_hunt_goes_on_without_a_model_and_a_run_repeats(tmp_path):
+def test_the_hunt_goes_on_without_a_model_and_a_run_repeats(run):
     example = ROOT / "examples" / "05_arena_strategist.py"
-    shown = [run(example, "--ticks", "150", "--outage", "20:80", cwd=tmp_path) for _ in range(2)]
+    shown = [run(example, "--ticks", "150", "--outage", "20:80") for _ in range(2)]
     first, second = [[line for line in text.splitlines() if " ticks in " not in line] for text in shown]
     assert first == second
     thoughts, errors, catches, *_ = first

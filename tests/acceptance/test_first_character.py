@@ -1,9 +1,7 @@
 """The guide to a first character, step by step with real processes: the character walks, eats and speaks."""
 
-import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections import defaultdict
@@ -25,7 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 class Steps:
     """Runs the guide's commands in a folder, as a reader would."""
 
-    def __init__(self, folder):
+    def __init__(self, warm, folder):
+        self.warm = warm
         self.folder = folder
         self.env = fresh_environment()
         self.running = []
@@ -34,25 +33,25 @@ class Steps:
         given = dict(word.split("=", 1) for word in words if ASSIGNMENT.fullmatch(word))
         program, *arguments = [word for word in words if not ASSIGNMENT.fullmatch(word)]
         how = {
-            "tickmind": [sys.executable, "-c", RUN_CLI],
-            "python": [sys.executable],
-            "pytest": [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+            "tickmind": ["-c", RUN_CLI],
+            "python": [],
+            "pytest": ["-m", "pytest", "-q", "-p", "no:cacheprovider"],
         }
         return [*how[program], *arguments], {**self.env, **given}
 
     def run(self, words):
         command, env = self.command(words)
-        done = subprocess.run(
-            command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=READY_S, check=False
-        )
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = self.warm.start(command, cwd=self.folder, env=env, **pipes)
+        out, err = process.communicate(timeout=READY_S)
+        process.stdout.close()
+        process.stderr.close()
+        assert process.returncode == 0, f"{words}: {out}{err}"
+        return out
 
     def start(self, words, *more):
         command, env = self.command(words)
-        process = subprocess.Popen(
-            [*command, *more], cwd=self.folder, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
+        process = self.warm.start([*command, *more], cwd=self.folder, env=env, stderr=subprocess.PIPE)
         self.running.append(process)
         return process
 
@@ -65,9 +64,9 @@ class Steps:
 
 
 @pytest.fixture
-def steps(tmp_path):
+def steps(warm, tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
-    made = Steps(tmp_path)
+    made = Steps(warm, tmp_path)
     yield made
     made.end()
 
@@ -115,7 +114,7 @@ def test_the_guide_leads_to_a_character_that_walks_eats_and_speaks(steps):
         assert "Hello there!" in said["entity:1"]
         for process in (gatherer, villager):
             process.terminate()
-            assert process.wait(60) == 0
+            assert process.wait(READY_S) == 0
         visitor.join(60)
     watcher.join(60)
 
@@ -133,15 +132,8 @@ def come_by(address, done):
             session.submit(observation.tick_id, Move(way))
 
 
-def test_the_code_in_the_guide_is_what_the_command_writes(tmp_path):
-    subprocess.run(
-        [sys.executable, "-c", RUN_CLI, "new", "agent", "gatherer"],
-        cwd=tmp_path,
-        env={**fresh_environment(), "PATH": os.environ["PATH"]},
-        check=True,
-        capture_output=True,
-        timeout=READY_S,
-    )
+def test_the_code_in_the_guide_is_what_the_command_writes(steps, tmp_path):
+    steps.run(["tickmind", "new", "agent", "gatherer"])
     written = (tmp_path / "gatherer.py").read_text()
     shown = next(block.text for block in BLOCKS[GUIDE] if block.language == "python")
     for line in ("def gatherer(observation: Observation) -> Intent:", 'return Say("Hello there!")', 'Use("berries")'):

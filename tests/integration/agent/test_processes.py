@@ -25,15 +25,18 @@ TOKEN = "a-token-that-only-friends-know"
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
-def start(*arguments, env=None, **given):
-    return subprocess.Popen(
-        [sys.executable, *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        **given,
-    )
+def environment_of(env):
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), **(env or {})}
+
+
+@pytest.fixture(scope="module")
+def start(warm):
+    """Start a Python process with its errors in a pipe."""
+
+    def begin(*arguments, env=None):
+        return warm.start(arguments, env=environment_of(env), stderr=subprocess.PIPE)
+
+    return begin
 
 
 def end(process):
@@ -94,16 +97,18 @@ def until(condition, *processes):
         time.sleep(0.05)
 
 
-def open_world(folder, *more, scenario="village", token=""):
-    file = ROOT / "scenarios" / f"{scenario}.yaml"
-    process = start(
-        "-m", "tickmind.cli", "world", file, "--port", 0, "--tps", 5, "--runs", folder / "runs", *more
-    )  # fmt: skip
-    return World(process, token)
+@pytest.fixture(scope="module")
+def open_world(start):
+    def begin(folder, *more, scenario="village", token=""):
+        file = ROOT / "scenarios" / f"{scenario}.yaml"
+        words = ["-m", "tickmind.cli", "world", file, "--port", 0, "--tps", 5, "--runs", folder / "runs", *more]
+        return World(start(*words), token)
+
+    return begin
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def world(open_world, tmp_path_factory):
     made = open_world(tmp_path_factory.mktemp("world"))
     yield made
     made.close()
@@ -113,7 +118,7 @@ def environment(world, entity_id, **more):
     return Launch((Assignment(entity_id, f"test:{entity_id}"),), world_addr=world.address, **more).to_environment()
 
 
-def test_every_ready_character_acts(world):
+def test_every_ready_character_acts(start, world):
     names = ["random_walker", "berry_eater", "forager_bt", "villager", "tool_user"]
     running = [
         start("-m", f"tickmind.characters.{name}", env=environment(world, f"entity:{number}"))
@@ -125,14 +130,14 @@ def test_every_ready_character_acts(world):
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            assert process.wait(60) == 0, process.stderr.read()
+            assert process.wait(READY_S) == 0, process.stderr.read()
         until(lambda: all(world.free(f"entity:{number}") for number in range(1, 6)))
     finally:
         for process in running:
             end(process)
 
 
-def test_one_process_hosts_many_characters(world, tmp_path):
+def test_one_process_hosts_many_characters(start, world, tmp_path):
     launch = Launch(
         tuple(Assignment(f"entity:{number}", "host") for number in range(6, 10)),
         world_addr=world.address,
@@ -146,13 +151,13 @@ def test_one_process_hosts_many_characters(world, tmp_path):
     try:
         until(lambda: all(len(world.results[each.entity_id]) > 5 for each in launch.entities), process)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(READY_S) == 0
         until(lambda: all(world.free(each.entity_id) for each in launch.entities))
     finally:
         end(process)
 
 
-def test_an_agent_that_was_killed_takes_its_entity_back_at_once(world, tmp_path):
+def test_an_agent_that_was_killed_takes_its_entity_back_at_once(start, world, tmp_path):
     launch = Launch(
         (Assignment("entity:10", "test:10"),),
         world_addr=world.address,
@@ -173,14 +178,14 @@ def test_an_agent_that_was_killed_takes_its_entity_back_at_once(world, tmp_path)
     try:
         until(lambda: world.results["entity:10"][acted:].count((ActionType.MOVE, True)) > 2, again)
         again.terminate()
-        _, log = again.communicate(timeout=60)
+        _, log = again.communicate(timeout=READY_S)
     finally:
         end(again)
     assert "took control" in log
     assert "not to be had" not in log or LifecycleKind.UNCONTROLLED in world.control["entity:10"][changes:]
 
 
-def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
+def test_secrets_and_heartbeats_go_through_descriptors(open_world, tmp_path):
     tokens = tmp_path / "tokens.txt"
     tokens.write_text(TOKEN)
     guarded = open_world(tmp_path, "--token-file", tokens, scenario="clearing", token=TOKEN)
@@ -188,7 +193,15 @@ def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
     os.write(secrets, encode_secrets({"WORLD_TOKEN": Secret(TOKEN)}))
     reader, writer = os.pipe()
     env = environment(guarded, "entity:1", secrets_fd=secrets, heartbeat_fd=writer)
-    process = start("-m", "tickmind.characters.berry_eater", env=env, pass_fds=(secrets, writer))
+    # In an interpreter of its own, as `/proc` shows what it was started with.
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tickmind.characters.berry_eater"],
+        env=environment_of(env),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(secrets, writer),
+    )
     os.close(secrets)
     os.close(writer)
     try:
@@ -201,7 +214,7 @@ def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
             inside = Path(f"/proc/{process.pid}")
             assert TOKEN.encode() not in (inside / "environ").read_bytes() + (inside / "cmdline").read_bytes()
             assert not any("secrets" in str(one.readlink()) for one in (inside / "fd").iterdir())
-        assert process.wait(60) == 0  # nobody reads its heartbeat any more
+        assert process.wait(READY_S) == 0  # nobody reads its heartbeat any more
         log = process.stderr.read()
         assert TOKEN not in log
         assert "whoever started this process is gone" in log
@@ -219,10 +232,10 @@ def test_secrets_and_heartbeats_go_through_descriptors(tmp_path):
         ({"ENTITY_ID": "nobody"}, "no entity nobody"),
     ],
 )
-def test_what_is_wrong_with_the_start_is_one_plain_sentence(world, env, words):
+def test_what_is_wrong_with_the_start_is_one_plain_sentence(start, world, env, words):
     process = start("-m", "tickmind.characters.random_walker", env={"WORLD_ADDR": world.address, **env})
     try:
-        _, log = process.communicate(timeout=120)
+        _, log = process.communicate(timeout=READY_S)
     finally:
         end(process)
     assert process.returncode == 1

@@ -28,15 +28,27 @@ def _somewhere_else(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def start(*arguments, program=("-m", "tickmind.cli")):
-    return subprocess.Popen(
-        [sys.executable, *program, "world", *map(str, arguments)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def start(warm):
+    """Start `tickmind world`; with a `program`, in an interpreter of its own."""
+    started = []
+
+    def begin(*arguments, program=None):
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        if program is None:
+            started.append(warm.start(["-m", "tickmind.cli", "world", *arguments], env=env, **pipes))
+        else:
+            words = [sys.executable, *program, "world", *map(str, arguments)]
+            started.append(subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, text=True, **pipes))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
 
 
 def address_of(process):
@@ -47,35 +59,37 @@ def address_of(process):
     raise AssertionError("it ended without being ready")
 
 
-def run(*arguments, **how):
-    process = start(*arguments, **how)
-    out, err = process.communicate(timeout=READY_S)
-    return process.returncode, out, err
+@pytest.fixture
+def run(start):
+    """Run `tickmind world` to its end; its exit code and what it said."""
+
+    def whole(*arguments, **how):
+        process = start(*arguments, **how)
+        out, err = process.communicate(timeout=READY_S)
+        return process.returncode, out, err
+
+    return whole
 
 
 @pytest.mark.parametrize(
     ("number", "state"), [(signal.SIGINT, RunState.CLEAN), (signal.SIGTERM, RunState.CRASHED)], ids=["INT", "TERM"]
 )
-def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state, tmp_path):
+def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state, start, run, tmp_path):
     scenario = tmp_path / "clearing.yaml"
     scenario.write_text(CLEARING.read_text())
     process = start(scenario, "--port", 0, "--tps", 20, "--run-id", "one")
-    try:
-        with SyncWorldClient(address_of(process)) as client:
-            lease = client.acquire("entity:1", "me")
-            ack = Ack(False)
-            for observation in client.observations(lease):
-                if ack.accepted:
-                    break  # the tick of the intent is over
-                ack = client.submit(lease, observation.tick_id, Say("hello"))
-                if ack.accepted:
-                    client.report_thought(lease, observation.tick_id, Thought(1, 1, 1, "", "why?", "because"))
-            assert ack == Ack(True)
-            process.send_signal(number)
-            _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
+    with SyncWorldClient(address_of(process)) as client:
+        lease = client.acquire("entity:1", "me")
+        ack = Ack(False)
+        for observation in client.observations(lease):
+            if ack.accepted:
+                break  # the tick of the intent is over
+            ack = client.submit(lease, observation.tick_id, Say("hello"))
+            if ack.accepted:
+                client.report_thought(lease, observation.tick_id, Thought(1, 1, 1, "", "why?", "because"))
+        assert ack == Ack(True)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=READY_S)
     assert process.returncode == 0
     assert "1 intents" in err
     assert ("Writing the finished files of run one." in err) == (state is RunState.CLEAN)
@@ -94,7 +108,7 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
     assert store.summary("one").ticks == summary.ticks + 5
 
 
-def test_a_world_runs_its_ticks_records_them_and_says_where():
+def test_a_world_runs_its_ticks_records_them_and_says_where(run):
     code, out, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--sync", 100)
     assert (code, out) == (0, "")
     assert "5 ticks" in err
@@ -104,13 +118,13 @@ def test_a_world_runs_its_ticks_records_them_and_says_where():
     assert f"tickmind runs show {summary.run_id}" in err
 
 
-def test_a_world_can_do_without_a_record_and_then_without_what_records_need():
+def test_a_world_can_do_without_a_record_and_then_without_what_records_need(run):
     code, _, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--no-record", program=("-c", WITHOUT_ARROW))
     assert code == 0, err
     assert not Path("runs").exists()
 
 
-def test_a_world_that_can_not_be_recorded_names_what_to_install():
+def test_a_world_that_can_not_be_recorded_names_what_to_install(run):
     code, _, err = run(CLEARING, "--port", 0, "--ticks", 5, program=("-c", WITHOUT_ARROW))
     assert code == 1
     assert "pyarrow" in err
@@ -118,7 +132,7 @@ def test_a_world_that_can_not_be_recorded_names_what_to_install():
     assert "Traceback" not in err
 
 
-def test_a_taken_port_is_a_plain_sentence():
+def test_a_taken_port_is_a_plain_sentence(run):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -138,14 +152,14 @@ def test_a_taken_port_is_a_plain_sentence():
         (["--sync", "often"], "every-tick"),
     ],
 )
-def test_what_can_not_be_is_said_in_one_sentence(arguments, words):
+def test_what_can_not_be_is_said_in_one_sentence(run, arguments, words):
     code, _, err = run(CLEARING, *arguments)
     assert code == 1
     assert words in err
     assert "Traceback" not in err
 
 
-def test_a_missing_scenario_is_named(tmp_path):
+def test_a_missing_scenario_is_named(run, tmp_path):
     code, _, err = run(tmp_path / "nowhere.yaml")
     assert code == 1
     assert "nowhere.yaml" in err
