@@ -262,9 +262,16 @@ class Dial:
     def cancel(self) -> None:
         """Give up."""
         self.listener = None
+        task = self.task
+        self.done()  # the next may have its place at once
+        if task is not None:
+            task.cancel()
+
+    def done(self) -> None:
+        """Give the place among the dials back."""
         if self.task is not None:
-            self._dials.discard(self.task)  # the next may have its place at once
-            self.task.cancel()
+            self._dials.discard(self.task)
+            self.task = None
 
     def pause(self) -> None:
         """Nothing comes yet."""
@@ -310,6 +317,7 @@ class UpstreamPool:
             if connection.usable:
                 connection.start(request, listener, True)
                 return connection
+            connection.abort()  # the provider closed it; its place is for the next one
         return self.send_fresh(request, listener)
 
     def send_fresh(self, request: bytes, listener: Listener) -> Exchange:
@@ -381,7 +389,7 @@ class UpstreamPool:
                 break
             except (OSError, TimeoutError) as exc:
                 problem = str(exc) or type(exc).__name__
-        dial.task = None
+        dial.done()  # before the connection takes its place in `_open`, else it would count twice
         if connection is None:
             dial.failed(f"can't connect: {problem}")
             return
