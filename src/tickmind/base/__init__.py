@@ -1,7 +1,7 @@
 """What every part stands on and that knows no domain: time, names, errors, limits, secrets and logs."""
 
 from tickmind.base.clock import Clock, ManualClock, SystemClock
-from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError
+from tickmind.base.errors import ConfigError, LimitExceededError, TickmindError, error_text, is_survivable
 from tickmind.base.ids import IdMaker, secret_token
 from tickmind.base.limits import Limit
 from tickmind.base.log import configure_logging, get_logger
@@ -19,7 +19,9 @@ __all__ = [
     "SystemClock",
     "TickmindError",
     "configure_logging",
+    "error_text",
     "get_logger",
+    "is_survivable",
     "mask_known",
     "redact",
     "redact_fields",

@@ -17,6 +17,8 @@
 Each package adds its own branch in its `errors` module.
 """
 
+MAX_ERROR_TEXT_CHARS = 2_000
+
 
 class TickmindError(Exception):
     """Anything that tickmind raises on purpose; catch it to catch all of them."""
@@ -36,3 +38,22 @@ class LimitExceededError(TickmindError):
         self.unit = unit
         suffix = f" {unit}" if unit else ""
         super().__init__(f"{name} is {value:,}{suffix}, more than the limit of {maximum:,}")
+
+
+def error_text(error: BaseException) -> str:
+    """Return the type and the text of an error, cut to a bounded length; never raise, whatever its `__str__` does."""
+    name = type(error).__name__
+    try:
+        text = str(error)[:MAX_ERROR_TEXT_CHARS]
+    except Exception:  # noqa: BLE001  the text of an error is supplied code too
+        return f"{name}, whose text can't be shown"
+    return f"{name}: {text}"
+
+
+def is_survivable(error: BaseException) -> bool:
+    """Return whether a loop that runs supplied code may report this error and go on.
+
+    True for every `Exception` and for asyncio's `CancelledError`, which supplied code can raise by itself. False for
+    Ctrl-C and `SystemExit`, and for what test runners use to end a test.
+    """
+    return isinstance(error, Exception) or type(error).__name__ == "CancelledError"

@@ -1,8 +1,9 @@
 """A small tick engine: entities, components, systems, on time and repeatable."""
 
 from tickmind.tick.blueprints import BlueprintRegistry, Recipe
+from tickmind.tick.codec import Migration
 from tickmind.tick.context import System, TickContext
-from tickmind.tick.engine import Engine, EngineStatistics
+from tickmind.tick.engine import Engine, EngineHook, EngineStatistics, OverrunHook
 from tickmind.tick.errors import (
     DeadEntityError,
     MissingComponentError,
@@ -10,20 +11,28 @@ from tickmind.tick.errors import (
     SystemFailedError,
     TickError,
 )
-from tickmind.tick.filters import AnyOf, Not
-from tickmind.tick.signals import SignalBus, SignalStatistics, make_signal_system
-from tickmind.tick.world import World
+from tickmind.tick.filters import AnyOf, Not, QueryTerm
+from tickmind.tick.signals import SignalBus, SignalHandler, SignalStatistics, make_signal_system
+from tickmind.tick.world import ComponentHook, Filter, RestoreHook, World
 
 __all__ = [
     "AnyOf",
     "BlueprintRegistry",
+    "ComponentHook",
     "DeadEntityError",
     "Engine",
+    "EngineHook",
     "EngineStatistics",
+    "Filter",
+    "Migration",
     "MissingComponentError",
     "Not",
+    "OverrunHook",
+    "QueryTerm",
     "Recipe",
+    "RestoreHook",
     "SignalBus",
+    "SignalHandler",
     "SignalStatistics",
     "SnapshotError",
     "System",

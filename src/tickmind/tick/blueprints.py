@@ -21,8 +21,8 @@ class BlueprintRegistry:
 
     def define(self, name: str, recipe: Recipe, meta: Mapping[str, Any] | None = None) -> None:
         """Add or replace a recipe; `meta` is for the game's own notes on it."""
-        self._recipes[name] = {part: dict(copy.deepcopy(dict(fields))) for part, fields in recipe.items()}
-        self._meta[name] = dict(meta or {})
+        parts = {part: copy.deepcopy(dict(fields)) for part, fields in recipe.items()}
+        self._recipes[name], self._meta[name] = parts, dict(meta or {})
 
     def spawn(self, world: "World", name: str, overrides: Recipe | None = None) -> int:
         """Make an entity by the recipe, with some fields changed; on an error nothing is spawned."""
@@ -39,7 +39,7 @@ class BlueprintRegistry:
                 )
             try:
                 components.append(kind(**fields))
-            except TypeError as error:
+            except (TypeError, ValueError) as error:
                 raise ConfigError(f"blueprint {name!r}: {part} does not take these fields: {error}") from error
         return world.spawn(*components)
 

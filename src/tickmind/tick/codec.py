@@ -16,7 +16,7 @@ from enum import Enum
 from functools import partial
 from typing import Any, TypeAlias
 
-from tickmind.base import ConfigError, Limit
+from tickmind.base import ConfigError, Limit, error_text
 from tickmind.tick.errors import SnapshotError
 
 Migration: TypeAlias = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -65,7 +65,10 @@ class DataclassShape:
         if given.keys() == set(self.fields):
             return given
         if self.migrate is not None:
-            given = dict(self.migrate(given))
+            try:
+                given = dict(self.migrate(given))
+            except Exception as error:
+                raise SnapshotError(f"the migration of {self.name} raised {error_text(error)}") from error
         if unknown := given.keys() - set(self.fields):
             raise SnapshotError(
                 f"{self.name} has no field {min(unknown)!r} any more; "
@@ -86,37 +89,103 @@ class ComponentTypes:
     """The names under which types are written down."""
 
     def __init__(self) -> None:
+        self.current: set[type] = set()  # registered, and not replaced by a class of the same name
         self._names: dict[str, type] = {}
-        self._kinds: dict[type, str] = {}
-        self._shapes: dict[type, DataclassShape] = {}
+        self._kinds: dict[type, str] = {}  # replaced ones too: values may still hold them
+        self._shapes: dict[type, DataclassShape] = {}  # replaced ones too
+        self._paths: dict[tuple[str, str], type] = {}  # module, qualified name -> the newest class
+        self._newest: dict[type, type] = {}  # class that was replaced -> its newest successor
+        self._tables: tuple[Any, ...] = (
+            self.current,
+            self._names,
+            self._kinds,
+            self._shapes,
+            self._paths,
+            self._newest,
+        )
 
-    def __contains__(self, kind: type) -> bool:
-        return kind in self._kinds
+    def save(self) -> list[Any]:
+        """Return what is registered now, for `put_back`."""
+        return [table.copy() for table in self._tables]
+
+    def put_back(self, saved: list[Any]) -> None:
+        """Undo all that was registered since `save`."""
+        for table, before in zip(self._tables, saved, strict=True):
+            table.clear()
+            table.update(before)
+
+    def newest(self, kind: type) -> type:
+        """Return the class itself, or its newest successor if it was replaced."""
+        return self._newest.get(kind, kind)
+
+    def replaced_by(self, kind: type) -> type | None:
+        """Return the registered class that this one is, defined anew."""
+        if kind in self._kinds or not _is_at_module_level(kind):
+            return None
+        return self._paths.get((kind.__module__, kind.__qualname__))
 
     def by_name(self, name: str) -> type | None:
         """The type of this name."""
         return self._names.get(name)
 
-    def add(self, kind: type, *, name: str | None = None, migrate: Migration | None = None) -> None:
-        """Register a type, and the dataclasses and enums that its fields are declared with."""
+    def add(self, kind: type, *, name: str | None = None, migrate: Migration | None = None) -> list[tuple[type, type]]:
+        """Register a type, and the dataclasses and enums that its fields are declared with.
+
+        Return which classes were replaced by which. A class that was replaced itself is not registered again.
+        """
         if not isinstance(kind, type):
             raise TypeError(f"register the class, not an instance: {kind!r}")
-        name = name or self._kinds.get(kind) or kind.__qualname__
+        if kind in self._newest:
+            return []
+        old = self.replaced_by(kind)
+        name = name or self._kinds.get(old or kind) or kind.__qualname__
         known = self._names.get(name)
-        if known is not None and known is not kind:
+        if known is not None and known is not kind and known is not old:
             raise ConfigError(
                 f"two component types are called {name!r}: {known.__module__} and {kind.__module__}; "
                 f"give one another name with register_component({kind.__qualname__}, name=...)"
             )
-        if (old := self._kinds.get(kind)) is not None and old != name:
-            del self._names[old]
+        former = self._kinds.get(old or kind)
+        if former is not None and former != name:
+            del self._names[former]
+        replaced = []
+        if old is not None:
+            replaced.append((old, kind))
+            self.current.discard(old)
+            for earlier in [old, *(earlier for earlier, newest in self._newest.items() if newest is old)]:
+                self._newest[earlier] = kind
+            if migrate is None and old in self._shapes:
+                migrate = self._shapes[old].migrate
         self._names[name] = kind
         self._kinds[kind] = name
+        self._paths[kind.__module__, kind.__qualname__] = kind
+        self.current.add(kind)
         if dataclasses.is_dataclass(kind):
             self._shapes[kind] = DataclassShape(kind, name, migrate)
             for inner in _declared_types(kind):
                 if inner not in self._kinds:
-                    self.add(inner)
+                    replaced += self.add(inner)
+        return replaced
+
+    def renew(self, component: Any) -> Any:
+        """Return an instance of the newest class with the fields of one of a class that was replaced."""
+        kind = type(component)
+        newest = self._newest[kind]
+        shape, old = self._shapes.get(newest), self._shapes.get(kind)
+        try:
+            if shape is None or old is None:
+                made: Any = object.__new__(newest)
+                vars(made).update(vars(component))
+                return made
+            fields = {name: getattr(component, name) for name in old.fields}
+            if shape.migrate is None:
+                fields = {name: value for name, value in fields.items() if name in shape.fields}
+            return shape.build(tuple(fields), list(fields.values()))
+        except (SnapshotError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                f"{kind.__qualname__} was defined anew, and the components of the old class can't become new ones "
+                f"({error}); give each new field a default, or use register_component(..., migrate=...)"
+            ) from error
 
     def shape(self, kind: type, where: str) -> DataclassShape:
         """How to write a component type; an error that names it if it can't be."""
@@ -227,6 +296,11 @@ class ComponentTypes:
                 return float(body)
             case _:
                 raise SnapshotError(f"the snapshot has a value of form {tag!r} that this version does not know")
+
+
+def _is_at_module_level(kind: type) -> bool:
+    """Tell whether a class was written in a module or a cell; functions make different classes of one name."""
+    return "<locals>" not in kind.__qualname__ and kind.__module__ != "types"  # which make_dataclass() says
 
 
 def _same(value: Any) -> Any:

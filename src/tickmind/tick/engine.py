@@ -4,17 +4,22 @@ import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from tickmind.base import Clock, ConfigError, SystemClock
 from tickmind.tick.context import System, TickContext
 from tickmind.tick.errors import SnapshotError, SystemFailedError, TickError
+from tickmind.tick.hooks import call_all, checked, raise_first, without
 from tickmind.tick.snapshot import check_format
 from tickmind.tick.world import World
 
 ENGINE_FORMAT = 1
 EngineHook = Callable[[World, TickContext], None]
 OverrunHook = Callable[[int, float], None]
+
+S = TypeVar("S", bound=System)
+H = TypeVar("H", bound=EngineHook)
+LateHook = TypeVar("LateHook", bound=OverrunHook)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +72,53 @@ class Engine:
         """How well `run_forever` has kept time so far."""
         return self._statistics
 
-    def add_system(self, system: System) -> None:
-        """Add a system; they run in the order in which they were added, a new one from the next tick on."""
-        self._systems.append(system)
+    # Systems and hooks; each of these methods returns what it was given, so that it works as a decorator
 
-    def on_start(self, hook: EngineHook) -> None:
+    def add_system(self, system: S) -> S:
+        """Add a system; they run in the order in which they were added, a new one from the next tick on.
+
+        Raise `ConfigError` for an `async def`, a class, or what can't be called.
+        """
+        self._systems.append(checked(system, "the system"))
+        return system
+
+    def remove_system(self, system: System) -> None:
+        """Undo `add_system` from the next tick on; a system that is not there is left alone."""
+        if system in self._systems:
+            self._systems.remove(system)
+
+    def on_start(self, hook: H) -> H:
         """Call `hook(world, ctx)` when `run` or `run_forever` begins."""
-        self._start_hooks.append(hook)
+        self._start_hooks.append(checked(hook, "the start hook"))
+        return hook
 
-    def on_stop(self, hook: EngineHook) -> None:
-        """Call `hook(world, ctx)` when `run` or `run_forever` ends, also when it ends with an error."""
-        self._stop_hooks.append(hook)
+    def off_start(self, hook: EngineHook) -> None:
+        """Undo `on_start`; a hook that is not there is left alone."""
+        self._start_hooks = without(self._start_hooks, hook)
 
-    def on_overrun(self, hook: OverrunHook) -> None:
+    def on_stop(self, hook: H) -> H:
+        """Call `hook(world, ctx)` when `run` or `run_forever` ends, also when it ends with an error.
+
+        All stop hooks run, also after one has raised. The first error of the run is raised, with a note for each of
+        the others. The engine can run again afterwards.
+        """
+        self._stop_hooks.append(checked(hook, "the stop hook"))
+        return hook
+
+    def off_stop(self, hook: EngineHook) -> None:
+        """Undo `on_stop`; a hook that is not there is left alone."""
+        self._stop_hooks = without(self._stop_hooks, hook)
+
+    def on_overrun(self, hook: LateHook) -> LateHook:
         """Call `hook(tick_number, late_s)` when a tick of `run_forever` took longer than there was time."""
-        self._overrun_hooks.append(hook)
+        self._overrun_hooks.append(checked(hook, "the overrun hook"))
+        return hook
+
+    def off_overrun(self, hook: OverrunHook) -> None:
+        """Undo `on_overrun`; a hook that is not there is left alone."""
+        self._overrun_hooks = without(self._overrun_hooks, hook)
+
+    # Running
 
     def step(self) -> None:
         """Run one tick, without the hooks of starting and stopping."""
@@ -98,6 +135,7 @@ class Engine:
 
     def _run(self, turns: Iterable[object]) -> None:
         self._stop_requested = False
+        errors: list[BaseException] = []
         try:
             for hook in tuple(self._start_hooks):
                 hook(self.world, self._context())
@@ -105,9 +143,10 @@ class Engine:
                 self._tick()
                 if self._stop_requested:
                     break
-        finally:
-            for hook in tuple(self._stop_hooks):
-                hook(self.world, self._context())
+        except BaseException as error:  # noqa: BLE001  raised below, after the stop hooks
+            errors.append(error)
+        errors.extend(call_all(self._stop_hooks, self.world, self._context()))
+        raise_first(errors)
 
     def _due_ticks(self) -> Iterator[None]:
         """Yield when the next tick is due. The time table is fixed at the start, so lateness does not add up."""
@@ -128,8 +167,7 @@ class Engine:
         self._statistics = EngineStatistics(
             known.overruns + 1, max(known.worst_overrun_s, late), known.slipped_s + slip
         )
-        for hook in tuple(self._overrun_hooks):
-            hook(self._tick_number, late)
+        raise_first(call_all(self._overrun_hooks, self._tick_number, late))
         return slip
 
     def _tick(self) -> None:
@@ -167,7 +205,7 @@ class Engine:
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Go on from what was written; on an error the engine stays as it was."""
+        """Go on from what was written; on an error, also of a restore hook, the engine stays as it was."""
         check_format(data, "engine", ENGINE_FORMAT)
         if data.get("tps") != self.tps:
             raise SnapshotError(
@@ -182,6 +220,12 @@ class Engine:
             world = data["world"]
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotError(f"the snapshot is damaged: {type(error).__name__}: {error}") from error
-        self.world.restore(world)
-        self._tick_number, self.seed = tick, seed
-        self.random.setstate(chance.getstate())
+        before = self._tick_number, self.seed, self.random.getstate()
+        try:
+            self._tick_number, self.seed = tick, seed
+            self.random.setstate(chance.getstate())
+            self.world.restore(world)
+        except BaseException:
+            self._tick_number, self.seed = before[:2]
+            self.random.setstate(before[2])
+            raise

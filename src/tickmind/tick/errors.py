@@ -7,7 +7,7 @@ TickError
 └── SnapshotError           a world can't be written down, or what was written can't be read
 """
 
-from tickmind.base import TickmindError
+from tickmind.base import TickmindError, error_text
 
 
 class TickError(TickmindError):
@@ -44,7 +44,7 @@ class SystemFailedError(TickError):
     def __init__(self, tick_number: int, system: str, cause: BaseException) -> None:
         self.tick_number = tick_number
         self.system = system
-        super().__init__(f"tick {tick_number}: system {system} raised {type(cause).__name__}: {cause}")
+        super().__init__(f"tick {tick_number}: system {system} raised {error_text(cause)}")
 
 
 class SnapshotError(TickError):

@@ -1,16 +1,18 @@
-"""Signals: what happened, told to whoever wants to know, once per tick."""
+"""Signals: events that are queued when they happen and delivered to their handlers once per tick."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from tickmind.base import Limit
+from tickmind.tick.hooks import checked, without
 
 if TYPE_CHECKING:
     from tickmind.tick.context import System, TickContext
     from tickmind.tick.world import World
 
 SignalHandler: TypeAlias = Callable[[str, dict[str, Any]], None]
+H = TypeVar("H", bound=SignalHandler)
 MAX_QUEUED = Limit("number of signals waiting to be flushed", 100_000)
 
 
@@ -37,13 +39,23 @@ class SignalBus:
         self._published = 0
         self._delivered = 0
 
-    def subscribe(self, signal: str, handler: SignalHandler) -> None:
-        """Call `handler(signal, data)` for each signal of this name from the next flush on."""
-        self._handlers.setdefault(signal, []).append(handler)
+    @overload
+    def subscribe(self, signal: str, handler: H) -> H: ...
+    @overload
+    def subscribe(self, signal: str) -> Callable[[H], H]: ...
+
+    def subscribe(self, signal: str, handler: H | None = None) -> H | Callable[[H], H]:
+        """Call `handler(signal, data)` for each signal of this name from the next flush on; a decorator too."""
+
+        def add(handler: H) -> H:
+            self._handlers.setdefault(signal, []).append(checked(handler, "the signal handler"))
+            return handler
+
+        return add if handler is None else add(handler)
 
     def unsubscribe(self, signal: str, handler: SignalHandler) -> None:
         """Undo `subscribe`; a handler that is not there is left alone."""
-        self._handlers[signal] = [known for known in self._handlers.get(signal, ()) if known != handler]
+        self._handlers[signal] = without(self._handlers.get(signal, ()), handler)
 
     def publish(self, signal: str, **data: Any) -> None:
         """Queue a signal for the next flush: `bus.publish("eaten", eater=3, eaten=7)`."""

@@ -64,6 +64,8 @@ def read_world(data: dict[str, Any], types: ComponentTypes) -> tuple[dict[int, N
             if stray := stores[shape.kind].keys() - alive.keys():
                 raise SnapshotError(f"{name} belongs to entity {min(stray)}, which is not in the snapshot")
         next_id = data["next_id"]
+    except RecursionError as error:
+        raise SnapshotError("the snapshot is damaged: it is nested too deep") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise SnapshotError(f"the snapshot is damaged: {type(error).__name__}: {error}") from error
     if not all(type(number) is int and number > 0 for number in (next_id, *alive)):

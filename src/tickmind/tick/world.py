@@ -1,12 +1,13 @@
 """The ECS store: which entities live and which components they have."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias, TypeVar, cast, overload
 
 from tickmind.tick.codec import ComponentTypes, Migration
 from tickmind.tick.errors import DeadEntityError, MissingComponentError
 from tickmind.tick.filters import AnyOf, Not, QueryTerm
+from tickmind.tick.hooks import call_all, checked, raise_first, without
 from tickmind.tick.query import Query, Store
 from tickmind.tick.rows import Row
 from tickmind.tick.snapshot import read_world, write_world
@@ -19,54 +20,97 @@ D = TypeVar("D")
 E = TypeVar("E")
 
 Filter: TypeAlias = Not | AnyOf
-Hook: TypeAlias = Callable[["World", int, Any], None]
+ComponentHook: TypeAlias = Callable[["World", int, Any], None]
+RestoreHook: TypeAlias = Callable[["World"], None]
+HookTable: TypeAlias = dict[type, list[ComponentHook]]  # component type -> hooks, in the order of adding
+
+H = TypeVar("H", bound=ComponentHook)
+R = TypeVar("R", bound=RestoreHook)
+K = TypeVar("K", bound=type)
+
+
+class _Stores(dict[type, Store]):
+    """Component type -> entity id -> component; a type that is new here is shown to the world first."""
+
+    def __init__(self, meet: Callable[[type], None]) -> None:
+        self._meet = meet
+
+    def __missing__(self, kind: type) -> Store:
+        self._meet(kind)
+        return self.setdefault(kind, {})
 
 
 class World:
     """Entities and their components. Ids start at 1, only grow and are never used twice.
 
     Every change takes effect at once. One thread at a time may use a world; give other threads data, not the world.
+
+    A component class that is defined anew, as when a cell of a notebook runs again, replaces the old one: it has the
+    same module and qualified name, and was not made inside a function. See `register_component`.
     """
 
     def __init__(self) -> None:
         self._alive: dict[int, None] = {}  # entity id -> None; a dict because it keeps order
         self._next_id = 1
-        self._stores: dict[type, Store] = defaultdict(dict)  # component type -> entity id -> component
+        self._stores = _Stores(self._meet)  # a class that was replaced shares the store of its successor
         self._queries: dict[tuple[QueryTerm, ...], Query] = {}
         self._watchers: dict[type, list[Query]] = defaultdict(list)  # component type -> queries that mention it
         self._bare_watchers: list[Query] = []  # queries that an entity without components can match
-        self._attach_hooks: dict[type, list[Hook]] = defaultdict(list)
-        self._detach_hooks: dict[type, list[Hook]] = defaultdict(list)
-        self._restore_hooks: list[Callable[[World], None]] = []
+        self._attach_hooks: HookTable = defaultdict(list)
+        self._detach_hooks: HookTable = defaultdict(list)
+        self._removing_hooks: HookTable = defaultdict(list)
+        self._removing: set[tuple[int, type]] = set()  # whose removing hooks are running
+        self._restore_hooks: list[RestoreHook] = []
         self._types = ComponentTypes()
+        self._current = self._types.current
 
     def __repr__(self) -> str:
-        kinds = sum(1 for store in self._stores.values() if store)
+        kinds = sum(1 for kind, store in self._stores.items() if store and kind in self._current)
         return f"<World of {len(self._alive)} entities, {kinds} component types>"
 
     # Entities
 
     def spawn(self, *components: Any) -> int:
-        """Make an entity, with these components if given, and return its id."""
+        """Make an entity, with these components if given, and return its id.
+
+        If a component is refused or an attach hook raises, the entity is despawned again; its id stays used.
+        """
+        for component in components:
+            if type(component) not in self._current:
+                self._admit(type(component))  # before anything else, so that a refusal changes nothing
         entity_id = self._next_id
         self._next_id += 1
         self._alive[entity_id] = None
         for query in self._bare_watchers:
             query.refresh(entity_id)
-        for component in components:
-            self.attach(entity_id, component)
+        try:
+            for component in components:
+                self.attach(entity_id, component)
+        except BaseException as error:  # noqa: BLE001  raised again, after the entity is gone
+            raise_first([error, *call_all([self.despawn], entity_id)])
         return entity_id
 
     def despawn(self, entity_id: int) -> None:
-        """End an entity; detach hooks run for each of its components. An entity that is gone already is left alone."""
+        """End an entity; detach hooks run for each of its components. An entity that is gone already is left alone.
+
+        All hooks run, also after one has raised; then the first error is raised.
+        """
         if entity_id not in self._alive:
             return
-        del self._alive[entity_id]
-        lost = [(kind, store.pop(entity_id)) for kind, store in self._stores.items() if entity_id in store]
-        for query in self._queries.values():
-            query.remove(entity_id)
-        for kind, component in lost:
-            self._run_hooks(self._detach_hooks, kind, entity_id, component)
+        errors: list[BaseException] = []
+        for kind in tuple(self._removing_hooks):
+            component = self._stores[kind].get(entity_id)
+            if component is not None and kind in self._current:
+                errors += self._run_removing(kind, entity_id, component)
+        if entity_id in self._alive:  # else a hook has despawned it
+            del self._alive[entity_id]
+            lost = [(kind, store.pop(entity_id)) for kind, store in self._stores.items() if entity_id in store]
+            for query in self._queries.values():
+                query.remove(entity_id)
+            for kind, component in lost:
+                if kind in self._detach_hooks:
+                    errors += call_all(self._detach_hooks[kind], self, entity_id, component)
+        raise_first(errors)
 
     def alive(self, entity_id: int) -> bool:
         """Tell whether the entity lives."""
@@ -79,26 +123,49 @@ class World:
     # Components
 
     def attach(self, entity_id: int, component: Any) -> None:
-        """Give an entity a component; one of the same type is replaced. Attach hooks run after the change."""
+        """Give an entity a component; one of the same type is replaced. Attach hooks run after the change.
+
+        All hooks run, also after one has raised; then the first error is raised, and the component stays.
+        """
         kind = type(component)
         if entity_id not in self._alive:
             raise DeadEntityError(entity_id, f"{kind.__qualname__} can't be attached to it")
-        if kind not in self._types:
-            self._types.add(kind)
-        self._stores[kind][entity_id] = component
+        if kind not in self._current:
+            kind = self._admit(kind)
+            if kind is not type(component):
+                component = self._types.renew(component)
+        errors: list[BaseException] = []
+        store = self._stores[kind]
+        if kind in self._removing_hooks and entity_id in store and store[entity_id] is not component:
+            errors = self._run_removing(kind, entity_id, store[entity_id])
+            if entity_id not in self._alive:
+                raise_first([*errors, DeadEntityError(entity_id, f"{kind.__qualname__} can't be attached to it")])
+        store[entity_id] = component
         for query in self._watchers.get(kind, ()):
             query.refresh(entity_id)
-        self._run_hooks(self._attach_hooks, kind, entity_id, component)
+        if kind in self._attach_hooks:
+            errors += call_all(self._attach_hooks[kind], self, entity_id, component)
+        if errors:
+            raise_first(errors)
 
     def detach(self, entity_id: int, component_type: type) -> None:
-        """Take a component away, if it is there. Detach hooks run after the change."""
-        store = self._stores.get(component_type)
-        if store is None or entity_id not in store:
+        """Take a component away, if it is there. Detach hooks run after the change.
+
+        All hooks run, also after one has raised; then the first error is raised.
+        """
+        store = self._stores[component_type]
+        if entity_id not in store:
             return
-        component = store.pop(entity_id)
-        for query in self._watchers.get(component_type, ()):
-            query.refresh(entity_id)
-        self._run_hooks(self._detach_hooks, component_type, entity_id, component)
+        errors: list[BaseException] = []
+        if component_type in self._removing_hooks:
+            errors += self._run_removing(component_type, entity_id, store[entity_id])
+        if entity_id in store:  # else a hook has detached it
+            component = store.pop(entity_id)
+            for query in self._watchers.get(component_type, ()):
+                query.refresh(entity_id)
+            if component_type in self._detach_hooks:
+                errors += call_all(self._detach_hooks[component_type], self, entity_id, component)
+        raise_first(errors)
 
     def get(self, entity_id: int, component_type: type[T]) -> T:
         """The entity's component; raises if the entity is gone or has none."""
@@ -176,59 +243,159 @@ class World:
             self._bare_watchers.append(query)
         return query
 
-    # Hooks
+    # Hooks; each on_... returns the hook, and without one it is a decorator: `@world.on_attach(Position)`
 
-    def on_attach(self, component_type: type, hook: Hook) -> None:
+    @overload
+    def on_attach(self, component_type: type, hook: H) -> H: ...
+    @overload
+    def on_attach(self, component_type: type) -> Callable[[H], H]: ...
+
+    def on_attach(self, component_type: type, hook: H | None = None) -> H | Callable[[H], H]:
         """Call `hook(world, entity_id, component)` after each attach of this type, replacements included."""
-        self._attach_hooks[component_type].append(hook)
+        return self._hooked(self._attach_hooks, component_type, hook)
 
-    def on_detach(self, component_type: type, hook: Hook) -> None:
+    @overload
+    def on_detach(self, component_type: type, hook: H) -> H: ...
+    @overload
+    def on_detach(self, component_type: type) -> Callable[[H], H]: ...
+
+    def on_detach(self, component_type: type, hook: H | None = None) -> H | Callable[[H], H]:
         """Call `hook(world, entity_id, component)` after each detach of this type, by despawning too."""
-        self._detach_hooks[component_type].append(hook)
+        return self._hooked(self._detach_hooks, component_type, hook)
 
-    def off_attach(self, component_type: type, hook: Hook) -> None:
+    @overload
+    def on_removing(self, component_type: type, hook: H) -> H: ...
+    @overload
+    def on_removing(self, component_type: type) -> Callable[[H], H]: ...
+
+    def on_removing(self, component_type: type, hook: H | None = None) -> H | Callable[[H], H]:
+        """Call `hook(world, entity_id, component)` before a component of this type goes, with all still there.
+
+        It goes when it is detached, replaced by another, or its entity despawned. A hook that raises stops none of it.
+        """
+        return self._hooked(self._removing_hooks, component_type, hook)
+
+    def on_restore(self, hook: R) -> R:
+        """Call `hook(world)` after each restore, which runs no hooks of components.
+
+        If a hook raises, the restore is undone and all restore hooks run once more, for the state that came back.
+        """
+        self._restore_hooks.append(checked(hook, "the restore hook"))
+        return hook
+
+    def off_attach(self, component_type: type, hook: ComponentHook) -> None:
         """Undo `on_attach`; a hook that is not there is left alone."""
-        self._attach_hooks[component_type] = [known for known in self._attach_hooks[component_type] if known != hook]
+        self._attach_hooks[component_type][:] = without(self._attach_hooks[component_type], hook)
 
-    def off_detach(self, component_type: type, hook: Hook) -> None:
+    def off_detach(self, component_type: type, hook: ComponentHook) -> None:
         """Undo `on_detach`; a hook that is not there is left alone."""
-        self._detach_hooks[component_type] = [known for known in self._detach_hooks[component_type] if known != hook]
+        self._detach_hooks[component_type][:] = without(self._detach_hooks[component_type], hook)
 
-    def on_restore(self, hook: Callable[["World"], None]) -> None:
-        """Call `hook(world)` after each restore, which runs no attach or detach hooks."""
-        self._restore_hooks.append(hook)
+    def off_removing(self, component_type: type, hook: ComponentHook) -> None:
+        """Undo `on_removing`; a hook that is not there is left alone."""
+        self._removing_hooks[component_type][:] = without(self._removing_hooks[component_type], hook)
 
-    def _run_hooks(self, hooks: dict[type, list[Hook]], kind: type, entity_id: int, component: Any) -> None:
-        if kind in hooks:
-            for hook in tuple(hooks[kind]):
-                hook(self, entity_id, component)
+    def off_restore(self, hook: RestoreHook) -> None:
+        """Undo `on_restore`; a hook that is not there is left alone."""
+        self._restore_hooks = without(self._restore_hooks, hook)
+
+    def _hooked(self, hooks: HookTable, kind: type, hook: H | None) -> H | Callable[[H], H]:
+        if kind not in self._stores:
+            self._meet(kind)
+
+        def add(hook: H) -> H:
+            hooks[kind].append(checked(hook, "the hook"))
+            return hook
+
+        return add if hook is None else add(hook)
+
+    def _run_removing(self, kind: type, entity_id: int, component: Any) -> list[BaseException]:
+        key = entity_id, kind
+        if key in self._removing:  # a hook removes what is being removed
+            return []
+        self._removing.add(key)
+        try:
+            return call_all(self._removing_hooks[kind], self, entity_id, component)
+        finally:
+            self._removing.discard(key)
 
     # Snapshots
 
-    def register_component(
-        self, component_type: type, *, name: str | None = None, migrate: Migration | None = None
-    ) -> None:
-        """Make a type known to `restore`, and with it the dataclasses and enums in its fields.
+    def register_component(self, component_type: K, *, name: str | None = None, migrate: Migration | None = None) -> K:
+        """Make a type known to `restore`, and with it the dataclasses and enums in its fields; a decorator too.
 
         Attaching registers too, so this is for a fresh process that restores before it spawns. `name` is what
         snapshots call it (by default the class's own name); `migrate` turns the fields of an old snapshot, a
         `dict[str, Any]`, into today's.
+
+        A class of the same module and qualified name as a registered one is that class defined anew: from then on
+        queries, hooks and snapshots that name either mean the new one, and the components in the world become
+        instances of it. Fields keep their values, new ones take their defaults, those that are gone are dropped, and
+        `migrate` decides instead if it is given. Raise `ConfigError`, with nothing changed, for a new field without
+        default, and for two different classes of one name.
         """
-        self._types.add(component_type, name=name, migrate=migrate)
+        self._register(component_type, name, migrate)
+        return component_type
 
     def component_type(self, name: str) -> type | None:
         """The registered type of this name."""
         return self._types.by_name(name)
 
+    def _meet(self, kind: type) -> None:
+        """Register a class that is asked for before it is attached, if it replaces one that is known."""
+        if self._types.replaced_by(kind) is not None:
+            self._register(kind)
+
+    def _admit(self, kind: type) -> type:
+        """Register a class that is about to be attached; returns its successor if it was replaced itself."""
+        newest = self._types.newest(kind)
+        if newest is kind:
+            self._register(kind)
+        return newest
+
+    def _register(self, kind: type, name: str | None = None, migrate: Migration | None = None) -> None:
+        before = self._types.save()
+        try:
+            replaced = self._types.add(kind, name=name, migrate=migrate)
+            renewed = [
+                {entity_id: self._types.renew(component) for entity_id, component in self._stores[old].items()}
+                for old, _ in replaced
+            ]
+        except BaseException:
+            self._types.put_back(before)
+            raise
+        for (old, new), components in zip(replaced, renewed, strict=True):
+            self._stores[new] = self._stores[old]
+            self._stores[old].update(components)
+            self._watchers[new] = self._watchers[old]
+            for hooks in (self._attach_hooks, self._detach_hooks, self._removing_hooks):
+                if old in hooks:
+                    hooks[new] = hooks[old]
+            for query in self._watchers[old]:
+                for entity_id in components:
+                    query.refresh(entity_id)
+
     def snapshot(self) -> dict[str, Any]:
         """Everything, as plain data that `json.dumps` takes. The world must hold registered dataclasses only."""
-        return write_world(self._alive, self._next_id, self._stores, self._types)
+        stores = {kind: store for kind, store in self._stores.items() if kind in self._current}
+        return write_world(self._alive, self._next_id, stores, self._types)
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Become what was written; on an error the world stays as it was. Loops that are running end."""
+        """Become what was written; on an error, also of a restore hook, the world stays as it was.
+
+        Loops that are running end.
+        """
         alive, next_id, stores = read_world(data, self._types)
+        before = dict(self._alive), self._next_id, {kind: dict(store) for kind, store in self._stores.items()}
+        self._become(alive, next_id, stores)
+        errors = call_all(self._restore_hooks, self)
+        if errors:
+            self._become(*before)
+            raise_first(errors + call_all(self._restore_hooks, self))
+
+    def _become(self, alive: Iterable[int], next_id: int, stores: dict[type, Store]) -> None:
         self._alive.clear()
-        self._alive.update(alive)
+        self._alive.update(dict.fromkeys(alive))
         self._next_id = next_id
         for store in self._stores.values():
             store.clear()
@@ -236,5 +403,3 @@ class World:
             self._stores[kind].update(store)
         for query in self._queries.values():
             query.reset(self._alive)
-        for hook in tuple(self._restore_hooks):
-            hook(self)

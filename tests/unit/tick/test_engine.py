@@ -38,7 +38,11 @@ def test_systems_run_in_the_order_of_adding():
 def test_a_system_added_in_a_tick_runs_from_the_next_one():
     seen = []
     engine = Engine()
-    engine.add_system(lambda _world, ctx: engine.add_system(lambda *_: seen.append(ctx.tick_number)))
+
+    @engine.add_system
+    def grow(_world, ctx):
+        engine.add_system(lambda *_: seen.append(ctx.tick_number))
+
     engine.step()
     assert seen == []
     engine.step()

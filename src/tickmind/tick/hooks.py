@@ -1,0 +1,52 @@
+"""Functions that users hand over: checked when they are added, and run so that one failure skips no other."""
+
+from collections.abc import Callable, Iterable
+from inspect import iscoroutinefunction
+from typing import Any, TypeVar
+
+from tickmind.base import ConfigError, error_text
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(fn: F, what: str) -> F:
+    """Return a system or hook; raise `ConfigError` for what could never run as one."""
+    if isinstance(fn, type):
+        raise ConfigError(f"{what} {fn.__qualname__} is a class; give an object of it, or a function")
+    if not callable(fn):
+        raise ConfigError(f"{what} {fn!r} can't be called; give a function")
+    if iscoroutinefunction(fn) or iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004  it is looked into
+        raise ConfigError(f"{what} {name_of(fn)} is an `async def`; a tick never awaits, so make it a plain `def`")
+    return fn
+
+
+def name_of(fn: object) -> str:
+    """Return what errors call a function or a callable object."""
+    return str(getattr(fn, "__qualname__", type(fn).__qualname__))
+
+
+def without(hooks: Iterable[F], hook: F) -> list[F]:
+    """Return the hooks except this one."""
+    return [known for known in hooks if known != hook]
+
+
+def call_all(hooks: Iterable[Callable[..., object]], *arguments: Any) -> list[BaseException]:
+    """Call every hook, also after one has raised, and return what was raised."""
+    errors: list[BaseException] = []
+    for hook in tuple(hooks):
+        try:
+            hook(*arguments)
+        except BaseException as error:  # noqa: BLE001  the others must run too; raise_first() raises it
+            errors.append(error)
+    return errors
+
+
+def raise_first(errors: list[BaseException]) -> None:
+    """Raise the first error with a note for each of the others; Ctrl-C and `SystemExit` go before all errors."""
+    if not errors:
+        return
+    first = next((error for error in errors if not isinstance(error, Exception)), errors[0])
+    for error in errors:
+        if error is not first:
+            first.add_note(f"besides, a hook raised {error_text(error)}")
+    raise first
