@@ -2,21 +2,47 @@
 
 from tickmind.ai import curves
 from tickmind.ai.blackboard import Access, Blackboard, BlackboardView
-from tickmind.ai.boards import BoardAccessError, BoardError, BoardManager, Post, UnknownBoardError
+from tickmind.ai.boards import (
+    BoardAccessError,
+    BoardError,
+    BoardInfo,
+    BoardManager,
+    BoardView,
+    Post,
+    UnknownBoardError,
+)
+from tickmind.ai.compiler import ActionFn, ConditionFn, HaltFn
 from tickmind.ai.components import BehaviorTree, StateMachine, UtilityAgent
+from tickmind.ai.curves import Curve
 from tickmind.ai.draw import draw_tree
-from tickmind.ai.errors import AIError, BlackboardAccessError, TreeError, TreeFileError, UnknownNameError
-from tickmind.ai.machine import State
+from tickmind.ai.errors import (
+    ActionError,
+    AIError,
+    AIErrorType,
+    BlackboardAccessError,
+    CallbackError,
+    CallError,
+    ConditionError,
+    ConsiderationError,
+    HaltError,
+    TreeError,
+    TreeFileError,
+    UnknownNameError,
+)
+from tickmind.ai.machine import Machine, State
 from tickmind.ai.manager import AIManager
 from tickmind.ai.nodes import (
     Action,
     AlwaysFail,
+    Argument,
     Condition,
     Cooldown,
+    FailPolicy,
     Inverter,
     Node,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     Status,
@@ -24,33 +50,64 @@ from tickmind.ai.nodes import (
     Succeeder,
     Timeout,
     UtilitySelector,
+    Wait,
 )
-from tickmind.ai.systems import make_bt_system, make_state_system, make_utility_system
-from tickmind.ai.utility import Consideration
+from tickmind.ai.reports import OnAIError
+from tickmind.ai.systems import (
+    OnSelect,
+    OnStatus,
+    OnTransition,
+    make_bt_system,
+    make_state_system,
+    make_utility_system,
+)
+from tickmind.ai.utility import Consideration, ConsiderationFn
 from tickmind.ai.xml_reader import read_trees
 from tickmind.ai.xml_writer import write_trees
 
 __all__ = [
     "AIError",
+    "AIErrorType",
     "AIManager",
     "Access",
     "Action",
+    "ActionError",
+    "ActionFn",
     "AlwaysFail",
+    "Argument",
     "BehaviorTree",
     "Blackboard",
     "BlackboardAccessError",
     "BlackboardView",
     "BoardAccessError",
     "BoardError",
+    "BoardInfo",
     "BoardManager",
+    "BoardView",
+    "CallError",
+    "CallbackError",
     "Condition",
+    "ConditionError",
+    "ConditionFn",
     "Consideration",
+    "ConsiderationError",
+    "ConsiderationFn",
     "Cooldown",
+    "Curve",
+    "FailPolicy",
+    "HaltError",
+    "HaltFn",
     "Inverter",
+    "Machine",
     "Node",
+    "OnAIError",
+    "OnSelect",
+    "OnStatus",
+    "OnTransition",
     "Parallel",
     "Post",
     "Repeater",
+    "Retry",
     "Selector",
     "Sequence",
     "State",
@@ -65,6 +122,7 @@ __all__ = [
     "UnknownNameError",
     "UtilityAgent",
     "UtilitySelector",
+    "Wait",
     "curves",
     "draw_tree",
     "make_bt_system",

@@ -18,6 +18,7 @@ def clamp(x: float) -> float:
 
 def linear(slope: float = 1.0, offset: float = 0.0) -> Curve:
     """A straight line: `linear(-1, 1)` counts the more the less there is."""
+    _check_finite(slope=slope, offset=offset)
     return lambda x: clamp(slope * clamp(x) + offset)
 
 
@@ -35,12 +36,20 @@ def inverse(exponent: float = 1.0) -> Curve:
 
 def logistic(steepness: float = 10.0, midpoint: float = 0.5) -> Curve:
     """Little, then quickly much, around a midpoint."""
+    _check_finite(steepness=steepness, midpoint=midpoint)
     return lambda x: 1.0 / (1.0 + math.exp(min(_LARGEST_EXPONENT, -steepness * (clamp(x) - midpoint))))
 
 
 def step(threshold: float = 0.5) -> Curve:
     """Nothing below the threshold, everything from there on."""
+    _check_finite(threshold=threshold)
     return lambda x: 1.0 if clamp(x) >= threshold else 0.0
+
+
+def _check_finite(**parameters: float) -> None:
+    for name, value in parameters.items():
+        if not math.isfinite(value):
+            raise ConfigError(f"the {name} of a curve must be a finite number, not {value!r}")
 
 
 def _check_exponent(exponent: float) -> None:

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Mapping
 from tickmind.ai.nodes import (
     Action,
     AlwaysFail,
+    Argument,
     Condition,
     Cooldown,
     Inverter,
     Node,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     Status,
@@ -18,6 +20,7 @@ from tickmind.ai.nodes import (
     Succeeder,
     Timeout,
     UtilitySelector,
+    Wait,
     children_of,
 )
 
@@ -65,9 +68,9 @@ def describe(node: Node) -> str:
 def _words(node: Node) -> str:
     match node:
         case Action():
-            return node.name + _arguments(node)
+            return node.name + _listed(node.arguments)
         case Condition():
-            return f"{node.name}{_arguments(node)}?"
+            return f"{node.name}{_listed(node.arguments)}?"
         case Sequence():
             return "Sequence" if node.memory else "Sequence (no memory)"
         case Selector():
@@ -90,9 +93,13 @@ def _words(node: Node) -> str:
             return f"Timeout ({node.ticks} ticks)"
         case Cooldown():
             return f"Cooldown ({node.ticks} ticks)"
+        case Retry():
+            return "Retry (for ever)" if node.attempts is None else f"Retry ({node.attempts} attempts)"
+        case Wait():
+            return f"Wait ({node.ticks} ticks)"
         case SubTree():
-            return f"SubTree {node.name}"
+            return f"SubTree {node.name}{_listed(node.ports)}{'' if node.autoremap else ' (shares nothing)'}"
 
 
-def _arguments(leaf: Action | Condition) -> str:
-    return f"({', '.join(f'{name}={value}' for name, value in leaf.arguments)})" if leaf.arguments else ""
+def _listed(arguments: tuple[tuple[str, Argument], ...]) -> str:
+    return f"({', '.join(f'{name}={value}' for name, value in arguments)})" if arguments else ""

@@ -5,16 +5,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, ScoreFn, compile_tree
+from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, compile_tree
 from tickmind.ai.components import BehaviorTree
 from tickmind.ai.draw import draw_tree, outline_tree
 from tickmind.ai.errors import AIError, TreeFileError, UnknownNameError
+from tickmind.ai.halting import Halting, HaltingActions
 from tickmind.ai.machine import Machine, State
+from tickmind.ai.node_functions import ScoreFn, TreeRemovedError
 from tickmind.ai.nodes import Node, Status
+from tickmind.ai.reports import ErrorReports, OnAIError
 from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
 from tickmind.ai.xml_reader import read_trees
 from tickmind.ai.xml_writer import write_trees
 from tickmind.base import Limit, LimitExceededError
+from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
@@ -24,6 +28,7 @@ MAX_PAST_TREES = Limit("trees whose running actions can be halted, those that we
 A = TypeVar("A", bound=ActionFn)
 C = TypeVar("C", bound=ConditionFn)
 S = TypeVar("S", bound=ConsiderationFn)
+E = TypeVar("E", bound=OnAIError)
 Found = TypeVar("Found")
 
 
@@ -32,10 +37,11 @@ class AIManager:
 
     Definitions may be added and replaced at any time and in any order; names are looked up when a tree first runs. What
     ran in a tree that is exchanged is halted; `max_past_trees` says for how many of them this is still known.
+
+    Registered functions that fail end no tick: the systems report them to `on_error` and go on with the next entity.
     """
 
     def __init__(self, *, max_past_trees: Limit = MAX_PAST_TREES) -> None:
-        self._max_past_trees = max_past_trees
         self._trees: dict[str, Node] = {}
         self._actions: dict[str, ActionFn] = {}
         self._halts: dict[str, HaltFn] = {}
@@ -45,13 +51,34 @@ class AIManager:
         self._utility_selectors: dict[str, tuple[str, ...]] = {}
         self._machines: dict[str, Machine] = {}
         self._compiled: dict[tuple[str, bool], CompiledTree] = {}  # tree name, traced -> ready to run
-        self._halting: dict[str, dict[int, str]] = {}  # shape, also of a past tree -> node number -> action to halt
         self._scores: dict[str, ScoreFn] = {}  # utility action -> ready to ask
-        self._library = Library(self._trees, self._actions, self._halts, self._conditions, self.scorer)
+        self._reports = ErrorReports()
+        self._halting = Halting(self._halts, self._reports, self._halting_in, max_past_trees)
+        self._library = Library(
+            self._trees, self._actions, self._halts, self._conditions, self.scorer, self._halting.call
+        )
 
     def _changed(self) -> None:
         self._compiled.clear()
         self._scores.clear()
+        self._reports.forget()
+
+    # Errors
+
+    def on_error(self, callback: E) -> E:
+        """Call `callback(entity_id, error_type, error_msg, tick)` when a registered function fails; a decorator too.
+
+        The types are those of `AIErrorType`. Without a callback an error is logged, the first time that it happens.
+        """
+        return self._reports.add(checked(callback, "the on_error callback"))
+
+    def off_error(self, callback: OnAIError) -> None:
+        """Undo `on_error`; a callback that is not there is left alone."""
+        self._reports.remove(callback)
+
+    def report(self, entity_id: int, error: BaseException, tick: int) -> None:
+        """Report an error to `on_error`, as the systems do."""
+        self._reports.report(entity_id, error, tick)
 
     # Trees
 
@@ -90,48 +117,60 @@ class AIManager:
         ready = self._compiled.get((name, traced))
         if ready is None:
             ready = self._compiled[name, traced] = compile_tree(name, self._library, traced=traced)
-            self._remember(ready.shape, ready.halting)
+            self._halting.remember(ready.shape, ready.halting)
         return ready
 
     def evaluate(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status:
-        """Run an entity's tree for one tick and keep what came of it in the component."""
+        """Run an entity's tree for one tick and keep what came of it in the component.
+
+        Raise `AIError` if a function in it fails; what runs is halted then, and the status is failure. A tree that is
+        taken from its entity while it runs ends there, with failure.
+        """
+        self.watch(world, ctx)
+        try:
+            return self.run_tree(world, ctx, entity_id, tree) or Status.FAILURE
+        except BaseException:
+            self.abandon(world, ctx, entity_id, tree)
+            raise
+
+    def watch(self, world: "World", ctx: "TickContext") -> None:
+        """Halt what runs in trees of this world that are detached, replaced or despawned; call it once a tick."""
+        self._halting.watch(world, ctx)
+
+    def run_tree(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status | None:
+        """Run a tree of a watched world; None if it was taken from its entity meanwhile. Raise what functions raise."""
         ready = self._compiled.get((tree.tree_name, tree.traced))
         if ready is None:
             ready = self.compiled(tree.tree_name, traced=tree.traced)
         if tree.shape != ready.shape:
-            if tree.memory:
-                self._halt(world, ctx, entity_id, tree)
+            self._halting.halt(world, ctx, entity_id, tree.shape, tree.memory)
+            if world.find(entity_id, BehaviorTree) is not tree:
+                return None
+            tree.memory.clear()
             tree.shape = ready.shape
         if ready.trace is not None:
             ready.trace.statuses = tree.trace = {}
-        status = tree.status = ready.run(world, ctx, entity_id, tree.memory)
+        try:
+            status = tree.status = ready.run(world, ctx, entity_id, tree.memory)
+        except TreeRemovedError:
+            return None
         return status
 
-    def _halt(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> None:
-        """Forget what ran in a tree that something else takes over from, and tell the actions that want to know."""
-        names = self._halting_in(tree.shape)
-        for number in [number for number in tree.memory if number in names]:
-            del tree.memory[number]
-            halt = self._halts.get(names[number])
-            if halt is not None:
-                halt(world, ctx, entity_id)
-        tree.memory.clear()
+    def abandon(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> None:
+        """Halt what runs in a tree whose run failed, so that it starts over next tick; its status is failure."""
+        tree.status = Status.FAILURE
+        try:
+            self._halting.halt(world, ctx, entity_id, tree.shape, tree.memory)
+        except (TypeError, AttributeError):  # a component that was given an impossible memory or shape
+            tree.memory = {}
+        tree.memory = tree.memory or {}
 
-    def _halting_in(self, shape: str) -> dict[int, str]:
-        known = self._halting.get(shape)
-        if known is None:  # it came with a snapshot, and may be one of our own that has yet to run
-            for name in self._trees:
-                with suppress(AIError, LimitExceededError):  # whoever runs that tree is told
-                    self.compiled(name)
-            known = next((ready.halting for ready in self._compiled.values() if ready.shape == shape), {})
-            self._remember(shape, known)
-        return known
-
-    def _remember(self, shape: str, halting: dict[int, str]) -> None:
-        self._halting.pop(shape, None)
-        self._halting[shape] = halting  # the newest is last
-        while not self._max_past_trees.allows(len(self._halting)):
-            del self._halting[next(iter(self._halting))]
+    def _halting_in(self, shape: str) -> HaltingActions:
+        """The actions to halt in a tree that came with a snapshot, and may be one of our own that has yet to run."""
+        for name in self._trees:
+            with suppress(AIError, LimitExceededError):  # reported for the entities that run that tree
+                self.compiled(name)
+        return next((ready.halting for ready in self._compiled.values() if ready.shape == shape), {})
 
     def draw(self, tree: str | BehaviorTree) -> str:
         """A tree as text; of a traced component with the last status of each node."""
@@ -172,11 +211,14 @@ class AIManager:
     def register_action(self, name: str, fn: A | None = None, *, on_halt: HaltFn | None = None) -> A | Callable[[A], A]:
         """Add `fn(world, ctx, entity_id) -> Status`; without `fn`, as a decorator.
 
-        `on_halt(world, ctx, entity_id)` is called when the action was running and something else takes over.
+        `on_halt(world, ctx, entity_id)` is called when the action was running and something else takes over, and
+        before its `BehaviorTree` is detached, replaced or despawned.
         """
+        if on_halt is not None:
+            checked(on_halt, f"the on_halt of action {name!r}")
 
         def register(fn: A) -> A:
-            self._actions[name] = fn
+            self._actions[name] = checked(fn, f"the action {name!r}")
             self._halts.pop(name, None)
             if on_halt is not None:
                 self._halts[name] = on_halt
@@ -202,7 +244,7 @@ class AIManager:
         """Add `fn(world, entity_id) -> bool`; without `fn`, as a decorator."""
 
         def register(fn: C) -> C:
-            self._conditions[name] = fn
+            self._conditions[name] = checked(fn, f"the condition {name!r}")
             self._changed()
             return fn
 
@@ -227,7 +269,7 @@ class AIManager:
         """Add `fn(world, entity_id) -> float` from 0 to 1; without `fn`, as a decorator."""
 
         def register(fn: S) -> S:
-            self._considerations[name] = fn
+            self._considerations[name] = checked(fn, f"the consideration {name!r}")
             self._changed()
             return fn
 

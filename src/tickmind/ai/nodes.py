@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from tickmind.ai.errors import TreeError
 
-Argument: TypeAlias = str | int | float | bool  # "{key}" is read from the Blackboard each time
+Argument: TypeAlias = str | int | float | bool  # "{key}" is read from the Blackboard each time, "{a.b}" inside of a
 FailPolicy = Literal["fail", "restart"]
 
 
@@ -25,6 +25,13 @@ class Status(StrEnum):
     RUNNING = "running"
 
 
+def _checked(name: str, arguments: Mapping[str, Argument] | None) -> tuple[tuple[str, Argument], ...]:
+    for argument in arguments or {}:
+        if not argument.isidentifier() or argument.startswith("_") or argument in ("ID", "name"):
+            raise TreeError(f"{name} can't have an argument called {argument!r}")
+    return tuple((arguments or {}).items())
+
+
 @dataclass(frozen=True, init=False)
 class _Leaf:
     name: str
@@ -34,11 +41,8 @@ class _Leaf:
     def __init__(self, name: str, arguments: Mapping[str, Argument] | None = None, *, label: str = "") -> None:
         if not name:
             raise TreeError(f"{type(self).__name__} needs the name of what it calls")
-        for argument in arguments or {}:
-            if not argument.isidentifier() or argument.startswith("_") or argument in ("ID", "name"):
-                raise TreeError(f"{name} can't have an argument called {argument!r}")
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "arguments", tuple((arguments or {}).items()))
+        object.__setattr__(self, "arguments", _checked(name, arguments))
         object.__setattr__(self, "label", label)
 
 
@@ -205,15 +209,53 @@ class Cooldown:
 
 
 @dataclass(frozen=True)
-class SubTree:
-    """Another tree, by name, as if it stood here."""
+class Retry:
+    """Runs its child once a tick until it succeeds, `attempts` times at most (None: for ever); then fails."""
 
-    name: str
+    child: "Node"
+    attempts: int | None
     label: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        if not self.name:
+        if self.attempts is not None and self.attempts < 1:
+            raise TreeError(f"Retry needs at least 1 attempt, not {self.attempts}; None is for ever")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Runs for `ticks` ticks, then succeeds. A halt starts it over."""
+
+    ticks: int
+    label: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.ticks < 1:
+            raise TreeError(f"Wait needs at least 1 tick, not {self.ticks}")
+
+
+@dataclass(frozen=True, init=False)
+class SubTree:
+    """Another tree, by name, as if it stood here.
+
+    With `autoremap` its `"{key}"`s are those of the tree around it. Without, as by default in files of Groot 2, it
+    shares nothing: it reads what `ports` hand over, and any other key is an error when the tree is made ready.
+    `SubTree("patrol", {"goal": "{next_post}", "speed": 2}, autoremap=False)`.
+    """
+
+    name: str
+    ports: tuple[tuple[str, Argument], ...] = ()
+    autoremap: bool = True
+    label: str = ""
+
+    def __init__(
+        self, name: str, ports: Mapping[str, Argument] | None = None, *, autoremap: bool = True, label: str = ""
+    ) -> None:
+        if not name:
             raise TreeError("SubTree needs the name of a tree")
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "ports", _checked(name, ports))
+        object.__setattr__(self, "autoremap", autoremap)
+        object.__setattr__(self, "label", label)
 
 
 Node: TypeAlias = (
@@ -229,6 +271,8 @@ Node: TypeAlias = (
     | AlwaysFail
     | Timeout
     | Cooldown
+    | Retry
+    | Wait
     | SubTree
 )
 
@@ -238,11 +282,11 @@ def children_of(node: Node) -> tuple[Node, ...]:
     match node:
         case Sequence() | Selector() | Parallel() | UtilitySelector():
             return node.children
-        case Inverter() | Repeater() | Timeout() | Cooldown():
+        case Inverter() | Repeater() | Timeout() | Cooldown() | Retry():
             return (node.child,)
         case Succeeder() | AlwaysFail():
             return () if node.child is None else (node.child,)
-        case Action() | Condition() | SubTree():
+        case Action() | Condition() | Wait() | SubTree():
             return ()
 
 

@@ -1,11 +1,13 @@
 """Utility AI: each action is scored by what speaks for it, and the best one is taken."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.ai.curves import Curve, clamp
-from tickmind.ai.errors import AIError
+from tickmind.ai.errors import ConsiderationError, shown
+from tickmind.base import ConfigError
 
 if TYPE_CHECKING:
     from tickmind.tick import World
@@ -23,11 +25,18 @@ class Consideration:
 
 @dataclass(frozen=True, slots=True)
 class UtilityAction:
-    """What speaks for an action."""
+    """What speaks for an action. Raise `ConfigError` for a weight that is no finite number of 0 or more."""
 
     name: str
     considerations: tuple[Consideration, ...]
     weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        weight: object = self.weight
+        if not isinstance(weight, int | float) or not math.isfinite(weight) or weight < 0:
+            raise ConfigError(
+                f"the weight of utility action {self.name!r} is {shown(weight)}; give a number, 0 or more"
+            )
 
 
 def combined_score(values: list[float], weight: float = 1.0) -> float:
@@ -43,16 +52,41 @@ def combined_score(values: list[float], weight: float = 1.0) -> float:
 
 
 def score(action: UtilityAction, fns: tuple[ConsiderationFn, ...], world: "World", entity_id: int) -> float:
-    """Ask the considerations of an action in order; the first that says 0 rules it out."""
+    """Ask the considerations of an action in order; the first that says 0 rules it out.
+
+    Raise `ConsiderationError` for one that raises, or gives NaN, text, None or anything else that is no number.
+    """
     values = []
     for consideration, fn in zip(action.considerations, fns, strict=True):
-        value = fn(world, entity_id)
-        if consideration.curve is not None and value == value:  # noqa: PLR0124  NaN differs from itself
-            value = consideration.curve(clamp(value))
+        curve = consideration.curve
+        try:
+            value = fn(world, entity_id)
+            if type(value) is not float:
+                value = _number(value, consideration, entity_id)
+            if curve is not None and value == value:  # noqa: PLR0124  NaN differs from itself
+                value = curve(clamp(value))
+                if type(value) is not float:
+                    value = _number(value, consideration, entity_id)
+        except ConsiderationError:
+            raise
+        except BaseException as error:
+            raise ConsiderationError.from_raised(consideration.name, entity_id, error) from error
         if value != value:  # noqa: PLR0124
-            raise AIError(f"consideration {consideration.name!r} gave NaN for entity {entity_id}")
+            raise ConsiderationError(consideration.name, f"gave NaN for entity {entity_id}")
         value = clamp(value)
         if value == 0.0:
             return 0.0
         values.append(value)
     return combined_score(values, action.weight) if values else 0.0
+
+
+def _number(value: object, consideration: Consideration, entity_id: int) -> float:
+    """Return other kinds of numbers as a float, such as those of NumPy; refuse text, which float() would take."""
+    if not isinstance(value, str | bytes | bytearray):
+        try:
+            return float(value)  # type: ignore[arg-type]  # whatever has __float__ or __index__
+        except TypeError:
+            pass  # refused below, as text is
+    raise ConsiderationError(
+        consideration.name, f"gave {shown(value)} for entity {entity_id}; a consideration gives a number from 0 to 1"
+    )

@@ -1,9 +1,10 @@
 """Trees from BehaviorTree.CPP version 4 files, as Groot 2 writes them.
 
 Known tags, besides actions and conditions: Sequence, ReactiveSequence, Fallback, ReactiveFallback, Parallel, Inverter,
-ForceSuccess, ForceFailure, AlwaysSuccess, AlwaysFailure, Repeat, RetryUntilSuccessful, KeepRunningUntilFailure, Timeout
-(in milliseconds), SubTree, and ours: TimeoutTicks, Cooldown, RepeatAnyway, UtilitySelector. Anything else is an error
-with its line: a tree that would behave otherwise than in its editor is worse than none.
+ForceSuccess, ForceFailure, AlwaysSuccess, AlwaysFailure, Repeat, RetryUntilSuccessful, KeepRunningUntilFailure,
+SubTree, Timeout, Delay and Sleep (in milliseconds), and ours: TimeoutTicks, WaitTicks, Cooldown, RepeatAnyway,
+UtilitySelector.
+Anything else is an error with its line: a tree that would behave otherwise than in its editor is worse than none.
 """
 
 import math
@@ -23,12 +24,14 @@ from tickmind.ai.nodes import (
     Node,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     SubTree,
     Succeeder,
     Timeout,
     UtilitySelector,
+    Wait,
 )
 from tickmind.base import Limit
 
@@ -36,6 +39,7 @@ MAX_XML_BYTES = Limit("size of a tree file", 4_000_000, "bytes")
 MAX_XML_DEPTH = Limit("nesting of a tree file", 102, "levels")  # a tree as deep as can run, and the two tags around it
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COUNT = re.compile(r"[+-]?[0-9]{1,15}")
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _MODEL_KINDS = ("Action", "Condition", "Control", "Decorator", "SubTree")
 
 
@@ -119,11 +123,12 @@ class _Reader:
             "RepeatAnyway": lambda e: Repeater(
                 self.only(e), self.rounds(e, "num_cycles"), "restart", label=self.label(e)
             ),
-            "RetryUntilSuccessful": lambda e: Inverter(
-                Repeater(Inverter(self.only(e)), self.rounds(e, "num_attempts")), label=self.label(e)
-            ),
+            "RetryUntilSuccessful": lambda e: Retry(self.only(e), self.rounds(e, "num_attempts"), label=self.label(e)),
             "KeepRunningUntilFailure": lambda e: Repeater(self.only(e), None, label=self.label(e)),
-            "Timeout": lambda e: Timeout(self.only(e), self.ticks(e), label=self.label(e)),
+            "Timeout": lambda e: Timeout(self.only(e), self.ticks(e, "msec"), label=self.label(e)),
+            "Sleep": lambda e: Wait(self.ticks(e, "msec"), label=self.label(e)),
+            "Delay": lambda e: Sequence(Wait(self.ticks(e, "delay_msec")), self.only(e), label=self.label(e)),
+            "WaitTicks": lambda e: Wait(self.integer(e, "ticks"), label=self.label(e)),
             "TimeoutTicks": lambda e: Timeout(self.only(e), self.integer(e, "ticks"), label=self.label(e)),
             "Cooldown": lambda e: Cooldown(self.only(e), self.integer(e, "ticks"), label=self.label(e)),
             "SubTree": self.subtree,
@@ -137,6 +142,9 @@ class _Reader:
             "RepeatAnyway": frozenset({"num_cycles"}),
             "RetryUntilSuccessful": frozenset({"num_attempts"}),
             "Timeout": frozenset({"msec"}),
+            "Sleep": frozenset({"msec"}),
+            "Delay": frozenset({"delay_msec"}),
+            "WaitTicks": frozenset({"ticks"}),
             "TimeoutTicks": frozenset({"ticks"}),
             "Cooldown": frozenset({"ticks"}),
         }
@@ -191,7 +199,7 @@ class _Reader:
                 raise self.fail(element, f"<{tag}> is a {kind} of its own, which only its own program can run")
             runnable = {name for name, kind in self.kinds.items() if kind not in ("Control", "Decorator")}
             raise self.fail(element, str(UnknownNameError("node", tag, {*self.makers, *runnable, *self.names})))
-        if tag in ("Action", "Condition", "SubTree", "AlwaysSuccess", "AlwaysFailure"):
+        if tag in ("Action", "Condition", "SubTree", "AlwaysSuccess", "AlwaysFailure", "Sleep", "WaitTicks"):
             self.no_children(element)
         if tag not in ("Action", "Condition", "SubTree"):
             for name in element.attributes.keys() - {"name", "_description", "_uid", "_fullpath"}:
@@ -241,10 +249,10 @@ class _Reader:
         return self.subtree_of(element, self.required(element, "ID"))
 
     def subtree_of(self, element: _Element, name: str) -> Node:
-        for port, value in self.arguments(element).items():
-            if value != f"{{{port}}}":
-                raise self.fail(element, f"the port {port!r} can't be renamed: subtrees share the entity's Blackboard")
-        return SubTree(name, label=self.label(element))
+        remaps = element.attributes.get("_autoremap", "false")
+        if remaps.lower() not in _TRUTHS:
+            raise self.fail(element, f"_autoremap must be true or false, not {remaps[:40]!r}")
+        return SubTree(name, self.arguments(element), autoremap=_TRUTHS[remaps.lower()], label=self.label(element))
 
     # Attributes
 
@@ -259,7 +267,7 @@ class _Reader:
             if name.startswith("_"):
                 raise self.fail(element, f"the scripted attribute {name!r} is not supported; use a condition")
             try:
-                found[name] = _argument(value)
+                found[name] = f"{{{name}}}" if value == "{=}" else _argument(value)  # {=} is the key of the same name
             except ValueError:
                 raise self.fail(element, f"{name} is too large a number: {value[:40]}") from None
         return found
@@ -283,12 +291,12 @@ class _Reader:
         count = self.integer(element, name)
         return None if count == -1 else count
 
-    def ticks(self, element: _Element) -> int:
+    def ticks(self, element: _Element, name: str) -> int:
         if self.tps is None:
-            raise self.fail(element, "Timeout is in milliseconds; say how many ticks a second has with tps=")
-        msec = self.integer(element, "msec")
+            raise self.fail(element, f"{element.tag} is in milliseconds; say how many ticks a second has with tps=")
+        msec = self.integer(element, name)
         if msec < 1:
-            raise self.fail(element, f"Timeout needs at least 1 millisecond, not {msec}")
+            raise self.fail(element, f"{element.tag} needs at least 1 millisecond, not {msec}")
         return max(1, math.ceil(msec * self.tps / 1000))
 
 

@@ -18,12 +18,14 @@ from tickmind.ai.nodes import (
     Node,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     SubTree,
     Succeeder,
     Timeout,
     UtilitySelector,
+    Wait,
     children_of,
     walk,
 )
@@ -34,6 +36,7 @@ _OWN_NODES = (
     '<Decorator ID="Cooldown"><input_port name="ticks">ticks to wait after a success</input_port></Decorator>',
     '<Decorator ID="RepeatAnyway"><input_port name="num_cycles">rounds, failed ones too</input_port></Decorator>',
     '<Decorator ID="TimeoutTicks"><input_port name="ticks">ticks that the child has</input_port></Decorator>',
+    '<Action ID="WaitTicks"><input_port name="ticks">ticks to wait</input_port></Action>',
 )
 
 
@@ -79,9 +82,9 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
 def _tag(node: Node) -> tuple[str, dict[str, str]]:
     match node:
         case Action():
-            return "Action", {"ID": node.name} | _arguments(node)
+            return "Action", {"ID": node.name} | _arguments(node.name, node.arguments)
         case Condition():
-            return "Condition", {"ID": node.name} | _arguments(node)
+            return "Condition", {"ID": node.name} | _arguments(node.name, node.arguments)
         case Sequence():
             return "Sequence" if node.memory else "ReactiveSequence", {}
         case Selector():
@@ -104,17 +107,22 @@ def _tag(node: Node) -> tuple[str, dict[str, str]]:
             return "TimeoutTicks", {"ticks": str(node.ticks)}
         case Cooldown():
             return "Cooldown", {"ticks": str(node.ticks)}
+        case Retry():
+            return "RetryUntilSuccessful", {"num_attempts": str(-1 if node.attempts is None else node.attempts)}
+        case Wait():
+            return "WaitTicks", {"ticks": str(node.ticks)}
         case SubTree():
-            return "SubTree", {"ID": node.name, "_autoremap": "true"}
+            shared = {"_autoremap": "true"} if node.autoremap else {}
+            return "SubTree", {"ID": node.name} | _arguments(node.name, node.ports) | shared
 
 
-def _arguments(leaf: Action | Condition) -> dict[str, str]:
-    for name, _ in leaf.arguments:
+def _arguments(node: str, arguments: tuple[tuple[str, Argument], ...]) -> dict[str, str]:
+    for name, _ in arguments:
         try:
             xml.parsers.expat.ParserCreate().Parse(f"<{name}/>", True)
         except xml.parsers.expat.ExpatError:
-            raise TreeError(f"{leaf.name}: XML can't have an attribute called {name!r}") from None
-    return {name: _text(value) for name, value in leaf.arguments}
+            raise TreeError(f"{node}: XML can't have an attribute called {name!r}") from None
+    return {name: _text(value) for name, value in arguments}
 
 
 def _quoted(text: str) -> str:
@@ -135,6 +143,8 @@ def _model(trees: Mapping[str, Node]) -> list[str]:
         for node in walk(root):
             if isinstance(node, Action | Condition):
                 leaves.setdefault((type(node).__name__, node.name), set()).update(name for name, _ in node.arguments)
+            elif isinstance(node, SubTree) and node.ports:
+                leaves.setdefault(("SubTree", node.name), set()).update(name for name, _ in node.ports)
     found = []
     for (kind, name), ports in sorted(leaves.items()):
         inner = "".join(f"<input_port name={_quoted(port)}/>" for port in sorted(ports))

@@ -10,19 +10,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def checked(fn: F, what: str) -> F:
-    """Return a system or hook; raise `ConfigError` for what could never run as one."""
+    """Return a function that users hand over; raise `ConfigError` for what a tick could never call."""
     if isinstance(fn, type):
-        raise ConfigError(f"{what} {fn.__qualname__} is a class; give an object of it, or a function")
+        raise ConfigError(f"{what} is {fn.__qualname__}, a class; give an object of it, or a function")
     if not callable(fn):
-        raise ConfigError(f"{what} {fn!r} can't be called; give a function")
+        raise ConfigError(f"{what} is {fn!r}, which can't be called; give a function")
     if iscoroutinefunction(fn) or iscoroutinefunction(getattr(fn, "__call__", None)):  # noqa: B004  it is looked into
-        raise ConfigError(f"{what} {name_of(fn)} is an `async def`; a tick never awaits, so make it a plain `def`")
+        name = getattr(fn, "__qualname__", type(fn).__qualname__)
+        raise ConfigError(f"{what} is {name}, an `async def`; a tick never awaits, so make it a plain `def`")
     return fn
-
-
-def name_of(fn: object) -> str:
-    """Return what errors call a function or a callable object."""
-    return str(getattr(fn, "__qualname__", type(fn).__qualname__))
 
 
 def without(hooks: Iterable[F], hook: F) -> list[F]:

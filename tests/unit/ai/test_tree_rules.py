@@ -13,11 +13,13 @@ from tickmind.ai import (
     Inverter,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     Status,
     Succeeder,
     Timeout,
+    Wait,
     make_bt_system,
 )
 from tickmind.tick import Engine
@@ -25,7 +27,7 @@ from tickmind.tick import Engine
 S, F, R = Status.SUCCESS, Status.FAILURE, Status.RUNNING
 FLIP = {S: F, F: S, R: R}
 
-leaves = st.integers(0, 3).map(lambda n: Action(f"leaf{n}"))
+leaves = st.integers(0, 3).map(lambda n: Action(f"leaf{n}")) | st.integers(1, 3).map(Wait)
 
 
 def grown(inner):
@@ -46,6 +48,7 @@ def grown(inner):
         | inner.map(Succeeder)
         | inner.map(AlwaysFail)
         | st.builds(Repeater, inner, st.none() | ticks, st.sampled_from(["fail", "restart"]))
+        | st.builds(Retry, inner, st.none() | ticks)
         | st.builds(Timeout, inner, ticks)
         | st.builds(Cooldown, inner, ticks)
     )
@@ -91,6 +94,9 @@ class Reference:
             status = answers[node.name]
             self.running = status is R
             return status
+        if isinstance(node, Wait):
+            self.began = now if self.began is None else self.began
+            return S if now - self.began >= node.ticks else R
         if isinstance(node, Sequence | Selector):
             go_on = S if isinstance(node, Sequence) else F
             for place in range(self.place if node.memory else 0, len(self.children)):
@@ -139,6 +145,9 @@ class Reference:
             return R if status is R else S
         if isinstance(node, AlwaysFail):
             return R if status is R else F
+        if isinstance(node, Retry):
+            self.rounds += status is F
+            return S if status is S else F if self.rounds == node.attempts else R
         if status is F and node.fail_policy == "fail":
             return F
         if status is not R:

@@ -1,10 +1,10 @@
 import json
+import re
 
 import pytest
 
 from tickmind.ai import (
     Action,
-    AIError,
     AIManager,
     AlwaysFail,
     BehaviorTree,
@@ -14,6 +14,7 @@ from tickmind.ai import (
     Inverter,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     Status,
@@ -23,10 +24,11 @@ from tickmind.ai import (
     TreeError,
     UnknownNameError,
     UtilitySelector,
+    Wait,
     make_bt_system,
 )
 from tickmind.base import Limit, LimitExceededError
-from tickmind.tick import Engine, SystemFailedError
+from tickmind.tick import Engine
 
 S, F, R = Status.SUCCESS, Status.FAILURE, Status.RUNNING
 
@@ -38,7 +40,9 @@ class Stage:
         self.calls: list[str] = []
         self.halted: list[str] = []
         self.scripts = {name: list(script) for name, script in scripts.items()}
+        self.errors: list[tuple[int, str, str, int]] = []
         self.manager = AIManager()
+        self.manager.on_error(lambda *error: self.errors.append(error))
         for name in scripts:
             self.manager.register_action(name, self.leaf(name), on_halt=self.halt(name))
             self.manager.register_condition(name, self.ask(name))
@@ -224,16 +228,19 @@ def test_an_unknown_name_is_an_error_that_helps(root, message):
     stage = Stage(root, a="S")
     with pytest.raises(UnknownNameError, match=message):
         stage.manager.check()
-    with pytest.raises(SystemFailedError, match=message):
-        stage.tick()
+    assert stage.tick() == "F"
+    [(eid, kind, text, tick)] = stage.errors
+    assert (eid, kind, tick) == (stage.eid, "missing_definition", 1)
+    assert re.search(message, text)
 
 
 def test_an_action_that_returns_no_status_is_named():
     stage = Stage(A, a="S")
     stage.manager.register_action("a", lambda *_: None)  # type: ignore[type-var]  # the mistake under test
-    with pytest.raises(SystemFailedError, match="action 'a' returned None") as caught:
-        stage.tick()
-    assert isinstance(caught.value.__cause__, AIError)
+    assert stage.tick() == "F"
+    [(_, kind, text, _)] = stage.errors
+    assert kind == "action_error"
+    assert "action 'a' returned None; an action returns Status.SUCCESS" in text
 
 
 def test_arguments_are_handed_over_and_braces_read_the_blackboard():
@@ -316,10 +323,11 @@ def test_a_halt_that_fails_is_not_called_again_and_the_others_follow():
     stage.manager.register_action("a", stage.leaf("a"), on_halt=fail)
     stage.tick()
     stage.manager.define_tree("main", B)
-    with pytest.raises(SystemFailedError, match="it is stuck"):
-        stage.tick()
-    assert stage.tick() == "S"
+    assert stage.tick(2) == "SS"
     assert stage.halted == ["c"]
+    [(_, kind, text, _)] = stage.errors
+    assert kind == "halt_error"
+    assert "on_halt of action 'a' raised ValueError: it is stuck" in text
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -350,7 +358,7 @@ def test_trees_of_the_past_are_forgotten_at_their_limit():
         stage.manager.check()
     stage.tick()
     assert stage.halted == []
-    assert len(stage.manager._halting) == 3
+    assert len(stage.manager._halting) == 3  # the trees that it knows
 
 
 def test_on_status_hears_of_ends_only():
@@ -411,6 +419,10 @@ def test_trees_have_limits():
         lambda: Repeater(A, 1, "maybe"),  # type: ignore[arg-type]  # the mistake under test
         lambda: Timeout(A, 0),
         lambda: Cooldown(A, 0),
+        lambda: Retry(A, 0),
+        lambda: Wait(0),
+        lambda: SubTree(""),
+        lambda: SubTree("a", {"name": 1}),
         lambda: UtilitySelector(("a;b", A)),
     ],
 )

@@ -15,7 +15,7 @@ from tickmind.ai import (
     make_utility_system,
 )
 from tickmind.base import ConfigError
-from tickmind.tick import Engine, SystemFailedError, World
+from tickmind.tick import Engine, World
 
 inputs = st.floats(-10, 10)
 exponents = st.floats(0.01, 100)
@@ -297,9 +297,11 @@ def test_an_action_may_despawn_the_one_who_does_it():
     assert engine.world.entities() == frozenset()
 
 
-def test_a_selector_that_nobody_defined_stops_the_tick_with_its_name():
+def test_a_selector_that_nobody_defined_is_reported_with_its_name():
+    manager, errors = AIManager(), []
+    manager.on_error(lambda *error: errors.append(error))
     engine = Engine(seed=1)
-    engine.add_system(make_utility_system(AIManager()))
-    engine.world.spawn(UtilityAgent("mind"))
-    with pytest.raises(SystemFailedError, match="no utility selector 'mind'; known: none"):
-        engine.step()
+    engine.add_system(make_utility_system(manager))
+    eid = engine.world.spawn(UtilityAgent("mind"))
+    engine.step()
+    assert errors == [(eid, "missing_definition", "there is no utility selector 'mind'; known: none", 1)]

@@ -15,6 +15,7 @@ from tickmind.ai import (
     Inverter,
     Parallel,
     Repeater,
+    Retry,
     Selector,
     Sequence,
     Status,
@@ -24,6 +25,7 @@ from tickmind.ai import (
     TreeError,
     TreeFileError,
     UtilitySelector,
+    Wait,
     make_bt_system,
     read_trees,
     write_trees,
@@ -61,7 +63,8 @@ counts = st.integers(1, 10**9)
 leaves = (
     st.builds(Action, names, arguments, label=labels)
     | st.builds(Condition, names, arguments, label=labels)
-    | st.builds(SubTree, names, label=labels)
+    | st.builds(SubTree, names, arguments, autoremap=st.booleans(), label=labels)
+    | st.builds(Wait, counts, label=labels)
     | st.builds(Succeeder, label=labels)
     | st.builds(AlwaysFail, label=labels)
 )
@@ -90,6 +93,7 @@ def grown(inner):
         | st.builds(Succeeder, inner, label=labels)
         | st.builds(AlwaysFail, inner, label=labels)
         | st.builds(Repeater, inner, st.none() | counts, st.sampled_from(["fail", "restart"]), label=labels)
+        | st.builds(Retry, inner, st.none() | counts, label=labels)
         | st.builds(Timeout, inner, counts, label=labels)
         | st.builds(Cooldown, inner, counts, label=labels)
     )
@@ -342,7 +346,16 @@ LEAF = '<Action ID="a"/>'
         (f'<Repeat num_cycles="-1">{LEAF}</Repeat>', Repeater(Action("a"), None)),
         (f'<Timeout msec="1">{LEAF}</Timeout>', Timeout(Action("a"), 1)),
         (f'<Timeout msec="101">{LEAF}</Timeout>', Timeout(Action("a"), 3)),
-        ("<main/>", SubTree("main")),
+        ("<main/>", SubTree("main", autoremap=False)),
+        ('<SubTree ID="main"/>', SubTree("main", autoremap=False)),
+        ('<SubTree ID="main" _autoremap="1"/>', SubTree("main")),
+        ('<SubTree ID="main" goal="{target}" n="3"/>', SubTree("main", {"goal": "{target}", "n": 3}, autoremap=False)),
+        ('<SubTree ID="main" goal="{=}"/>', SubTree("main", {"goal": "{goal}"}, autoremap=False)),
+        (f'<RetryUntilSuccessful num_attempts="3">{LEAF}</RetryUntilSuccessful>', Retry(Action("a"), 3)),
+        (f'<RetryUntilSuccessful num_attempts="-1">{LEAF}</RetryUntilSuccessful>', Retry(Action("a"), None)),
+        ('<Sleep msec="101"/>', Wait(3)),
+        (f'<Delay delay_msec="100">{LEAF}</Delay>', Sequence(Wait(2), Action("a"))),
+        ('<WaitTicks ticks="7"/>', Wait(7)),
         ('<Action ID="a" x="007" y="-1e3" z="0x10" w="٣" v="True" u=""/>', None),
     ],
 )
@@ -412,8 +425,12 @@ BOMB = '<?xml version="1.0"?>\n<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;
         (tree('<Action ID="a" x-y="1"/>'), 3, "a can't have an argument called 'x-y'"),
         (tree(f'<Action ID="a" x="{"9" * 5000}"/>'), 3, "x is too large a number"),
         (tree('<Action ID="a" x="1e999"/>'), 3, "x is too large a number"),
-        (tree('<SubTree ID="main" goal="{target}"/>'), 3, "the port 'goal' can't be renamed"),
-        (tree('<SubTree ID="main" goal="3"/>'), 3, "the port 'goal' can't be renamed"),
+        (tree('<SubTree ID="main" _autoremap="maybe"/>'), 3, "_autoremap must be true or false, not 'maybe'"),
+        (tree('<Sleep msec="0"/>'), 3, "Sleep needs at least 1 millisecond, not 0"),
+        (tree('<Sleep msec="9"><a/></Sleep>'), 3, "<Sleep> takes no children"),
+        (tree('<Delay delay_msec="9"/>'), 3, "<Delay> needs exactly one child, not 0"),
+        (tree('<WaitTicks ticks="0"/>'), 3, "Wait needs at least 1 tick, not 0"),
+        (tree(f'<RetryUntilSuccessful num_attempts="0">{LEAF}</RetryUntilSuccessful>'), 3, "Retry needs at least 1"),
         (tree(f"<Repeat>{LEAF}</Repeat>"), 3, "<Repeat> needs the attribute 'num_cycles'"),
         (tree(f'<Repeat num_cycles="many">{LEAF}</Repeat>'), 3, "num_cycles must be a whole number, not 'many'"),
         (tree(f'<Repeat num_cycles="1_0">{LEAF}</Repeat>'), 3, "num_cycles must be a whole number, not '1_0'"),
@@ -506,10 +523,25 @@ def test_a_damaged_file_gives_trees_or_an_error_of_ours(data, text):
 
 tags = st.sampled_from(
     ["Action", "Condition", "Sequence", "ReactiveFallback", "Parallel", "Inverter", "Repeat", "Timeout", "Cooldown",
-     "SubTree", "UtilitySelector", "RetryUntilSuccessful", "AlwaysSuccess", "ForceFailure", "Nobody", "main"]
+     "SubTree", "UtilitySelector", "RetryUntilSuccessful",
+     "Sleep", "Delay", "WaitTicks", "AlwaysSuccess", "ForceFailure", "Nobody", "main"]
 )  # fmt: skip
 attributes = st.dictionaries(
-    st.sampled_from(["ID", "name", "msec", "ticks", "num_cycles", "success_count", "options", "_skipIf", "goal"]),
+    st.sampled_from(
+        [
+            "ID",
+            "name",
+            "msec",
+            "delay_msec",
+            "_autoremap",
+            "ticks",
+            "num_cycles",
+            "success_count",
+            "options",
+            "_skipIf",
+            "goal",
+        ]
+    ),
     st.sampled_from(["", "a", "main", "1", "-1", "0", "1e9", "99999999999999999999", "a;b", "{goal}"]),
     max_size=3,
 )
