@@ -22,7 +22,7 @@ from tickmind.llm.errors import (
     LLMResponseError,
 )
 from tickmind.llm.http1 import Connection, HttpCutError, HttpFormatError, ResponseParser
-from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.http_errors import error_beside_events, error_from_reply
 from tickmind.llm.inflating import Inflater
 from tickmind.llm.pool import ConnectionPool
 from tickmind.llm.retry_after import parse_retry_after
@@ -172,6 +172,11 @@ class Exchange:
         return self._parser.headers
 
     @property
+    def origin(self) -> str:
+        """The endpoint's scheme, host and port."""
+        return self._client.origin
+
+    @property
     def content_type(self) -> str:
         """What the reply is, without parameters."""
         return self._parser.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -313,12 +318,14 @@ async def _whole(exchange: Exchange) -> HttpReply:
 class EventStream:
     """The reply as events: `async with` opens it, `next_events` gives the data of one or more events at a time."""
 
-    __slots__ = ("_exchange", "_finished", "_sse")
+    __slots__ = ("_any", "_error", "_exchange", "_finished", "_sse")
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._sse: SseDecoder | None = None
+        self._any = False  # an event has come
         self._finished = False
+        self._error: LLMError | None = None  # how the stream failed, raised behind its last event
 
     async def __aenter__(self) -> "EventStream":
         try:
@@ -341,8 +348,14 @@ class EventStream:
         return self._exchange.headers
 
     async def next_events(self) -> list[bytes]:
-        """The data of the next events, at least one; none at the end of the stream."""
+        """Return the data of the next events, at least one; none at the end of the stream.
+
+        Raises `LLMResponseError` (or another `LLMError` that fits what the endpoint said) behind the last event if the
+        reply is no event stream, or if an error stands in it outside of the events.
+        """
         if self._finished:
+            if self._error is not None:
+                raise self._error
             return []
         if self._sse is None:
             self._finished = True
@@ -352,10 +365,20 @@ class EventStream:
             data = await self._exchange.read()
             events = self._sse.feed(data) if data else self._sse.finish()
             if _DONE in events:  # some endpoints say it twice
-                self._finished = self._exchange.ended = True
-                return events[: events.index(_DONE)]
-            if not data:
-                self._finished = True
-                return events
+                self._any = self._exchange.ended = True
+                self._finish(self._sse)
+                return events[: events.index(_DONE)] or await self.next_events()
+            if events:
+                self._any = True
+            if not data or self._sse.failure is not None:
+                self._finish(self._sse)
+                return events or await self.next_events()
             if events:
                 return events
+
+    def _finish(self, sse: SseDecoder) -> None:
+        self._finished = True
+        exchange = self._exchange
+        self._error = error_beside_events(
+            exchange.origin, exchange.content_type, failure=sse.failure, stray=sse.stray, has_events=self._any
+        )

@@ -14,6 +14,22 @@ _SHOWN_ERROR_CHARS = 400
 # a gateway's words for requests that it holds back, and for those that it dropped
 _HELD_BACK = frozenset({"RATE_LIMIT_COOLDOWN", "DEFERRED", "QUEUE_FULL", "QUEUE_TIMEOUT", "ALL_LIMITED"})
 _DROPPED = frozenset({"REPLACED", "EXPIRED"})
+FINISH_ERROR = "error"  # the finish reason of an answer that the endpoint gave up
+_GAVE_UP_STATUS = 502
+# what an error object calls itself, in part -> the status that it would have had as a reply of its own
+_STATUS_OF_KIND = {
+    "rate_limit": 429,
+    "overloaded": 529,
+    "unavailable": 503,
+    "timeout": 504,
+    "server_error": 500,
+    "api_error": 500,
+    "internal": 500,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "invalid_request": 400,
+}
 
 
 def error_from_reply(
@@ -56,6 +72,64 @@ def error_from_reply(
     elif status == 404:
         hint = ", not found (check LLM_BASE_URL and LLM_MODEL)"
     return LLMResponseError(f"{origin} answered {status}{hint}{detail}", status=status)
+
+
+def embedded_error(event: Mapping[str, Any]) -> LLMError:
+    """Return the error for an error object that came with a success status: whole, inside a stream, beside an answer.
+
+    Its status is the number that it names, or the one that fits its kind; 200 if it names neither.
+    """
+    inner = event.get("error")
+    error = inner if isinstance(inner, dict) else event
+    kind = "".join(str(error.get(name) or "") for name in ("type", "code", "status")).lower()
+    status = next((number for part, number in _STATUS_OF_KIND.items() if part in kind), 200)
+    for place in (error, event):
+        for name in ("code", "status", "status_code"):
+            status = _error_status(place.get(name)) or status
+    return error_from_reply("the endpoint", status, orjson.dumps(event))
+
+
+def error_beside_events(
+    origin: str, content_type: str, *, failure: bytes | None, stray: bytes, has_events: bool
+) -> LLMError | None:
+    """Return the error that an event stream holds outside of its events, or None.
+
+    `failure` is what the endpoint marked as an error, `stray` what is no part of an event stream. Without any event the
+    reply is no event stream at all.
+    """
+    if failure is not None:
+        return embedded_error(_parsed(failure) or {"error": {"message": failure.decode("utf-8", "replace")}})
+    parsed = _parsed(stray)
+    if parsed.get("error"):
+        return embedded_error(parsed)
+    if has_events:
+        return None
+    what = f"{content_type or 'no content type'}, {'JSON' if parsed else 'no JSON and no events'}"
+    hint = "ask without streaming" if parsed else "is this the address of a model endpoint?"
+    return LLMResponseError(f"{origin} answered 200 with {what} in place of an event stream; {hint}")
+
+
+def gave_up_error(reply: Mapping[str, Any], beside: Mapping[str, Any]) -> LLMError:
+    """Return the error for an answer that the endpoint gave up; what failed stands in the reply, beside it, or nowhere.
+
+    Where nothing says what failed it counts as a bad gateway, because routers end a provider's failure so.
+    """
+    if reply.get("error"):
+        return embedded_error(reply)
+    if beside.get("error"):
+        return embedded_error({"error": beside["error"]})
+    return error_from_reply("the endpoint", _GAVE_UP_STATUS, b"it gave up an answer that it had begun")
+
+
+def silent_error() -> LLMError:
+    """Return the error for a reply that ended without an answer and without a reason for having none."""
+    return LLMResponseError("the endpoint's reply ended with neither an answer nor a finish reason; ask again")
+
+
+def _error_status(value: Any) -> int | None:
+    if isinstance(value, str) and len(value) == 3 and value.isdigit():
+        value = int(value)
+    return value if type(value) is int and 400 <= value < 600 else None
 
 
 def _parsed(body: bytes) -> dict[str, Any]:

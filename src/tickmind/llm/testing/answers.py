@@ -1,5 +1,6 @@
 """From a behaviour to the bytes, pauses and end of one HTTP answer; pure, so that serving it is all that is left."""
 
+import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,11 @@ from tickmind.llm.testing.behaviours import (
     Break,
     Drip,
     EchoHeaders,
+    EmptyReply,
+    ErrorBeside,
+    ErrorLine,
     Hang,
+    HtmlPage,
     HugeBody,
     Late,
     Redirect,
@@ -22,6 +27,8 @@ from tickmind.llm.testing.behaviours import (
     RetryAfter,
     Say,
     Step,
+    UnframedError,
+    WrongType,
 )
 from tickmind.llm.testing.scripted import as_reply
 from tickmind.llm.testing.wire import Wire, WireStyle, encode
@@ -30,6 +37,7 @@ from tickmind.llm.transport import ModelReply, ModelRequest
 Ending = Literal["done", "close", "reset", "hang"]
 _MARK = "\u2603mark\u2603"
 _NO_UTF8 = b"\xff\xfe\x80\xc3("
+_PAGE = b"<!doctype html>\n<html><head><title>Sign in</title></head>\n<body><p>Please sign in.</p></body></html>\n"
 _BLOCK_BYTES = 65_536
 _JSON = {"Content-Type": "application/json"}
 _EVENTS = {"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache"}
@@ -79,6 +87,15 @@ def answer(step: Step, asked: Asked, style: WireStyle) -> Answer:
             return _body(200, before + _NO_UTF8 + after, _EVENTS if asked.streams else _JSON)
         case HugeBody():
             return _huge(step, asked, style)
+        case HtmlPage():
+            return _body(200, _PAGE, {"Content-Type": "text/html; charset=utf-8"})
+        case WrongType(reply, content_type):
+            whole = _say(Say(reply), replace(asked, streams=False), style)
+            return replace(whole, headers={"Content-Type": content_type})
+        case UnframedError() | EmptyReply() | ErrorLine():
+            return _failing(step, asked, style)
+        case ErrorBeside():
+            return _error_beside(step, asked, style)
         case Hang():
             return Answer(200, {}, (), ending="hang")
         case Late(inner, headers_after_s):
@@ -127,6 +144,39 @@ def _bad_json(asked: Asked, style: WireStyle) -> Answer:
         return _body(200, data[: len(data) // 2], _JSON)
     first, *others = good.chunks
     return replace(good, chunks=(first, b'data: {"choices": [{"delta": \n\n', *others))
+
+
+def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: Asked, style: WireStyle) -> Answer:
+    """An answer that ends as the step says behind its first events, of which a whole reply has none."""
+    begun: tuple[bytes, ...] = ()
+    if asked.streams:
+        begun = tuple(islice(_say(Say("This is the beginning.", cut=4), asked, style).chunks, step.events))
+    headers = _EVENTS if asked.streams else _JSON
+    match step:
+        case EmptyReply():
+            end = b""
+        case ErrorLine(message):
+            error = asked.wire.error(500, message)["error"]
+            end = b"error: " + encode(error) + b"\n\n"
+        case UnframedError(status, _, content_type):
+            end = encode(asked.wire.error(status, "the fake provider was told to fail here"))
+            headers = headers if content_type is None else {"Content-Type": content_type}
+    data = b"".join(begun) + end
+    return _body(200, data, headers)
+
+
+def _error_beside(step: ErrorBeside, asked: Asked, style: WireStyle) -> Answer:
+    """An answer whose last event, or whose whole, carries an error as well."""
+    reply = ModelReply(step.reply, "error")
+    error = {"error": {"message": "the provider behind this router failed", "code": step.status}}
+    good = _say(Say(reply), asked, style)
+    if not asked.streams:
+        return _body(200, encode(json.loads(b"".join(good.chunks)) | error), good.headers)
+    chunks = list(good.chunks)
+    last = max(place for place, chunk in enumerate(chunks) if b'"error"' in chunk or b"completed" in chunk)
+    head, _, data = chunks[last].partition(b"data: ")
+    chunks[last] = head + b"data: " + encode(json.loads(data) | error) + b"\n\n"
+    return replace(good, chunks=tuple(chunks))
 
 
 def _around_mark(asked: Asked, style: WireStyle) -> tuple[bytes, bytes]:

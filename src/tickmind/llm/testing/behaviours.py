@@ -67,6 +67,51 @@ class HugeBody:
 
 
 @dataclass(frozen=True, slots=True)
+class HtmlPage:
+    """Answer 200 with a web page, as a login or a proxy in between does."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongType:
+    """Answer 200 with a whole reply of this content type, streamed or not; an empty one sends no type at all."""
+
+    reply: str = "This is JSON."
+    content_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True)
+class UnframedError:
+    """Answer 200 with an error object in place of an answer; in a stream it is no event, behind `events` good ones."""
+
+    status: int = 500
+    events: int = 0
+    content_type: str | None = None  # None: as for an answer
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyReply:
+    """Answer 200 with nothing: an empty body, or a stream of so many events that say nothing yet."""
+
+    events: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLine:
+    """Answer 200 with an `error:` line, as llama.cpp does, behind `events` good events."""
+
+    message: str = "the fake provider was told to fail here"
+    events: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBeside:
+    """Answer 200 with an answer and an error of this status beside it, as routers do whose provider failed."""
+
+    status: int = 502
+    reply: str = "Half an ans"
+
+
+@dataclass(frozen=True, slots=True)
 class Hang:
     """Send nothing, not even headers, until the caller leaves or the server closes."""
 
@@ -100,5 +145,23 @@ class Break:
     ending: Literal["close", "reset", "hang", "error"] = "close"
 
 
-Behaviour = Say | Refuse | EchoHeaders | Redirect | BadJson | BadUtf8 | HugeBody | Hang | Late | Drip | Break
+Behaviour = (
+    Say
+    | Refuse
+    | EchoHeaders
+    | Redirect
+    | BadJson
+    | BadUtf8
+    | HugeBody
+    | HtmlPage
+    | WrongType
+    | UnframedError
+    | EmptyReply
+    | ErrorLine
+    | ErrorBeside
+    | Hang
+    | Late
+    | Drip
+    | Break
+)
 Step = str | ModelReply | Behaviour

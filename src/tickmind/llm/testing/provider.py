@@ -145,6 +145,7 @@ class FakeProvider:
         app.router.add_get("/v1/models", self._list_models)
         app.router.add_get("/v1/models/{model}", self._show_model)
         app.router.add_route("*", "/{path:.*}", self._not_found)
+        app.on_response_prepare.append(_drop_empty_type)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_S)
         await runner.setup()
         try:
@@ -327,6 +328,12 @@ class _Running:
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self.closing.wait()
+
+
+async def _drop_empty_type(_http: "web.Request", response: "web.StreamResponse") -> None:
+    """Send no content type where the plan has an empty one; the server would add one of its own."""
+    if response.headers.get("Content-Type") == "":
+        del response.headers["Content-Type"]
 
 
 async def _paced(plan: Answer, running: _Running) -> AsyncIterator[bytes]:

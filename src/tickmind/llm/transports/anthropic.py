@@ -14,6 +14,7 @@ from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.http import HttpClient
+from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
@@ -24,7 +25,6 @@ from tickmind.llm.transports.wire import (
     as_object,
     as_text,
     blocks_for,
-    embedded_error,
     merged,
     named_call,
     parse_object,
@@ -170,8 +170,10 @@ def _encode_part(part: Part) -> Json:
 
 def decode_reply(reply: Json, *, output_tool: str = "") -> ModelReply:
     """A whole reply from its parsed body. What the output tool was given is the content."""
-    if reply.get("type") == "error" or "content" not in reply:
+    if reply.get("type") == "error" or reply.get("error") or "content" not in reply:
         raise embedded_error(reply)
+    if reply.get("stop_reason") == FINISH_ERROR:
+        raise gave_up_error(reply, {})
     texts: list[str] = []
     answered = False
     thinking: list[ThinkingBlock] = []
@@ -252,6 +254,8 @@ class AnthropicDecoder:
         """Read one event."""
         event = parse_object(data)
         kind = event.get("type")
+        if kind == "error" or event.get("error"):
+            raise embedded_error(event)
         if kind == "content_block_delta":
             return self._delta(as_count(event.get("index")), as_object(event.get("delta")))
         if kind == "content_block_start":
@@ -264,13 +268,14 @@ class AnthropicDecoder:
             self._prompt = decode_usage(message.get("usage")) or Usage()
             return StreamPiece(usage=self._prompt, model=as_text(message.get("model")), id=as_text(message.get("id")))
         if kind == "message_delta":
-            reason = as_object(event.get("delta")).get("stop_reason")
+            delta = as_object(event.get("delta"))
+            reason = delta.get("stop_reason")
+            if reason == FINISH_ERROR:
+                raise gave_up_error(event, delta)
             return StreamPiece(
                 finish_reason=_finish(reason, answered=self._answered and not self._calls),
                 usage=self._add_usage(decode_usage(event.get("usage"))),
             )
-        if kind == "error" or "error" in event:
-            raise embedded_error(event)
         if kind == "message":  # an endpoint that does not stream
             return piece_of(decode_reply(event, output_tool=self._output_tool))
         return None

@@ -13,6 +13,7 @@ from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
+from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock
 from tickmind.llm.transport import (
     Capabilities,
@@ -31,7 +32,6 @@ from tickmind.llm.transports.wire import (
     as_object,
     as_text,
     blocks_for,
-    embedded_error,
     is_strict_schema,
     merged,
     named_call,
@@ -153,9 +153,11 @@ def _encode_part(part: Part) -> Json:
 def decode_reply(reply: Json) -> ModelReply:
     """A whole reply from its parsed body."""
     choices = as_list(reply.get("choices"))
-    if not choices:
+    choice = as_object(choices[0]) if choices else {}
+    if not choices or reply.get("error"):
         raise embedded_error(reply)
-    choice = as_object(choices[0])
+    if choice.get("finish_reason") == FINISH_ERROR:
+        raise gave_up_error(reply, choice)
     message = as_object(choice.get("message"))
     content, thinking = _content(message)
     field = "reasoning_content"
@@ -209,12 +211,15 @@ class ChatDecoder:
         """Read one event."""
         event = parse_object(data)
         choices = event.get("choices")
+        if event.get("error"):
+            raise embedded_error(event)
         if not choices or type(choices) is not list:
-            if "error" in event:
-                raise embedded_error(event)
             usage = decode_usage(event.get("usage"))
             return StreamPiece(usage=usage) if usage is not None else None
         choice = as_object(choices[0])
+        reason = choice.get("finish_reason")
+        if reason == FINISH_ERROR:
+            raise gave_up_error(event, choice)
         delta = choice.get("delta")
         if type(delta) is not dict:
             return piece_of(decode_reply(event)) if "message" in choice else self._finish_only(event, choice)
@@ -236,7 +241,7 @@ class ChatDecoder:
             content,
             thinking,
             _decode_call_deltas(calls) if calls else (),
-            _finish(choice.get("finish_reason")),
+            _finish(reason),
             decode_usage(event.get("usage")),
             None,
             "" if named else as_text(event.get("model")),

@@ -14,12 +14,12 @@ import orjson
 
 from tickmind.base import Secret, SystemClock
 from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
-from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.http_errors import embedded_error, error_from_reply, silent_error
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece
 from tickmind.llm.transports.chat import ChatForm
-from tickmind.llm.transports.wire import Json
+from tickmind.llm.transports.wire import Json, is_silent, says_something
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -63,7 +63,12 @@ class OpenAITransport:
                 reply = await create(**self._arguments(request, stream=False), timeout=timeout_s)
         except Exception as exc:  # noqa: BLE001 - raised again as ours
             raise _translated(exc, timeout_s) from None
-        return self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
+        if isinstance(reply, str):  # the SDK gives out what is not JSON as it came
+            return self._form.decode(reply.encode("utf-8", "replace"), request)
+        decoded = self._form.decode(orjson.dumps(reply.model_dump(mode="json")), request)
+        if is_silent(decoded):
+            raise silent_error()
+        return decoded
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
@@ -94,6 +99,7 @@ class OpenAITransport:
     ) -> AsyncGenerator[StreamPiece, None]:
         decoder = self._form.decoder(request)
         reader = events.__aiter__()
+        silent = True
         while True:
             try:
                 async with asyncio.timeout_at(deadline_s):
@@ -104,7 +110,10 @@ class OpenAITransport:
                 raise _translated(exc, timeout_s) from None
             piece = decoder.decode(orjson.dumps(event.model_dump(mode="json", exclude_unset=True)))
             if piece is not None:
+                silent = silent and not says_something(piece)
                 yield piece
+        if silent:
+            raise silent_error()
         last = decoder.finish()
         if last is not None:
             yield last
@@ -128,6 +137,8 @@ def _translated(exc: Exception, timeout_s: float) -> Exception:
         wait_s = parse_retry_after(headers, now_wall_s=SystemClock().wall())
         body = exc.response.content if exc.response.is_stream_consumed else str(exc.message).encode()
         return error_from_reply("the endpoint", exc.status_code, body, headers=headers, retry_after_s=wait_s)
+    if isinstance(exc, openai.APIError) and isinstance(exc.body, dict):  # an error inside a stream
+        return embedded_error({"error": exc.body})
     if isinstance(exc, openai.APIError):
         return LLMConnectionError(f"the connection to the endpoint failed: {exc.message}")
     return exc if isinstance(exc, LLMError) else LLMConnectionError(f"the connection to the endpoint failed: {exc}")

@@ -11,6 +11,7 @@ from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
+from tickmind.llm.http_errors import embedded_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
@@ -22,7 +23,6 @@ from tickmind.llm.transports.wire import (
     as_object,
     as_text,
     blocks_for,
-    embedded_error,
     is_strict_schema,
     merged,
     named_call,
@@ -213,6 +213,8 @@ class ResponsesDecoder:
         """Read one event."""
         event = parse_object(data)
         kind = as_text(event.get("type"))
+        if kind == "error" or event.get("error"):
+            raise embedded_error(event)
         if kind in {"response.output_text.delta", "response.refusal.delta"}:
             self._texts = True
             return StreamPiece(content=as_text(event.get("delta")))
@@ -233,8 +235,6 @@ class ResponsesDecoder:
             return self._ended(as_object(event.get("response")))
         if kind == "response.failed":
             raise embedded_error(as_object(event.get("response")))
-        if kind == "error" or (not kind and "error" in event):
-            raise embedded_error(event if "error" in event else {"error": event})
         if kind == "response.created":
             response = as_object(event.get("response"))
             return StreamPiece(model=as_text(response.get("model")), id=as_text(response.get("id")))
@@ -274,6 +274,8 @@ class ResponsesDecoder:
         )
 
     def _ended(self, response: Json) -> StreamPiece:
+        if response.get("error") or response.get("status") == "failed":
+            raise embedded_error(response)
         content = "" if self._texts or "output" not in response else decode_reply(response).content
         return StreamPiece(
             content=content,

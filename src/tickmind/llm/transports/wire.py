@@ -12,9 +12,9 @@ import orjson
 
 from tickmind.base import Secret
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, check_headers
-from tickmind.llm.errors import LLMConfigError, LLMError, LLMResponseError
+from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.http import EventStream, Headers, HttpClient
-from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.http_errors import silent_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta
@@ -98,6 +98,8 @@ class WireTransport:
         came = await self._http.post(self._form.path, self._headers_of(request), body, timeout_s=timeout_s)
         served = self.served(request, came.headers)
         reply = self._form.decode(came.body, request)
+        if is_silent(reply):
+            raise silent_error()
         if served is None:
             return reply
         return replace(reply, served=served, attempts=max(reply.attempts, served.tries))
@@ -140,6 +142,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         "_finished",
         "_request",
         "_served",
+        "_silent",
         "_timeout_s",
         "_transport",
         "_waiting",
@@ -157,6 +160,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._waiting: Iterable[bytes] = iter(())
         self._finished = False
         self._served: Served | None = None  # until the first piece carries it
+        self._silent = True  # nothing was said yet, nor how it ended
 
     async def __aenter__(self) -> "PieceStream":
         self._events = await self._transport.open_events(self._request, self._timeout_s)
@@ -174,6 +178,8 @@ class PieceStream(AsyncIterator[StreamPiece]):
             for data in self._waiting:
                 piece = self._decode(data)
                 if piece is not None:
+                    if self._silent and says_something(piece):
+                        self._silent = False
                     return piece if self._served is None else self._first(piece, self._served)
             if self._finished or self._events is None:
                 raise StopAsyncIteration
@@ -182,6 +188,8 @@ class PieceStream(AsyncIterator[StreamPiece]):
                 self._waiting = iter(events)
                 continue
             self._finished = True
+            if self._silent:
+                raise silent_error()
             piece = self._decoder.finish()
             if piece is not None:
                 return piece if self._served is None else self._first(piece, self._served)
@@ -189,6 +197,22 @@ class PieceStream(AsyncIterator[StreamPiece]):
     def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
         self._served = None
         return replace(piece, served=served, attempts=max(piece.attempts, served.tries))
+
+
+def says_something(piece: StreamPiece) -> bool:
+    """Tell whether a piece is part of an answer or says how it ended; a name, a role or a token count is neither."""
+    return bool(
+        piece.content
+        or piece.thinking
+        or piece.tool_calls
+        or piece.block is not None
+        or piece.finish_reason is not None
+    )
+
+
+def is_silent(reply: ModelReply) -> bool:
+    """Tell whether a whole reply holds neither an answer nor a reason for having none."""
+    return not (reply.content or reply.finish_reason or reply.tool_calls or reply.thinking)
 
 
 def dump_body(body: Json) -> bytes:
@@ -234,19 +258,6 @@ def as_text(value: Any) -> str:
 def as_count(value: Any) -> int | None:
     """A number of tokens, or None."""
     return value if type(value) is int and value >= 0 else None
-
-
-def embedded_error(event: Json) -> LLMError:
-    """The error for a reply with an `error` in place of an answer, though its status was success."""
-    error = as_object(event.get("error"))
-    code = error.get("code", error.get("status"))
-    kind = as_text(error.get("type")) + as_text(code)
-    status = code if type(code) is int and 400 <= code < 600 else 200
-    if "rate_limit" in kind:
-        status = 429
-    elif "overloaded" in kind:
-        status = 529
-    return error_from_reply("the endpoint", status, orjson.dumps(event))
 
 
 def valid_arguments(arguments: str) -> Json:
