@@ -23,6 +23,7 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 ANTHROPIC_BASE_URL = "https://api.anthropic.com/v1"
 DEFAULT_MODEL = "gpt-4o-mini"
 DEFAULT_TIMEOUT_S = 120.0
+DEFAULT_ATTEMPTS = 3  # at a remote endpoint
 MAX_REPLY_BYTES = Limit("size of a model's decoded reply", 8 * 1024 * 1024, "bytes")
 MAX_CONNECTIONS = Limit("number of connections to one endpoint", 1024)
 
@@ -94,6 +95,7 @@ class ModelConfig:
     think_tags: ThinkTags = "auto"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] | None = None  # None: by the endpoint's address
     trust_proxy_env: bool = False
+    max_attempts: int | None = None  # at a call that breaks or is refused for a while; None: see `attempts`
     headers: Mapping[str, str | Secret] = field(default_factory=dict, repr=False)  # sent as they are
 
     def __post_init__(self) -> None:
@@ -113,7 +115,19 @@ class ModelConfig:
         for name in ("default_max_tokens", "context_limit", "max_reply_bytes", "max_connections"):
             _check_positive(name, getattr(self, name))
         _check_positive("timeout_s", self.timeout_s)
+        if self.max_attempts is not None:
+            _check_positive("max_attempts", self.max_attempts)
         check_headers(self.headers)
+
+    @property
+    def attempts(self) -> int:
+        """How often a call is tried: 3 times at a remote endpoint, once on this machine, unless `max_attempts` is set.
+
+        What listens on this machine is a model of our own, which has no quota, or a gateway, which retries itself.
+        """
+        if self.max_attempts is not None:
+            return self.max_attempts
+        return 1 if self.is_local else DEFAULT_ATTEMPTS
 
     @property
     def host(self) -> str:
@@ -133,7 +147,7 @@ class CallConfig:
     temperature: float | None = None
     max_tokens: int | None = None
     structured: bool = False
-    max_retries: int = 2  # of a reply that can't be read; broken connections are RetryingTransport's
+    max_retries: int = 2  # of a reply that can't be read; broken connections are ModelConfig.max_attempts'
     retry_temperature_bump: float = 0.1
     timeout_s: float | None = None
     stop: tuple[str, ...] = ()

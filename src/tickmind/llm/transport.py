@@ -114,6 +114,17 @@ class StreamPiece:
     served: Served | None = None  # who answers, on the first piece, if a gateway said so
 
 
+def says_something(piece: StreamPiece) -> bool:
+    """Tell whether a piece is part of an answer or says how it ended; a name, a role or a token count is neither."""
+    return bool(
+        piece.content
+        or piece.thinking
+        or piece.tool_calls
+        or piece.block is not None
+        or piece.finish_reason is not None
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """What an endpoint can do beyond text. Without `tools` of its own, calls are asked for as a form of output."""

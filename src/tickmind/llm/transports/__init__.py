@@ -5,12 +5,20 @@ from tickmind.llm.transport import Transport
 
 
 def make_transport(config: ModelConfig) -> Transport:
-    """The transport for a config's wire form, over our own HTTP client; tools are added where the endpoint has none."""
+    """Make the transport for a config's wire form, over our own HTTP client.
+
+    Requests are retried by the config's `max_attempts`; tools are added where the endpoint has none.
+    """
+    transport = _wire_transport(config)
+    if config.attempts > 1:
+        from tickmind.llm.transports.retrying import RetryingTransport
+
+        transport = RetryingTransport(transport, max_attempts=config.attempts)
     if config.capabilities.tools:
-        return _wire_transport(config)
+        return transport
     from tickmind.llm.transports.union_tools import UnionToolsTransport
 
-    return UnionToolsTransport(_wire_transport(config))
+    return UnionToolsTransport(transport)
 
 
 def _wire_transport(config: ModelConfig) -> Transport:

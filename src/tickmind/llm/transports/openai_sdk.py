@@ -17,9 +17,9 @@ from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
 from tickmind.llm.http_errors import embedded_error, error_from_reply, silent_error
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, says_something
 from tickmind.llm.transports.chat import ChatForm
-from tickmind.llm.transports.wire import Json, is_silent, says_something
+from tickmind.llm.transports.wire import Json, is_silent
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

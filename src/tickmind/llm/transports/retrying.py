@@ -1,4 +1,7 @@
-"""The one owner of retries. It is a wrapper and nobody gets it unasked: put it around a transport where you want it."""
+"""The one owner of retries on the way to an endpoint. `make_transport` puts it around the wire by `max_attempts`.
+
+Behind a gateway nothing is retried here, because the gateway does.
+"""
 
 import asyncio
 import random
@@ -11,21 +14,22 @@ from tickmind.base import Clock, SystemClock
 from tickmind.llm.errors import (
     LLMConfigError,
     LLMConnectionError,
+    LLMCooldownError,
     LLMDeadlineError,
     LLMError,
     LLMRateLimitError,
     LLMReplyTooLargeError,
     LLMResponseError,
 )
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport, says_something
 
 _TRANSIENT = frozenset({408, 500, 502, 503, 504, 520, 522, 524, 529})
 
 
 def is_transient(error: LLMError) -> bool:
     """Tell whether the same request may succeed a little later."""
-    if isinstance(error, LLMDeadlineError | LLMReplyTooLargeError):
-        return False
+    if isinstance(error, LLMDeadlineError | LLMReplyTooLargeError | LLMCooldownError):
+        return False  # a cooldown is a gateway's, which has done the retrying
     if isinstance(error, LLMConnectionError | LLMRateLimitError):
         return True
     return isinstance(error, LLMResponseError) and error.status in _TRANSIENT
@@ -35,8 +39,8 @@ class RetryingTransport:
     """Tries again after broken connections, 5xx and 429: a bounded number of times, within the call's own deadline.
 
     Waits are random between 0 and a bound that doubles (full jitter), and never shorter than the endpoint asked for.
-    A wait that would pass the deadline is not begun: the error is raised at once. A stream is tried again only as
-    long as nothing of it was delivered.
+    A wait that would pass the deadline is not begun: the error is raised at once. A stream is tried again as long as
+    nothing of the answer was delivered; a model's name, a role or a token count is not the answer.
     """
 
     def __init__(
@@ -77,7 +81,7 @@ class RetryingTransport:
                 return replace(reply, attempts=tries.attempts) if tries.attempts > 1 else reply
 
     def stream(self, request: ModelRequest, *, timeout_s: float) -> "RetryingStream":
-        """Send it, again if need be, until the first piece has come."""
+        """Send it, again if need be, until the first piece of the answer has come."""
         return RetryingStream(self._transport, request, Tries(self, timeout_s))
 
     async def aclose(self) -> None:
@@ -133,7 +137,7 @@ class Tries:
 
 
 class RetryingStream(AsyncIterator[StreamPiece]):
-    """A stream that is opened again as long as nothing of it was delivered."""
+    """A stream that is opened again as long as nothing of the answer was delivered."""
 
     def __init__(self, transport: Transport, request: ModelRequest, tries: Tries) -> None:
         self._transport = transport
@@ -166,7 +170,7 @@ class RetryingStream(AsyncIterator[StreamPiece]):
                 await self._open()
                 continue
             if not self._delivered:
-                self._delivered = True
+                self._delivered = says_something(piece)
                 if self._tries.attempts > 1:
                     piece = replace(piece, attempts=self._tries.attempts)
             return piece

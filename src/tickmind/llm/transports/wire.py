@@ -17,7 +17,7 @@ from tickmind.llm.http import EventStream, Headers, HttpClient
 from tickmind.llm.http_errors import silent_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, says_something
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
 OnServed = Callable[[ModelRequest, Served], None]
@@ -197,17 +197,6 @@ class PieceStream(AsyncIterator[StreamPiece]):
     def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
         self._served = None
         return replace(piece, served=served, attempts=max(piece.attempts, served.tries))
-
-
-def says_something(piece: StreamPiece) -> bool:
-    """Tell whether a piece is part of an answer or says how it ended; a name, a role or a token count is neither."""
-    return bool(
-        piece.content
-        or piece.thinking
-        or piece.tool_calls
-        or piece.block is not None
-        or piece.finish_reason is not None
-    )
 
 
 def is_silent(reply: ModelReply) -> bool:
