@@ -1,5 +1,7 @@
 """Puts the pieces of a streamed reply together to the whole reply that they amount to."""
 
+import orjson
+
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served
 from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
@@ -15,17 +17,29 @@ class ToolCallBuilder:
         self._current: dict[int, int] = {}  # index on the wire -> place in _calls
 
     def add(self, delta: ToolCallDelta) -> None:
-        """Take a piece. Some endpoints give every call the same index: another id then begins another call."""
+        """Take a piece. Some endpoints give every call the same index, and some give no ids.
+
+        Then another id, another name, or arguments that follow a whole object begin another call.
+        """
         index = delta.index
         place = self._current.get(index)
         if place is not None:
             _, id_, name, arguments = self._calls[place]
-            if not (delta.id and id_ and delta.id != id_):
+            if not self._begins_another(delta, id_, name, arguments):
                 self._calls[place] = (index, id_ or delta.id, name or delta.name, arguments)
                 arguments.append(delta.arguments)
                 return
         self._current[index] = len(self._calls)
-        self._calls.append((index, delta.id, delta.name, [delta.arguments]))
+        same_name = "" if place is None else self._calls[place][2]  # where only arguments begin the next call
+        self._calls.append((index, delta.id, delta.name or same_name, [delta.arguments]))
+
+    @staticmethod
+    def _begins_another(delta: ToolCallDelta, id_: str, name: str, arguments: list[str]) -> bool:
+        if delta.id and id_:
+            return delta.id != id_
+        if delta.name and name and delta.name != name:
+            return True
+        return delta.arguments.lstrip().startswith("{") and _is_object("".join(arguments))
 
     def build(self) -> tuple[ToolCall, ...]:
         """The calls so far, each with an id and with arguments, though the endpoint left them out."""
@@ -34,6 +48,15 @@ class ToolCallBuilder:
             ToolCall(id_ or f"call_{place}", name, "".join(arguments) or "{}")
             for place, (_, id_, name, arguments) in enumerate(in_order)
         )
+
+
+def _is_object(text: str) -> bool:
+    if not text.rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 class ReplyBuilder:

@@ -6,7 +6,7 @@ requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from types import TracebackType
+from types import TracebackType, UnionType
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock, SystemClock
@@ -164,6 +164,14 @@ class ModelClient:
     async def complete_structured(
         self,
         messages: MessagesLike,
+        schema: UnionType,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
+    ) -> StructuredResult[Any]: ...
+    @overload
+    async def complete_structured(
+        self,
+        messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
@@ -175,7 +183,9 @@ class ModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> StructuredResult[Any]:
-        """Ask for an object: typed by a pydantic model, a dataclass, a JSON schema or a list of field names.
+        """Ask for an object or a value: typed by a pydantic model, a dataclass, `list[int]`, a union, a JSON schema.
+
+        A list of field names asks for an object with these.
 
         A reply that can't be read goes back to the model with the reason, `call.max_retries` times.
         """
@@ -189,6 +199,14 @@ class ModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> StructuredStream[T]: ...
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: UnionType,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
+    ) -> StructuredStream[Any]: ...
     @overload
     def stream_structured(
         self,

@@ -1,6 +1,8 @@
 """What is said to a model and by it, in a form that belongs to no provider."""
 
 import base64
+import binascii
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +14,14 @@ Role = Literal["system", "user", "assistant", "tool"]
 ImageDetail = Literal["auto", "low", "high"]
 
 _HALF_LETTER = re.compile("[\ud800-\udfff]")
+_IMAGE_STARTS = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
+_AUDIO_STARTS = {b"ID3": "mp3", b"\xff\xfb": "mp3", b"\xff\xf3": "mp3", b"OggS": "ogg", b"fLaC": "flac"}
+_REASONING_FIELDS = ("reasoning_content", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +46,30 @@ class Image:
     detail: ImageDetail = "auto"
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, media_type: str = "image/png", detail: ImageDetail = "auto") -> "Image":
-        """A picture from its file's bytes."""
-        return cls(f"data:{media_type};base64,{base64.b64encode(data).decode('ascii')}", detail)
+    def from_bytes(cls, data: bytes, *, media_type: str = "", detail: ImageDetail = "auto") -> "Image":
+        """Make a picture from its file's bytes, which tell its type: PNG, JPEG, GIF or WebP.
+
+        Raises `LLMConfigError` for other files, unless you give their `media_type`.
+        """
+        kind = media_type or _image_type(data)
+        return cls(f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}", detail)
+
+
+def _image_type(data: bytes) -> str:
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "image/webp"
+    for start, kind in _IMAGE_STARTS.items():
+        if data.startswith(start):
+            return kind
+    raise LLMConfigError(
+        f"these {len(data)} bytes are no PNG, JPEG, GIF or WebP file; give their type: "
+        "Image.from_bytes(data, media_type='image/...')"
+    )
+
+
+def _audio_format(data: bytes) -> str:
+    """The format of a sound by its first bytes; WAV, which some write without a header, where they don't tell."""
+    return next((name for start, name in _AUDIO_STARTS.items() if data.startswith(start)), "wav")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +130,9 @@ class Message:
         images: Iterable[str | bytes | Image] = (),
         audio: Iterable[bytes | Audio] = (),
         image_detail: ImageDetail = "auto",
-        audio_format: str = "wav",
+        audio_format: str = "",
     ) -> "Message":
-        """What a person or the game says: texts, then pictures, then sounds."""
+        """What a person or the game says: texts, then pictures, then sounds; bytes tell their own type."""
         texts = (text,) if isinstance(text, str) else tuple(text)
         parts: list[Part] = [Text(item) for item in texts if item]
         for picture in images:
@@ -111,7 +142,11 @@ class Message:
                 parts.append(Image.from_bytes(picture, detail=image_detail))
             else:
                 parts.append(Image(picture, image_detail))
-        parts.extend(sound if isinstance(sound, Audio) else Audio(sound, audio_format) for sound in audio)
+        for sound in audio:
+            if isinstance(sound, Audio):
+                parts.append(sound)
+            else:
+                parts.append(Audio(sound, audio_format or _audio_format(sound)))
         return cls("user", tuple(parts))
 
     @classmethod
@@ -133,13 +168,23 @@ class Message:
 
 
 MessageLike = Message | Mapping[str, Any] | str
-MessagesLike = str | Iterable[MessageLike]
+MessagesLike = MessageLike | Iterable[MessageLike]
 
 
 def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
-    """Accept what people write: one string, `{"role": ..., "content": ...}` mappings, or messages."""
-    if isinstance(messages, str):
-        return (Message.user(messages),)
+    """Accept what people write: one string, one message, one mapping in OpenAI's form, or any of them in a list.
+
+        as_messages("Hi")
+        as_messages({"role": "user", "content": "Hi"})
+        as_messages([Message.system("Be brief."), {"role": "user", "content": [{"type": "text", "text": "Hi"}]}])
+
+    Mappings may have parts (`text`, `image_url`, `input_audio`), tool calls and results. Raises `LLMConfigError` for
+    anything else.
+    """
+    if isinstance(messages, str | Message | Mapping):
+        return (_as_message(messages),)
+    if not isinstance(messages, Iterable):
+        raise LLMConfigError(f"messages are texts, messages or mappings, not {type(messages).__name__}")
     return tuple(_as_message(item) for item in messages)
 
 
@@ -155,14 +200,83 @@ def _as_message(item: MessageLike) -> Message:
         return item
     if isinstance(item, str):
         return Message.user(item)
-    role, content = item.get("role"), item.get("content")
-    if role == "system" and isinstance(content, str):
-        return Message.system(content)
-    if role == "user" and isinstance(content, str):
-        return Message.user(content)
-    if role == "assistant" and isinstance(content, str):
-        return Message.assistant(content)
+    if not isinstance(item, Mapping):
+        raise LLMConfigError(f"a message is a text, a Message or a mapping, not {type(item).__name__}")
+    role = item.get("role")
+    parts = _read_parts(item.get("content"))
+    if role in ("system", "developer"):
+        return Message("system", parts)
+    if role == "user":
+        return Message("user", parts, name=_text_of(item, "name"))
+    if role == "tool":
+        return Message("tool", parts, tool_call_id=_text_of(item, "tool_call_id"), name=_text_of(item, "name"))
+    if role == "assistant":
+        calls = item.get("tool_calls") or ()
+        if isinstance(calls, str | Mapping) or not isinstance(calls, Iterable):
+            raise LLMConfigError("the tool_calls of a message are a list")
+        return Message("assistant", parts, tuple(map(_read_call, calls)), thinking=_read_thinking(item))
     raise LLMConfigError(
-        "a message is {'role': 'system' | 'user' | 'assistant', 'content': '...'}; for pictures, sounds and tools "
-        f"build it with tickmind.llm.Message (got role {role!r} and content of type {type(content).__name__})"
+        f"a message is {{'role': 'system' | 'user' | 'assistant' | 'tool', 'content': ...}}; this one has role {role!r}"
     )
+
+
+def _read_parts(content: Any) -> tuple[Part, ...]:
+    if content is None:
+        return ()
+    if isinstance(content, str):
+        return (Text(content),)
+    if isinstance(content, Mapping) or not isinstance(content, Iterable):
+        raise LLMConfigError(f"a message's content is a text or a list of parts, not {type(content).__name__}")
+    return tuple(_read_part(part) for part in content)
+
+
+def _read_part(part: Any) -> Part:
+    if isinstance(part, Text | Image | Audio):
+        return part
+    if isinstance(part, str):
+        return Text(part)
+    kind = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+    if kind in ("text", "input_text", "output_text"):
+        return Text(_text_of(part, "text"))
+    if kind == "refusal":
+        return Text(_text_of(part, "refusal"))
+    if kind in ("image_url", "input_image"):
+        picture = part.get("image_url")
+        form = picture if isinstance(picture, Mapping) else {"url": picture, "detail": part.get("detail")}
+        detail = form.get("detail")
+        return Image(_text_of(form, "url"), detail if detail in ("low", "high") else "auto")
+    if kind == "input_audio" and isinstance(sound := part.get("input_audio"), Mapping):
+        try:
+            return Audio(base64.b64decode(_text_of(sound, "data"), validate=True), _text_of(sound, "format") or "wav")
+        except binascii.Error as error:
+            raise LLMConfigError(f"the input_audio of a message is not base64: {error}") from error
+    raise LLMConfigError(f"a message's part is of type 'text', 'image_url' or 'input_audio', not {kind!r}")
+
+
+def _read_call(call: Any) -> ToolCall:
+    if isinstance(call, ToolCall):
+        return call
+    function = call.get("function") if isinstance(call, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise LLMConfigError("a tool call is {'id': ..., 'function': {'name': ..., 'arguments': '...'}}")
+    arguments = function.get("arguments", "{}")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
+    return ToolCall(_text_of(call, "id"), _text_of(function, "name"), arguments)
+
+
+def _read_thinking(item: Mapping[str, Any]) -> tuple[ThinkingBlock, ...]:
+    """The reasoning of a turn, which goes back through the wire form that it came through."""
+    for name in _REASONING_FIELDS:
+        if text := _text_of(item, name):
+            return (ThinkingBlock(text, f"chat/{name}"),)
+    return ()
+
+
+def _text_of(mapping: Mapping[str, Any], name: str) -> str:
+    value = mapping.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise LLMConfigError(f"the {name} of a message is a text, not {type(value).__name__}")
+    return value

@@ -36,6 +36,8 @@ class ResultStream(AsyncIterator[Item], Generic[Item, Outcome]):
         self._iterated = True
         while not ready:
             if not self._open:
+                if self._outcome is None and self._error is None:
+                    raise LLMConfigError("open the stream with 'async with' before you iterate it")
                 raise StopAsyncIteration
             if self._error is not None:
                 raise self._error

@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from types import TracebackType
+from types import TracebackType, UnionType
 from typing import Any, Generic, Protocol, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock
@@ -117,6 +117,14 @@ class SyncModelClient:
     def complete_structured(
         self,
         messages: MessagesLike,
+        schema: UnionType,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
+    ) -> StructuredResult[Any]: ...
+    @overload
+    def complete_structured(
+        self,
+        messages: MessagesLike,
         schema: Mapping[str, Any] | Sequence[str],
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
@@ -139,6 +147,14 @@ class SyncModelClient:
         call: CallConfig | EffectiveCall | None = None,
         **options: Unpack[StructuredOptions],
     ) -> "SyncStream[StructuredUpdate, StructuredResult[T]]": ...
+    @overload
+    def stream_structured(
+        self,
+        messages: MessagesLike,
+        schema: UnionType,
+        call: CallConfig | EffectiveCall | None = None,
+        **options: Unpack[StructuredOptions],
+    ) -> "SyncStream[StructuredUpdate, StructuredResult[Any]]": ...
     @overload
     def stream_structured(
         self,

@@ -306,8 +306,8 @@ def test_the_key_tells_apart_what_differs() -> None:
         ModelRequest("m", (Message.system("hi"),)),
         ModelRequest("m", (Message.user("hi", audio=[b"1"]),)),
         ModelRequest("m", (Message.user("hi", audio=[Audio(b"2")]),)),
-        ModelRequest("m", (Message.user("hi", images=[b"1" * 999]),)),
-        ModelRequest("m", (Message.user("hi", images=[b"2" * 999]),)),
+        ModelRequest("m", (Message.user("hi", images=[b"\x89PNG" + b"1" * 999]),)),
+        ModelRequest("m", (Message.user("hi", images=[b"\x89PNG" + b"2" * 999]),)),
     ]
     assert len({request_key(request) for request in requests}) == len(requests)
 

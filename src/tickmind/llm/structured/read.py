@@ -20,7 +20,7 @@ from tickmind.llm.structured.repair import (
     prose_candidates,
 )
 from tickmind.llm.structured.scalars import Plain
-from tickmind.llm.structured.schema import ReplySchema
+from tickmind.llm.structured.schema import VALUE_FIELD, ReplySchema
 
 T = TypeVar("T")
 _MOST_NAMES = 12
@@ -47,6 +47,8 @@ def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any") -> Read
             return ReadReply(schema.validate(clean), clean)
         except StructuredOutputError as error:
             raise StructuredOutputError(str(error), raw_content=text, tried=("JSON",)) from error
+    if schema.is_wrapped and form != "yaml" and (bare := _bare_value(text, schema)) is not None:
+        return bare
     fit = _find(text, schema.fields, form)
     data = {**fit.shaped.data, **{name: raw for name, (raw, _) in fit.shaped.bad.items()}}
     notes = (*fit.candidate.notes, *fit.shaped.notes)
@@ -60,6 +62,21 @@ def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any") -> Read
         return ReadReply(schema.validate(data), data, notes)
     except StructuredOutputError as error:
         raise StructuredOutputError(str(error), raw_content=text, tried=notes) from error
+
+
+def _bare_value(text: str, schema: ReplySchema[T]) -> ReadReply[T] | None:
+    """Read a reply that is the value itself, without the object around it, if it shows where it ends."""
+    if not MAX_REPAIR_CHARS.allows(len(text)):
+        return None
+    for block in reversed(blocks(clean(text).text)):
+        value = strict_json(block.text.strip())
+        if not isinstance(value, list | str | dict | bool) or (isinstance(value, dict) and VALUE_FIELD in value):
+            continue
+        try:
+            return ReadReply(schema.validate({VALUE_FIELD: value}), {VALUE_FIELD: value}, ("a bare value was read",))
+        except StructuredOutputError:
+            continue
+    return None
 
 
 def parse(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:

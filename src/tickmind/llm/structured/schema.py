@@ -1,9 +1,10 @@
 """The form that a reply should have, from whatever a program declares it with."""
 
-import dataclasses
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from types import UnionType
 from typing import Any, Generic, TypeVar, cast, overload
 
 from tickmind.base import ConfigError
@@ -14,6 +15,7 @@ from tickmind.llm.structured.fields import KIND_OF_TYPE, Field, FieldKind, field
 from tickmind.llm.texts import shortened
 
 T = TypeVar("T")
+VALUE_FIELD = "value"  # of the object that a form is wrapped in that is none itself
 _MOST_PROBLEMS = 8
 _LONGEST_PROBLEM = 200
 _DEEPEST_SCHEMA = 24
@@ -30,6 +32,7 @@ class ReplySchema(Generic[T]):
     _check: Callable[[dict[str, Any]], T]
     _checker: Callable[[], SchemaChecker]  # made when it is first needed
     closed: bool = False  # whether undeclared fields are refused, and so left out before the check
+    is_wrapped: bool = False  # whether the form is no object and so stands in the field `VALUE_FIELD` of one
 
     @overload
     @staticmethod
@@ -39,22 +42,25 @@ class ReplySchema(Generic[T]):
     def of(source: type[T]) -> "ReplySchema[T]": ...
     @overload
     @staticmethod
+    def of(source: UnionType) -> "ReplySchema[Any]": ...
+    @overload
+    @staticmethod
     def of(source: Mapping[str, Any] | Sequence[str]) -> "ReplySchema[dict[str, Any]]": ...
     @staticmethod
     def of(source: Any) -> "ReplySchema[Any]":
-        """From a pydantic model class, a dataclass, a JSON schema of an object, or the names of required fields."""
+        """Make it from a type, a JSON schema of an object, or the names of required fields.
+
+        A type is a pydantic model, a dataclass, or anything that pydantic knows: `list[int]`, `Literal["a", "b"]`,
+        `Quest | None`, `int`. What is no object is asked for as the field `value` of one, and `validate` unwraps it.
+        Raises `ConfigError` for anything else.
+        """
         if isinstance(source, ReplySchema):
             return source
-        if isinstance(source, type):
-            return _of_class(source)
         if isinstance(source, Mapping):
             return _of_json_schema(source)
         if isinstance(source, Sequence) and not isinstance(source, str) and all(isinstance(one, str) for one in source):
             return ReplySchema.of_kinds(dict.fromkeys(source, "any"))
-        raise ConfigError(
-            "a reply's form is a pydantic model class, a dataclass, a JSON schema (a dict) or a list of field names, "
-            f"not {type(source).__name__}"
-        )
+        return _of_type(source)
 
     @staticmethod
     def of_kinds(kinds: Mapping[str, FieldKind]) -> "ReplySchema[dict[str, Any]]":
@@ -112,33 +118,47 @@ def misfit(problems: Sequence[str]) -> StructuredOutputError:
     return StructuredOutputError("the object does not fit: " + "; ".join(shown[:_MOST_PROBLEMS]) + more)
 
 
-def _of_class(source: type[Any]) -> ReplySchema[Any]:
-    from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError  # heavy
+def _of_type(source: Any) -> ReplySchema[Any]:
+    from pydantic import PydanticUserError, TypeAdapter, ValidationError  # heavy
     from pydantic.errors import PydanticSchemaGenerationError  # heavy
 
-    if not issubclass(source, BaseModel) and not dataclasses.is_dataclass(source):
-        raise ConfigError(f"{source.__name__} is neither a pydantic model nor a dataclass")
+    name = getattr(source, "__name__", None) or str(source)
+    if isinstance(source, str) or inspect.isroutine(source):
+        kind = type(source).__name__
+        raise ConfigError(f"a reply's form is a type, a JSON schema (a dict) or a list of field names, not a {kind}")
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(source)
         schema = adapter.json_schema()
     except (PydanticUserError, PydanticSchemaGenerationError, NameError) as error:
-        raise ConfigError(f"{source.__name__} can't be described as JSON: {error}") from error
+        raise ConfigError(
+            f"{name} can't be the form of a reply; use a pydantic model, a dataclass, a type like list[int], a JSON "
+            f"schema (a dict) or a list of field names: {error}"
+        ) from error
+    root = _root(schema)
+    is_wrapped = root.get("type") != "object" or "properties" not in root
+    if is_wrapped:
+        definitions = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
+        properties = {VALUE_FIELD: schema}
+        schema = {"type": "object", "properties": properties, "required": [VALUE_FIELD], **definitions}
+        root = schema
 
     def check(data: dict[str, Any]) -> Any:
+        if is_wrapped and VALUE_FIELD not in data:
+            raise misfit([f"{VALUE_FIELD} is missing"])
         try:
-            return adapter.validate_python(data)
+            return adapter.validate_python(data[VALUE_FIELD] if is_wrapped else data)
         except ValidationError as error:
             details = error.errors(include_url=False, include_context=False)
         problems = []
         for detail in details:
-            place = ".".join(str(step) for step in detail["loc"]) or "the object"
+            steps = (VALUE_FIELD, *detail["loc"]) if is_wrapped else detail["loc"]
+            place = ".".join(str(step) for step in steps) or "the object"
             problems.append(f"{place} is missing" if detail["type"] == "missing" else f"{place}: {detail['msg']}")
         raise misfit(problems)
 
-    root = _root(schema)
     closed = root.get("additionalProperties") is False
     checker = cache(partial(SchemaChecker, schema))
-    return ReplySchema(source.__name__, fields_of_schema(schema), schema, check, checker, closed)
+    return ReplySchema(name, fields_of_schema(schema), schema, check, checker, closed, is_wrapped)
 
 
 def _of_json_schema(source: Mapping[str, Any]) -> ReplySchema[dict[str, Any]]:

@@ -195,8 +195,12 @@ class EventLog(Generic[E]):
         """A listener from the oldest kept event on."""
         made: EventReader[E] = EventReader(self)
         if paced:
-            self._paced.add(made)
+            self.pace(made)
         return made
+
+    def pace(self, reader: "EventReader[E]") -> None:
+        """Let a reader be overtaken no more."""
+        self._paced.add(reader)
 
     def release(self, reader: "EventReader[E]") -> None:
         """Let a paced reader be overtaken from now on."""

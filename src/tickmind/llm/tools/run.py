@@ -76,8 +76,8 @@ class AgentRun:
 class AgentStream:
     """A run to be read as it speaks: `async with agent.stream(...) as stream: async for event in stream: ...`.
 
-    A slow reader slows the run down and misses nothing; `result()` lets it go on without being read. Leaving the block
-    cancels what is not done.
+    A slow reader slows the run down and misses nothing; a loop that is left, or `result()`, lets it go on without being
+    read. Leaving the block cancels what is not done.
     """
 
     def __init__(self, start: Callable[[], AgentRun]) -> None:
@@ -111,9 +111,13 @@ class AgentStream:
         run = self.run
         if self._reader is None:
             raise RuntimeError("enter the stream first: async with agent.stream(...) as stream")
-        async for event in self._reader:
-            if isinstance(event, (TextDelta, ThinkingDelta, ToolStarted, ToolFinished, Question)):
-                yield event
+        run._log.pace(self._reader)  # noqa: SLF001 - the two are one
+        try:
+            async for event in self._reader:
+                if isinstance(event, (TextDelta, ThinkingDelta, ToolStarted, ToolFinished, Question)):
+                    yield event
+        finally:  # a loop that was left reads no more, so the run must not wait for it
+            self._release()
         await run.result()
 
     async def text(self) -> AsyncIterator[str]:

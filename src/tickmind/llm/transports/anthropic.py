@@ -27,6 +27,7 @@ from tickmind.llm.transports.wire import (
     blocks_for,
     merged,
     named_call,
+    parse_event,
     parse_object,
     piece_of,
     valid_arguments,
@@ -252,7 +253,7 @@ class AnthropicDecoder:
 
     def decode(self, data: bytes) -> StreamPiece | None:
         """Read one event."""
-        event = parse_object(data)
+        event = parse_event(data)
         kind = event.get("type")
         if kind == "error" or event.get("error"):
             raise embedded_error(event)

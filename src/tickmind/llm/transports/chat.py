@@ -35,6 +35,7 @@ from tickmind.llm.transports.wire import (
     is_strict_schema,
     merged,
     named_call,
+    parse_event,
     parse_object,
     piece_of,
     valid_arguments,
@@ -166,6 +167,8 @@ def decode_reply(reply: Json) -> ModelReply:
             thinking, field = text, name
             break
     calls = [as_object(item) for item in as_list(message.get("tool_calls"))]
+    if not calls and type(message.get("function_call")) is dict:  # as endpoints wrote a call before tools
+        calls = [{"function": message["function_call"]}]
     return ModelReply(
         content=content,
         finish_reason=_finish(choice.get("finish_reason")) or "",
@@ -209,7 +212,7 @@ class ChatDecoder:
 
     def decode(self, data: bytes) -> StreamPiece | None:
         """Read one event."""
-        event = parse_object(data)
+        event = parse_event(data)
         choices = event.get("choices")
         if event.get("error"):
             raise embedded_error(event)
@@ -235,6 +238,8 @@ class ChatDecoder:
         else:
             thinking = ""
         calls = delta.get("tool_calls")
+        if not calls and type(delta.get("function_call")) is dict:
+            calls = [{"index": 0, "function": delta["function_call"]}]
         named = self._named
         self._named = True
         return StreamPiece(

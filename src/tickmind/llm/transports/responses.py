@@ -26,6 +26,7 @@ from tickmind.llm.transports.wire import (
     is_strict_schema,
     merged,
     named_call,
+    parse_event,
     parse_object,
     piece_of,
 )
@@ -211,7 +212,7 @@ class ResponsesDecoder:
 
     def decode(self, data: bytes) -> StreamPiece | None:
         """Read one event."""
-        event = parse_object(data)
+        event = parse_event(data)
         kind = as_text(event.get("type"))
         if kind == "error" or event.get("error"):
             raise embedded_error(event)

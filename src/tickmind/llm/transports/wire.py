@@ -13,6 +13,7 @@ import orjson
 from tickmind.base import Secret
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, check_headers
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
+from tickmind.llm.half_letters import LetterJoiner, has_half, parse_with_halves, without_halves
 from tickmind.llm.http import EventStream, Headers, HttpClient
 from tickmind.llm.http_errors import silent_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
@@ -140,6 +141,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         "_decoder",
         "_events",
         "_finished",
+        "_joiner",
         "_request",
         "_served",
         "_silent",
@@ -160,6 +162,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._waiting: Iterable[bytes] = iter(())
         self._finished = False
         self._served: Served | None = None  # until the first piece carries it
+        self._joiner: LetterJoiner | None = None  # since a letter came in halves
         self._silent = True  # nothing was said yet, nor how it ended
 
     async def __aenter__(self) -> "PieceStream":
@@ -178,6 +181,8 @@ class PieceStream(AsyncIterator[StreamPiece]):
             for data in self._waiting:
                 piece = self._decode(data)
                 if piece is not None:
+                    if not (piece.content.isascii() and piece.thinking.isascii()) or piece.tool_calls or self._joiner:
+                        piece = self._with_whole_letters(piece)
                     if self._silent and says_something(piece):
                         self._silent = False
                     return piece if self._served is None else self._first(piece, self._served)
@@ -192,7 +197,16 @@ class PieceStream(AsyncIterator[StreamPiece]):
                 raise silent_error()
             piece = self._decoder.finish()
             if piece is not None:
+                if self._joiner is not None:
+                    piece = self._joiner.join(piece)
                 return piece if self._served is None else self._first(piece, self._served)
+
+    def _with_whole_letters(self, piece: StreamPiece) -> StreamPiece:
+        if self._joiner is None:
+            if not has_half("".join((piece.content, piece.thinking, *(call.arguments for call in piece.tool_calls)))):
+                return piece
+            self._joiner = LetterJoiner()
+        return self._joiner.join(piece)
 
     def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
         self._served = None
@@ -219,14 +233,32 @@ def _as_plain(value: Any) -> Any:
 
 
 def parse_object(data: bytes) -> Json:
-    """Read a JSON object; anything else is an error that says so without showing it."""
+    """Read a whole reply; anything but a JSON object is an error that says so without showing it."""
     try:
-        value = orjson.loads(data)
+        return _object(orjson.loads(data))
     except orjson.JSONDecodeError:
-        raise LLMResponseError("the endpoint's reply is not JSON; is this the address of a model endpoint?") from None
+        return _object(without_halves(_parse_tolerantly(data)))
+
+
+def parse_event(data: bytes) -> Json:
+    """Read an event like `parse_object`, but leave half letters as they are: the next event has the rest."""
+    try:
+        return _object(orjson.loads(data))
+    except orjson.JSONDecodeError:
+        return _object(_parse_tolerantly(data))
+
+
+def _object(value: Any) -> Json:
     if type(value) is not dict:
         raise LLMResponseError("the endpoint's reply is not a JSON object")
     return value
+
+
+def _parse_tolerantly(data: bytes) -> Any:
+    try:
+        return parse_with_halves(data)
+    except ValueError:
+        raise LLMResponseError("the endpoint's reply is not JSON; is this the address of a model endpoint?") from None
 
 
 def as_object(value: Any) -> Json:

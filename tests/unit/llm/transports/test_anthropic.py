@@ -86,7 +86,9 @@ def test_results_of_parallel_tools_are_one_turn() -> None:
 
 
 def test_pictures_go_by_bytes_or_address_and_sounds_not_at_all() -> None:
-    turns = encode_messages([Message.user("see", images=[Image.from_bytes(b"\0"), "https://x/y.png"])])
+    turns = encode_messages(
+        [Message.user("see", images=[Image.from_bytes(b"\0", media_type="image/png"), "https://x/y.png"])]
+    )
     sources = [block["source"] for block in turns[0]["content"][1:]]
     assert sources[0] == {"type": "base64", "media_type": "image/png", "data": "AA=="}
     assert sources[1] == {"type": "url", "url": "https://x/y.png"}
