@@ -18,11 +18,10 @@ from tickmind.llm.errors import (
     LLMConnectionError,
     LLMDeadlineError,
     LLMError,
-    LLMReplyTooLargeError,
     LLMResponseError,
 )
 from tickmind.llm.http1 import Connection, HttpCutError, HttpFormatError, ResponseParser
-from tickmind.llm.http_errors import error_beside_events, error_from_reply
+from tickmind.llm.http_errors import error_beside_events, error_from_reply, too_large_error
 from tickmind.llm.inflating import Inflater
 from tickmind.llm.pool import ConnectionPool
 from tickmind.llm.retry_after import parse_retry_after
@@ -150,6 +149,7 @@ class Exchange:
         "_timeout_s",
         "_timer",
         "ended",
+        "has_events",
     )
 
     def __init__(self, client: HttpClient, request: bytes, timeout_s: float) -> None:
@@ -164,6 +164,7 @@ class Exchange:
         self._read_bytes = 0
         self._heard = False  # anything of the reply has come
         self._timer: asyncio.TimerHandle | None = None
+        self.has_events = False  # the body is read event by event, and only the one that is coming is held
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
 
     @property
@@ -219,9 +220,11 @@ class Exchange:
             if self._decoder is not None and data:
                 data = self._decoder.decode(data, room=int(self._client.max_reply_bytes.maximum) - self._read_bytes)
             if data:
-                self._read_bytes += len(data)
-                if self._read_bytes > self._client.max_reply_bytes.maximum:
+                # of plain events those that come with this read may be small ones, so it counts with the next
+                held = self._read_bytes + (0 if self.has_events and self._decoder is None else len(data))
+                if held > self._client.max_reply_bytes.maximum:
                     raise self._too_large()
+                self._read_bytes += len(data)
                 return data
 
     async def read_all(self) -> bytes:
@@ -236,6 +239,14 @@ class Exchange:
         while part := await self.read():
             parts.append(part)
         return b"".join(parts)
+
+    def forget_read(self) -> None:
+        """Count the size of the body anew, because what was read is no longer held.
+
+        A compressed body, which nobody asked for, counts whole: a little of it can keep a reader busy for long.
+        """
+        if self._decoder is None:
+            self._read_bytes = 0
 
     def close(self) -> None:
         """Give the connection back, or drop it if the reply was not read to its end."""
@@ -286,11 +297,7 @@ class Exchange:
         return LLMConnectionError(f"the connection to {origin} broke: {exc}")
 
     def _too_large(self) -> LLMError:
-        limit = self._client.max_reply_bytes
-        return LLMReplyTooLargeError(
-            f"the reply of {self._client.origin} is over the limit of {limit.maximum:,} bytes when decoded; "
-            "raise max_reply_bytes if that is expected"
-        )
+        return too_large_error(self._client.origin, self._client.max_reply_bytes)
 
     async def _status_error(self) -> LLMError:
         status, headers = self._parser.status, self._parser.headers
@@ -335,6 +342,7 @@ class EventStream:
             raise
         if self._exchange.content_type != "application/json":  # else the endpoint does not stream: one event
             self._sse = SseDecoder()
+            self._exchange.has_events = True
         return self
 
     async def __aexit__(
@@ -374,6 +382,7 @@ class EventStream:
                 self._finish(self._sse)
                 return events or await self.next_events()
             if events:
+                self._exchange.forget_read()
                 return events
 
     def _finish(self, sse: SseDecoder) -> None:

@@ -5,8 +5,15 @@ from typing import Any
 
 import orjson
 
-from tickmind.base import redact
-from tickmind.llm.errors import LLMCooldownError, LLMDroppedError, LLMError, LLMRateLimitError, LLMResponseError
+from tickmind.base import Limit, redact
+from tickmind.llm.errors import (
+    LLMCooldownError,
+    LLMDroppedError,
+    LLMError,
+    LLMRateLimitError,
+    LLMReplyTooLargeError,
+    LLMResponseError,
+)
 from tickmind.llm.served import read_cooldown
 from tickmind.llm.texts import shortened
 
@@ -119,6 +126,14 @@ def gave_up_error(reply: Mapping[str, Any], beside: Mapping[str, Any]) -> LLMErr
     if beside.get("error"):
         return embedded_error({"error": beside["error"]})
     return error_from_reply("the endpoint", _GAVE_UP_STATUS, b"it gave up an answer that it had begun")
+
+
+def too_large_error(origin: str, limit: Limit) -> LLMError:
+    """Return the error for a reply over the size limit: of the body of a whole one, of what a streamed one says."""
+    return LLMReplyTooLargeError(
+        f"the reply of {origin} is over the limit of {limit.maximum:,} bytes when decoded; "
+        "raise max_reply_bytes if that is expected"
+    )
 
 
 def silent_error() -> LLMError:

@@ -1,13 +1,14 @@
 """A reply that is no answer is an error, in all three wire forms, streamed and whole; never an empty answer."""
 
 import asyncio
+import json
 
 import pytest
 
 from tickmind.base import Secret
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, ModelConfig
-from tickmind.llm.errors import LLMError, LLMRateLimitError, LLMResponseError
+from tickmind.llm.errors import LLMError, LLMRateLimitError, LLMReplyTooLargeError, LLMResponseError
 from tickmind.llm.testing import (
     EmptyReply,
     ErrorBeside,
@@ -177,6 +178,33 @@ async def test_an_empty_answer_with_a_finish_reason_is_an_answer() -> None:
     server, url = await answering(b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
     async with server, ModelClient(ModelConfig(url, model="m")) as client:
         assert await ask(client, streamed=True) == ""
+
+
+# The cap on a reply's size
+
+
+def _long_stream(count: int, text: str, padding: int) -> bytes:
+    event = {"choices": [{"delta": {"content": text}}], "padding": "x" * padding}
+    last = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    return (b"data: " + json.dumps(event).encode() + b"\n\n") * count + b"data: " + json.dumps(last).encode() + b"\n\n"
+
+
+async def test_the_cap_counts_what_a_stream_says_and_not_its_framing() -> None:
+    server, url = await answering(_long_stream(200, "word ", 1000))
+    async with server, ModelClient(ModelConfig(url, model="m", max_reply_bytes=10_000)) as client:
+        assert await ask(client, streamed=True) == "word " * 200
+
+
+async def test_a_stream_that_says_more_than_the_cap_is_refused() -> None:
+    server, url = await answering(_long_stream(200, "word " * 20, 0))
+    async with server, ModelClient(ModelConfig(url, model="m", max_reply_bytes=10_000)) as client:
+        assert isinstance(await error_of(client, streamed=True), LLMReplyTooLargeError)
+
+
+async def test_one_event_over_the_cap_is_refused_before_it_is_whole() -> None:
+    server, url = await answering(_long_stream(1, "word", 1_000_000))
+    async with server, ModelClient(ModelConfig(url, model="m", max_reply_bytes=10_000)) as client:
+        assert isinstance(await error_of(client, streamed=True), LLMReplyTooLargeError)
 
 
 def _config(server: FakeProvider, api: Api) -> ModelConfig:

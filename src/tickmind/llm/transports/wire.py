@@ -15,7 +15,7 @@ from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, c
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.half_letters import LetterJoiner, has_half, parse_with_halves, without_halves
 from tickmind.llm.http import EventStream, Headers, HttpClient
-from tickmind.llm.http_errors import silent_error
+from tickmind.llm.http_errors import silent_error, too_large_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, says_something
@@ -143,6 +143,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         "_finished",
         "_joiner",
         "_request",
+        "_room",
         "_served",
         "_silent",
         "_timeout_s",
@@ -163,6 +164,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._finished = False
         self._served: Served | None = None  # until the first piece carries it
         self._joiner: LetterJoiner | None = None  # since a letter came in halves
+        self._room = int(transport.http.max_reply_bytes.maximum)  # for what the reply may still say; framing is free
         self._silent = True  # nothing was said yet, nor how it ended
 
     async def __aenter__(self) -> "PieceStream":
@@ -183,6 +185,10 @@ class PieceStream(AsyncIterator[StreamPiece]):
                 if piece is not None:
                     if not (piece.content.isascii() and piece.thinking.isascii()) or piece.tool_calls or self._joiner:
                         piece = self._with_whole_letters(piece)
+                    self._room -= len(piece.content) + len(piece.thinking)
+                    if self._room < 0:
+                        http = self._transport.http
+                        raise too_large_error(http.origin, http.max_reply_bytes)
                     if self._silent and says_something(piece):
                         self._silent = False
                     return piece if self._served is None else self._first(piece, self._served)
@@ -202,6 +208,8 @@ class PieceStream(AsyncIterator[StreamPiece]):
                 return piece if self._served is None else self._first(piece, self._served)
 
     def _with_whole_letters(self, piece: StreamPiece) -> StreamPiece:
+        for call in piece.tool_calls:
+            self._room -= len(call.arguments)
         if self._joiner is None:
             if not has_half("".join((piece.content, piece.thinking, *(call.arguments for call in piece.tool_calls)))):
                 return piece
