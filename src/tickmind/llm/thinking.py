@@ -1,6 +1,7 @@
-"""Separates `<think>...</think>` (and `<thinking>`) from the answer, wherever a stream is cut.
+"""Separates `<think>...</think>` (and the other `TAG_NAMES`, in any case) from the answer, wherever a stream is cut.
 
-The rules, which depend on the text alone and never on how it was cut:
+This is the one rule for such tags: clients, tool agents and the readers of structured replies all go by it. It depends
+on the text alone and never on how it was cut:
 
 - Text between an opening and the next closing tag is thinking; tags themselves are in neither. Several blocks are
   joined. A block that never closes is thinking to the end. An opening tag inside a block is part of the thinking.
@@ -16,12 +17,16 @@ So the concatenated pieces are the same for every cut, the totals are the same f
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
-_TAG = re.compile(r"<(/?)think(?:ing)?>")
-_CLOSE = re.compile(r"</think(?:ing)?>")
-_TAGS = ("<think>", "<thinking>", "</think>", "</thinking>")
-_CLOSE_TAGS = ("</think>", "</thinking>")
-_LONGEST = max(map(len, _TAGS))
+TAG_NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
+_NAMES = "|".join(TAG_NAMES)
+_TAG = re.compile(rf"<(/?)(?:{_NAMES})>", re.IGNORECASE)
+_CLOSE = re.compile(rf"</(?:{_NAMES})>", re.IGNORECASE)
+_LAST_TAG = re.compile(rf"<(/?)(?:{_NAMES})>\Z", re.IGNORECASE)
+_CLOSE_TAGS = tuple(f"</{name}>" for name in TAG_NAMES)
+_TAGS = (*(f"<{name}>" for name in TAG_NAMES), *_CLOSE_TAGS)
+LONGEST_TAG = max(map(len, _TAGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +46,14 @@ class ThinkSplitter:
     `opened` means that the text begins inside a thinking block; with `tags=False` all of it is content.
     """
 
-    __slots__ = ("_content", "_held", "_inside", "_may_be_lone", "_tags", "_thinking")
+    __slots__ = ("_before_block", "_content", "_held", "_inside", "_may_be_lone", "_tags", "_thinking")
 
     def __init__(self, *, opened: bool = False, tags: bool = True) -> None:
         self._tags = tags
         self._inside = opened
         self._may_be_lone = not opened
         self._held = ""
+        self._before_block = 0  # how many pieces of thinking came before the block that was opened last
         self._content: list[str] = []
         self._thinking: list[str] = []
 
@@ -60,6 +66,11 @@ class ThinkSplitter:
     def thinking(self) -> str:
         """All thinking so far."""
         return "".join(self._thinking)
+
+    @property
+    def unclosed(self) -> str:
+        """The thinking so far of a block that is still open."""
+        return "".join(self._thinking[self._before_block :]) if self._inside else ""
 
     def note_thinking(self, text: str) -> None:
         """Count thinking that came by another way; a lone closing tag after it says nothing about the content."""
@@ -99,12 +110,13 @@ class ThinkSplitter:
             self._content.clear()
         self._may_be_lone = False
         self._inside = not closing
+        self._before_block = len(self._thinking)
 
     def _possible_tag(self, text: str, start: int) -> int:
         """Where the text's end begins that may turn out to be a tag."""
-        at = text.rfind("<", max(start, len(text) - _LONGEST + 1))
+        at = text.rfind("<", max(start, len(text) - LONGEST_TAG + 1))
         if at >= 0:
-            end = text[at:]
+            end = text[at:].lower()
             if any(tag.startswith(end) for tag in (_CLOSE_TAGS if self._inside else _TAGS)):
                 return at
         return len(text)
@@ -116,3 +128,9 @@ def split_thinking(text: str, *, opened: bool = False) -> SplitText:
     splitter.feed(text)
     splitter.finish()
     return SplitText(splitter.content, splitter.thinking)
+
+
+def tag_at_end(text: str) -> Literal["open", "close"] | None:
+    """Tell whether a text ends with a tag of thinking, and with which kind."""
+    match = _LAST_TAG.search(text, max(0, len(text) - LONGEST_TAG))
+    return None if match is None else "close" if match[1] else "open"

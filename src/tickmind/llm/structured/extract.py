@@ -5,9 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-_THINK_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "reflection", "scratchpad")
-_OPEN_THINK = re.compile(rf"<({'|'.join(_THINK_TAGS)})>", re.IGNORECASE)
-_CLOSE_THINK = re.compile(rf"</({'|'.join(_THINK_TAGS)})>", re.IGNORECASE)
+from tickmind.llm.thinking import ThinkSplitter
+
 _SPECIAL = re.compile(r"<\|[\w ]{1,40}\|>|</?s>|\[/?INST\]|[\ufeff\u200b\u200e\u200f\x00]")
 _NEXT_TURN = re.compile(
     r"<\|im_start\|>user|<\|user\|>|\[INST\]|^(?:User|Human|\#\#\# (?:Instruction|User|Human)):", re.MULTILINE
@@ -52,15 +51,10 @@ def clean(reply: str) -> Cleaned:
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     if "<" not in text:
         return Cleaned(text)
-    kept = ""
-    pos = 0
-    while (opening := _OPEN_THINK.search(text, pos)) is not None:
-        closing = _CLOSE_THINK.search(text, opening.end())
-        kept = _after_close(kept, text[pos : opening.start()])
-        if closing is None:
-            return Cleaned(kept, text[opening.end() :])
-        pos = closing.end()
-    return Cleaned(_after_close(kept, text[pos:]))
+    splitter = ThinkSplitter()
+    splitter.feed(text)
+    splitter.finish()
+    return Cleaned(splitter.content, splitter.unclosed)
 
 
 def _without_next_turn(text: str) -> str:
@@ -69,12 +63,6 @@ def _without_next_turn(text: str) -> str:
     if turn is None or not text[: turn.start()].strip():
         return text
     return text[: turn.start()]
-
-
-def _after_close(before: str, text: str) -> str:
-    """The two pieces together, or only what follows the last closing tag that nothing opened."""
-    closings = list(_CLOSE_THINK.finditer(text))
-    return text[closings[-1].end() :] if closings else before + text
 
 
 def blocks(text: str) -> list[Block]:

@@ -18,6 +18,7 @@ from tickmind.llm.structured.read import ReadReply, read_reply
 from tickmind.llm.structured.repair import Form
 from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
+from tickmind.llm.thinking import LONGEST_TAG, tag_at_end
 
 T = TypeVar("T")
 CompletedField = tuple[str, Any]
@@ -25,7 +26,6 @@ CompletedField = tuple[str, Any]
 _KEY_LINE = re.compile(r"([A-Za-z_][\w-]{0,63}):(?:[ \t]|$)")
 _LONGEST_LINE = 4096
 _SPACES = " \t\r\n"
-_OPEN, _CLOSE = "<think>", "</think>"
 
 
 class _Mode(Enum):
@@ -115,7 +115,7 @@ class PartialReader(Generic[T]):
             if char == ">":
                 self._tag()
             if len(self._line) > _LONGEST_LINE:
-                del self._line[: -len(_CLOSE)]
+                del self._line[:-LONGEST_TAG]
             return
         line, self._line = "".join(self._line), []
         if self._form != "json" and self._starts_field(line, within=False):
@@ -124,18 +124,18 @@ class PartialReader(Generic[T]):
             self._mode = _Mode.YAML
 
     def _tag(self) -> None:
-        tail = "".join(self._line[-len(_CLOSE) :]).lower()
-        if tail.endswith(_OPEN):
+        tag = tag_at_end("".join(self._line[-LONGEST_TAG:]))
+        if tag == "open":
             self._mode, self._line = _Mode.THINK, []
-        elif tail == _CLOSE:  # all before it was thinking
+        elif tag == "close":  # all before it was thinking
             self._data, self._line = {}, []
 
     def _think(self, char: str) -> None:
         self._line.append(char)
-        if char == ">" and "".join(self._line[-len(_CLOSE) :]).lower() == _CLOSE:
+        if char == ">" and tag_at_end("".join(self._line[-LONGEST_TAG:])) == "close":
             self._mode, self._line = _Mode.SEEK, []
         elif len(self._line) > _LONGEST_LINE:
-            del self._line[: -len(_CLOSE)]
+            del self._line[:-LONGEST_TAG]
 
     def _before_key(self, char: str) -> None:
         if char in _SPACES or char == ",":
