@@ -1,5 +1,7 @@
 """What a model call costs this process: ours beside the `openai` SDK, against a server in another process.
 
+The HTTP client under it is measured by itself too, beside aiohttp: with the same bodies, deadlines and event reader.
+
 Both sides take turns within one run, so that a busy machine is unfair to neither; each figure is the least of several.
 """
 
@@ -138,6 +140,62 @@ async def _compare(url: str, gap_s: float) -> tuple[dict[str, list[float]], dict
     return ours, theirs
 
 
+async def _compare_http(url: str) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Processor time in microseconds of our HTTP client and of aiohttp, round by round."""
+    import aiohttp
+
+    from tickmind.llm.http import HttpClient
+    from tickmind.llm.sse import SseDecoder
+
+    question = {"model": "m", "messages": [{"role": "user", "content": PROMPT}]}
+    call_body = orjson.dumps(question)
+    stream_body = orjson.dumps({**question, "stream": True, "seed": CHUNKS})
+    headers = {"Content-Type": "application/json"}
+    timeout_s = 60.0
+    path, timeout = "/chat/completions", aiohttp.ClientTimeout(total=timeout_s)
+    http = HttpClient(url)
+    async with aiohttp.ClientSession(timeout=timeout, headers=headers, auto_decompress=False) as session:
+
+        async def our_calls() -> int:
+            for _ in range(CALLS):
+                await http.post(path, {}, call_body, timeout_s=timeout_s)
+            return CALLS
+
+        async def our_chunks() -> int:
+            count = 0
+            for _ in range(STREAMS):
+                async with http.stream(path, {}, stream_body, timeout_s=timeout_s) as events:
+                    while found := await events.next_events():
+                        count += len(found)
+            return count
+
+        async def their_calls() -> int:
+            for _ in range(CALLS):
+                async with session.post(url + path, data=call_body) as reply:
+                    await reply.read()
+            return CALLS
+
+        async def their_chunks() -> int:
+            count = 0
+            for _ in range(STREAMS):
+                decoder = SseDecoder()
+                async with session.post(url + path, data=stream_body) as reply:
+                    async for piece in reply.content.iter_any():
+                        count += len(decoder.feed(piece))
+                count -= 1  # the end of the stream
+            return count
+
+        ours: dict[str, list[float]] = {"call": [], "chunk": []}
+        theirs: dict[str, list[float]] = {"call": [], "chunk": []}
+        for _ in range(ROUNDS):
+            ours["call"].append(await _cpu_us(our_calls))
+            theirs["call"].append(await _cpu_us(their_calls))
+            ours["chunk"].append(await _cpu_us(our_chunks))
+            theirs["chunk"].append(await _cpu_us(their_chunks))
+    await http.aclose()
+    return ours, theirs
+
+
 async def _longest_stall_ms(url: str) -> float:
     """The longest gap between two turns of the loop while many streams run."""
     from tickmind.llm.client import ModelClient
@@ -219,6 +277,16 @@ def calls(*, gap_s: float = 0.0) -> list[Result]:
     ]
 
 
+def http() -> list[Result]:
+    """Processor time of our HTTP client per call and per streamed event, beside aiohttp."""
+    with _server() as url:
+        ours, theirs = asyncio.run(_compare_http(url))
+    return [
+        paired("client/http-per-call", ours["call"], theirs["call"], unit="us", peer_name="aiohttp", bar=1.5),
+        paired("client/http-per-event", ours["chunk"], theirs["chunk"], unit="us", peer_name="aiohttp", bar=1.0),
+    ]
+
+
 def imports() -> list[Result]:
     """What `import tickmind.llm` costs, beside `import openai`."""
     ours_ms, ours_mb = _import_cost("import tickmind.llm")
@@ -237,7 +305,7 @@ def stall() -> list[Result]:
     return [paired("client/stall-1000-streams", times, limit, unit="ms", peer_name="the limit", bar=1.0)]
 
 
-BENCHMARKS = (calls, imports, stall)
+BENCHMARKS = (calls, http, imports, stall)
 
 
 if __name__ == "__main__":
@@ -251,5 +319,5 @@ if __name__ == "__main__":
     elif chosen.stall:
         print(asyncio.run(_longest_stall_ms(chosen.stall)))
     else:
-        for result in calls(gap_s=chosen.gap):
+        for result in (*calls(gap_s=chosen.gap), *http()):
             print(result)
