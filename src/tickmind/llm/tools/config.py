@@ -32,9 +32,12 @@ class AgentConfig:
     """The options of an agent. Temperature 0.0 is a temperature; None leaves it to the endpoint.
 
     `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
-    run at the first tool that fails, instead of telling the model; `recover_prose_calls` takes calls that the model
-    wrote as text for calls. `extra` are fields for this provider only, sent as they are: a local model's slot, say.
-    `headers` go along with each request, for an endpoint that wants to know who asks.
+    run at the first tool that fails, instead of telling the model. `recover_prose_calls` is for endpoints whose models
+    write calls as text: such a call is made if it is the whole message or stands in the tag that `system` asks for, and
+    never if it repeats a text that the model did not write.
+
+    `extra` are fields for this provider only, sent as they are: a local model's slot, say. `headers` go along with each
+    request, for an endpoint that wants to know who asks.
     """
 
     model: str = ""
@@ -47,7 +50,7 @@ class AgentConfig:
     timeouts: AgentTimeouts = field(default_factory=AgentTimeouts)
     answer_at_limit: bool = False
     stop_on_tool_error: bool = False
-    recover_prose_calls: bool = True
+    recover_prose_calls: bool = False
     max_history: Limit = MAX_HISTORY
     max_calls_per_step: Limit = MAX_CALLS_PER_STEP
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -177,7 +177,8 @@ class RunLoop:
         """The text and the calls of a reply, also those that were written as text."""
         text, calls, recovered = reply.content, reply.tool_calls, False
         if not calls and self._config.recover_prose_calls and self._tools:
-            found, rest = recover_calls(text, self._tools)
+            foreign = [message.text for message in (*self._history, *self.messages) if message.role in {"user", "tool"}]
+            found, rest = recover_calls(text, self._tools, instructions=self._config.system or "", foreign=foreign)
             if found:
                 text, recovered = rest, True
                 calls = tuple(ToolCall("", call.name, call.arguments) for call in found)

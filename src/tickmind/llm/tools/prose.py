@@ -1,12 +1,14 @@
-"""Tool calls that a model wrote as prose instead of calling: found again if they name a known tool and fit it.
+"""Tool calls that a model wrote as text instead of calling: found again if they name a known tool and fit it.
 
-Understood are tags (`<tool_call>{...}</tool_call>`, `<function=name>{...}</function>`), code fences and bare JSON.
-Thinking is not searched: a model that weighs a call has not made it.
+Understood are tags (`<tool_call>{...}</tool_call>`, `<function=name>{...}</function>`), code fences and bare JSON. A
+call counts only where the model can't have quoted it: the calls are the whole message, or they stand in the tag that
+the instructions asked for. A call that stands in a text which the model did not write (a user's turn, a board, a
+tool's result) is a quotation, wherever the model repeats it. Thinking is not searched.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +23,12 @@ MAX_TRIES = 64  # places in a text where an object might begin
 _THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _NAMED_TAG = re.compile(r"<function=([\w-]{1,64})>\s*")
 _BEFORE = re.compile(r"(?:<\|?(?:tool_calls?|function_calls?|tool_use|tools)\|?>|\[TOOL_CALLS\]|```[\w-]*)\s*\Z")
-_AFTER = re.compile(r"\s*(?:</?\|?/?(?:tool_calls?|function_calls?|tool_use|tools|function)\|?>|```)")
+_AFTER = re.compile(r"\s*(?:<(?:/\|?|\|/)(?:tool_calls?|function_calls?|tool_use|tools|function)\|?>|```(?!\w))")
+_TAG_NAMES = "tool_calls?|function_calls?|tool_use|tools"
+_ASKED_TAG = re.compile(rf"<({_TAG_NAMES})>", re.IGNORECASE)
+_FENCED = re.compile(r"(`{3,}|~{3,}).*?(?:\1|\Z)", re.DOTALL)
+_QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
+_NOT_TELLING = re.compile(r"[\s\\\"'`]+")  # differs between a text and its quotation in JSON or in prose
 _NAME_KEYS = ("name", "tool", "tool_name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "params")
 _LIST_KEYS = ("tool_calls", "tool_call", "function_call", "calls")
@@ -36,28 +43,75 @@ class ProseCall:
     arguments: str  # JSON
 
 
-def recover_calls(text: str, tools: Mapping[str, Tool]) -> tuple[tuple[ProseCall, ...], str]:
-    """The calls in a text, in order, and the text without them."""
+def recover_calls(
+    text: str, tools: Mapping[str, Tool], *, instructions: str = "", foreign: Iterable[str] = ()
+) -> tuple[tuple[ProseCall, ...], str]:
+    """The calls that a message makes, in order, and the message without them.
+
+    `instructions` is the system prompt, which may ask for calls in a tag such as `<tool_call>`; `foreign` are the texts
+    of the conversation that the model did not write.
+    """
     if not MAX_PROSE_CHARS.allows(len(text)) or not any(name in text for name in tools):
         return (), text
-    searched = _THINKING.sub(lambda match: " " * len(match[0]), text)
-    calls: list[ProseCall] = []
-    rest: list[str] = []
+    searched = _blanked(_THINKING, text)
+    asked = {tag.lower() for tag in _ASKED_TAG.findall(instructions)}
+    spans = list(_spans(searched, tools))
+    if _without(searched, spans).strip():
+        spans = [
+            span for span in _spans(_blanked(_QUOTED_LINE, _blanked(_FENCED, searched)), tools) if span.tag in asked
+        ]
+    if not spans or _is_quoted([searched[span.start : span.end] for span in spans], foreign):
+        return (), text
+    return tuple(call for span in spans for call in span.calls), _without(text, spans).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A stretch of a message that holds calls, with the marks around it."""
+
+    begin: int  # of the opening mark
+    start: int  # of the JSON
+    end: int
+    close: int  # end of the closing mark
+    tag: str  # the tag that opens and closes it, or empty
+    calls: tuple[ProseCall, ...]
+
+
+def _spans(text: str, tools: Mapping[str, Tool]) -> Iterator[_Span]:
     kept_to = 0
-    for start, end, found in _objects(searched, tools):
+    for start, end, found in _objects(text, tools):
         if start < kept_to:
             continue
-        calls.extend(found)
-        opening = _BEFORE.search(searched, kept_to, start)
-        closing = _AFTER.match(searched, end)
-        rest.append(text[kept_to : opening.start() if opening else start])
-        kept_to = closing.end() if closing else end
-        while closing := _AFTER.match(searched, kept_to):
+        opening = _BEFORE.search(text, kept_to, start)
+        closing = _AFTER.match(text, end)
+        begin, first_close = (opening.start() if opening else start), (closing[0].strip() if closing else "")
+        kept_to = end
+        while closing:
             kept_to = closing.end()
-    if not calls:
-        return (), text
+            closing = None if closing[0].endswith("`") else _AFTER.match(text, kept_to)  # the next fence is another's
+        tag = _ASKED_TAG.match(opening[0].strip()) if opening else None
+        name = tag[1].lower() if tag is not None and first_close.lower() == f"</{tag[1].lower()}>" else ""
+        yield _Span(begin, start, end, kept_to, name, tuple(found))
+
+
+def _without(text: str, spans: Iterable[_Span]) -> str:
+    rest: list[str] = []
+    kept_to = 0
+    for span in spans:
+        rest.append(text[kept_to : span.begin])
+        kept_to = span.close
     rest.append(text[kept_to:])
-    return tuple(calls), "".join(rest).strip()
+    return "".join(rest)
+
+
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: " " * len(match[0]), text)
+
+
+def _is_quoted(written: Iterable[str], foreign: Iterable[str]) -> bool:
+    """Whether any of these calls stands in a text that the model did not write, however it is escaped there."""
+    bare = [_NOT_TELLING.sub("", call) for call in written]
+    return any(call in _NOT_TELLING.sub("", text) for text in foreign if "{" in text for call in bare)
 
 
 def _objects(text: str, tools: Mapping[str, Tool]) -> Iterator[tuple[int, int, list[ProseCall]]]:

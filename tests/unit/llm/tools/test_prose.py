@@ -58,9 +58,9 @@ def test_calls_in_all_these_forms_are_found(text: str) -> None:
 
 def test_the_text_around_calls_is_kept_and_their_order_too() -> None:
     text = f'I go.\n<tool_call>{CALL}</tool_call>\n<tool_call>{{"name": "look"}}</tool_call>\nSee you.'
-    calls, rest = recover_calls(text, TOOLS)
+    calls, rest = recover_calls(text, TOOLS, instructions="Write calls as <tool_call>{...}</tool_call>.")
     assert calls == (ProseCall("move", '{"x": 1}'), ProseCall("look", "{}"))
-    assert rest == "I go.\n\nSee you."
+    assert rest == "I go.\n\n\nSee you."
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_a_call_written_as_prose_is_made(
     script: "type[ScriptedTransport]", well_formed: "Whole", streaming: bool
 ) -> None:
     transport = script([script.say(f"I go.\n<tool_call>{CALL}</tool_call>"), script.say("Arrived.")])
-    agent = ToolAgent(transport, [move], model="m")
+    agent = ToolAgent(transport, [move], model="m", recover_prose_calls=True, system="Call tools in <tool_call> tags.")
     result = await agent.ainvoke("?", streaming=streaming).result()
     assert result.text == "Arrived."
     assert [(entry.name, entry.result, entry.recovered) for entry in result.tool_trace] == [("move", "at 1,0", True)]
@@ -111,12 +111,13 @@ async def test_a_call_written_as_prose_is_made(
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize("options", [{"recover_prose_calls": False}, {}])
+@pytest.mark.parametrize("wanted", [False, True])
 async def test_prose_stays_prose_where_it_is_not_wanted_or_real_calls_came(
-    script: "type[ScriptedTransport]", options: dict[str, Any]
+    script: "type[ScriptedTransport]", wanted: bool
 ) -> None:
-    first = script.say(CALL) if options else script.say(CALL, ("move", '{"x":2}'))
+    first = script.say(CALL, ("move", '{"x":2}')) if wanted else script.say(CALL)
     transport = script([first, script.say("ok")])
+    options: dict[str, Any] = {"recover_prose_calls": True} if wanted else {}
     result = await ToolAgent(transport, [move], model="m", **options).invoke("?")
-    assert [entry.result for entry in result.tool_trace] == ([] if options else ["at 2,0"])
+    assert [entry.result for entry in result.tool_trace] == (["at 2,0"] if wanted else [])
     assert result.messages[1].text == CALL
