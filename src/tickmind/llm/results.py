@@ -8,6 +8,7 @@ from tickmind.llm.served import Served
 
 FINISH_UNKNOWN = "unknown"  # the reply ended in order, but the endpoint never said why
 FINISH_CANCELLED = "cancelled"  # the caller left before the end
+CUT_OFF = frozenset({"length", "content_filter", FINISH_UNKNOWN, FINISH_CANCELLED})  # the text may end anywhere
 
 T = TypeVar("T")
 
@@ -89,4 +90,5 @@ class StructuredResult(Generic[T]):
     cost_usd: float | None = None
     model: str = ""
     errors: tuple[str, ...] = field(default=())  # why earlier attempts failed
+    repaired: tuple[str, ...] = ()  # what was mended, converted or left out to read the reply; empty for a clean one
     served: Served | None = None  # who gave the last reply, if a gateway said so

@@ -14,7 +14,7 @@ from tickmind.llm.config import EffectiveCall
 from tickmind.llm.errors import LLMCancelledError, LLMResponseError, StructuredOutputError
 from tickmind.llm.messages import MessagesLike, as_messages, instructed
 from tickmind.llm.result_stream import ResultStream
-from tickmind.llm.results import FINISH_CANCELLED, LLMResult, StreamChunk, StructuredResult, Timing
+from tickmind.llm.results import CUT_OFF, FINISH_CANCELLED, LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, feedback, form_instructions, read_reply
 from tickmind.llm.structured.prompts import AskedForm, template
@@ -125,11 +125,12 @@ class StructuredCall(Generic[T]):
         self.results.append(result)
         if self._refused:  # and takes it without: it was the form
             self.client.holds_to_form = False
+        cut = result.finish_reason in CUT_OFF
         try:
             if reader is not None and reader.text == result.content:
-                found = reader.finish()
+                found = reader.finish(cut=cut)
             else:
-                found = read_reply(result.content, self.schema, form=self.read_as)
+                found = read_reply(result.content, self.schema, form=self.read_as, cut=cut)
         except StructuredOutputError as error:
             self._failed(result, error)
             return None
@@ -165,6 +166,7 @@ class StructuredCall(Generic[T]):
             cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
             model=last.model,
             errors=tuple(self.errors),
+            repaired=found.notes,
             served=last.served,
         )
 

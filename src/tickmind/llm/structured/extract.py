@@ -29,6 +29,7 @@ class Block:
     source: Literal["fence", "prose"]
     language: str = ""
     example: bool = False
+    closed: bool = True  # False for the last one, unless its fence was closed
 
     @property
     def is_data(self) -> bool:
@@ -72,11 +73,11 @@ def blocks(text: str) -> list[Block]:
     mark, language = "", ""
     start = pos = 0
 
-    def close(source: Literal["fence", "prose"], end: int) -> None:
+    def close(source: Literal["fence", "prose"], end: int, *, closed: bool = True) -> None:
         nonlocal start
         body = "\n".join(buffer)
         if body.strip():
-            out.append(Block(body, start, source, language, follows_example(text, start)))
+            out.append(Block(body, start, source, language, follows_example(text, start), closed))
         buffer.clear()
         start = end
 
@@ -110,7 +111,7 @@ def blocks(text: str) -> list[Block]:
         else:
             buffer.append(line)
         pos = end
-    close("fence" if mark else "prose", pos)
+    close("fence" if mark else "prose", pos, closed=False)
     return out
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tickmind.llm.structured.fields import Field
 from tickmind.llm.structured.limits import MAX_DEPTH, MAX_LINES
-from tickmind.llm.structured.loose import read_loose
+from tickmind.llm.structured.loose import read_loose, unfinished
 from tickmind.llm.structured.names import Spelling, spelling, words
 from tickmind.llm.structured.scalars import Plain
 from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
@@ -53,6 +53,7 @@ class LineObject:
     data: dict[str, Any]
     exact: frozenset[str]  # declared names that are spelled as declared
     tight: bool
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +63,11 @@ class _Head:
     column: int
 
 
-def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObject | None:
+def read_lines(text: str, fields: Sequence[Field], *, fenced: bool, cut: bool = False) -> LineObject | None:
     """The object that the lines of a text spell out, or None if no declared field is among them.
 
-    Within a fence all lines belong to the object; in prose a value ends where its paragraph ends.
+    Within a fence all lines belong to the object; in prose a value ends where its paragraph ends. The last value of a
+    text that was `cut` off is left out.
     """
     kinds = {one.name: one for one in fields}
     lines = text.expandtabs(_TAB).split("\n")
@@ -73,10 +75,14 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
         return None
     if len(lines) > 1 and any(name.startswith(lines[-1].strip().lower()) for name in kinds):
         del lines[-1]  # a key that was cut off
-    table = _table(lines, tuple(kinds))
+    table = _table(lines[:-1] if cut else lines, tuple(kinds))
     if table is not None:
         return table
     sections, tight = _sections(lines, tuple(kinds), fenced=fenced)
+    notes: tuple[str, ...] = ()
+    if cut and sections:
+        last = sections.pop()
+        notes = (unfinished(last.name or last.key),)
     data: dict[str, Any] = {}
     exact: set[str] = set()
     for section in sections:
@@ -91,7 +97,7 @@ def read_lines(text: str, fields: Sequence[Field], *, fenced: bool) -> LineObjec
             exact.add(section.name)
     if not any(section.name for section in sections):
         return None
-    return LineObject(data, frozenset(exact), tight)
+    return LineObject(data, frozenset(exact), tight, notes)
 
 
 def _table(lines: list[str], names: Sequence[str]) -> LineObject | None:

@@ -45,7 +45,7 @@ _ENDS_IN_LIST = re.compile(rf"[ \t]*+(?:\Z|\n|\r)|{_GAP}(?:\Z|[}}\]]|{_COMMAS}(?
 _ENDS_KEY = re.compile(r"\s*+[*_]{0,2}(?:=>|:|=|\uff1a)")
 _QUOTED_KEY_AT = re.compile(_QUOTED_KEY)
 _BARE_KEY_AT = re.compile(r"[*_`]{0,3}([^\W\d][\w .\-]{0,63}?|\d{1,6})[*_`]{0,3}\s{0,8}(?==>|:|=|\uff1a)")
-_AFTER_COMMA = re.compile(rf"{_COMMAS}(?:\Z|[}}\]]|{_KEY})")
+_AFTER_COMMA = re.compile(rf"{_COMMAS}(?:\Z|[}}\]]|{_KEY}|{_CUT_KEY})")
 _BARE = re.compile(r"[^,;\uff0c\uff1b{}\[\]\n\r]*+")
 _COMMA = ",;\uff0c\uff1b"
 _BARE_COMMENT = re.compile(r"\s(?://|\#|/\*).*$", re.DOTALL)
@@ -78,8 +78,9 @@ class _TooDeepError(ValueError):
 class _Reader:
     """Reads one value that starts at a bracket, quote or bare word."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, cut: bool = False) -> None:
         self.text = text
+        self.cut = cut  # the text may end anywhere: a value that goes on to its end is unfinished
         self.pos = 0
         self.complete = True
         self.notes: dict[str, None] = {}
@@ -136,7 +137,8 @@ class _Reader:
                 value: Any = Plain("")
             else:
                 value = self.value(depth + 1, in_list=False)
-            if value is _CUT:
+            if value is _CUT or self.is_unfinished():
+                self.note(unfinished(key))
                 return out
             if key in out:
                 self.note(f"{key!r} stood there twice; the last one counts")
@@ -161,7 +163,7 @@ class _Reader:
                     self.pos += 1
                 return out
             value = self.value(depth + 1, in_list=True)
-            if value is _CUT:
+            if value is _CUT or self.is_unfinished():
                 return out
             if value == "" and isinstance(value, Plain):
                 self.pos += 1  # a bare word that is empty stands before a stray mark
@@ -266,11 +268,11 @@ class _Reader:
                 break
             self.pos += 1
         word = _BARE_COMMENT.sub("", text[start : self.pos]).strip()
-        if self.pos >= len(text):
+        if self.pos >= len(text) and not (self.cut and word in _WHOLE_WORDS):
             self.cut_off()
             if _is_stub(word):
                 return _CUT
-        if number(word) is None and word not in {"true", "false", "null"}:
+        if number(word) is None and word not in _WHOLE_WORDS:
             self.note("a value without quotes was read")
         return Plain(_tidy(word))
 
@@ -278,6 +280,10 @@ class _Reader:
         hit = pattern.match(self.text, self.pos)
         if hit is not None:
             self.pos = hit.end()
+
+    def is_unfinished(self) -> bool:
+        """Whether the value that was just read ran into the end of a text that was cut off."""
+        return self.cut and not self.complete and self.pos >= len(self.text)
 
     def cut_off(self) -> None:
         self.complete = False
@@ -287,6 +293,12 @@ class _Reader:
         self.notes[text] = None
 
 
+def unfinished(key: str) -> str:
+    """The note on a field that was left out because the reply was cut off inside its value."""
+    return f"the reply was cut off: {key!r} was unfinished and is left out"
+
+
+_WHOLE_WORDS = frozenset({"true", "false", "null"})
 _CUT = object()  # a value of which only a meaningless beginning came
 
 
@@ -318,12 +330,13 @@ def _tidy(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def find_objects(text: str) -> Iterator[Found]:
+def find_objects(text: str, *, cut: bool = False) -> Iterator[Found]:
     """Every object (or list of objects) in a text, from the first brace on.
 
-    An unclosed one is also searched for others inside, because it may have swallowed the real answer.
+    An unclosed one is also searched for others inside, because it may have swallowed the real answer. Of a text that
+    was `cut` off, a value that is not whole is left out.
     """
-    reader = _Reader(text)
+    reader = _Reader(text, cut=cut)
     budget = REREADS * len(text) + 1000
     strict_budget = _STRICT_REREADS * len(text)
     pos = 0

@@ -91,9 +91,9 @@ class PartialReader(Generic[T]):
         done, self._done = tuple(self._done), []
         return done
 
-    def finish(self) -> ReadReply[T]:
+    def finish(self, *, cut: bool = False) -> ReadReply[T]:
         """The whole reply, typed; raises `StructuredOutputError` as `read_reply` does."""
-        return read_reply(self.text, self._schema, form=self._form)
+        return read_reply(self.text, self._schema, form=self._form, cut=cut)
 
     def _complete(self, key: str, value: Any) -> None:
         """Give out a field, unless only the whole object can tell what its key or value means."""

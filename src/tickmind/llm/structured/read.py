@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured.choose import Fit, best, fits
 from tickmind.llm.structured.coerce import MisfitError, coerce, fits_natively
-from tickmind.llm.structured.extract import blocks, clean
+from tickmind.llm.structured.extract import Block, blocks, clean
 from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind
 from tickmind.llm.structured.json_reader import strict_json
 from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
@@ -36,10 +36,11 @@ class ReadReply(Generic[T]):
     notes: tuple[str, ...] = ()
 
 
-def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any") -> ReadReply[T]:
+def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any", cut: bool = False) -> ReadReply[T]:
     """Find the object that the reply means and make it typed; raises `StructuredOutputError`, never makes one up.
 
-    `form` "json" looks at braces only, "yaml" at YAML only; "any" takes what comes.
+    `form` "json" looks at braces only, "yaml" at YAML only; "any" takes what comes. `cut` says that the reply did not
+    end by itself: its last value counts only if it is whole, because `12` may have been going to be `123`.
     """
     clean = _clean_json(text, schema.fields) if form != "yaml" and not schema.closed else None
     if clean is not None:
@@ -49,7 +50,7 @@ def read_reply(text: str, schema: ReplySchema[T], *, form: Form = "any") -> Read
             raise StructuredOutputError(str(error), raw_content=text, tried=("JSON",)) from error
     if schema.is_wrapped and form != "yaml" and (bare := _bare_value(text, schema)) is not None:
         return bare
-    fit = _find(text, schema.fields, form)
+    fit = _find(text, schema.fields, form, cut=cut)
     data = {**fit.shaped.data, **{name: raw for name, (raw, _) in fit.shaped.bad.items()}}
     notes = (*fit.candidate.notes, *fit.shaped.notes)
     if schema.closed:
@@ -86,7 +87,7 @@ def parse(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
     """
     declared = tuple(field_of_kind(name, kind) for name, kind in fields.items())
     clean = _clean_json(text, declared)
-    return _find(text, declared, "any").shaped.data if clean is None else clean
+    return _find(text, declared, "any", cut=False).shaped.data if clean is None else clean
 
 
 def _clean_json(text: str, fields: Sequence[Field]) -> dict[str, Any] | None:
@@ -97,7 +98,7 @@ def _clean_json(text: str, fields: Sequence[Field]) -> dict[str, Any] | None:
     return data if isinstance(data, dict) and fits_natively(data, fields) else None
 
 
-def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
+def _find(text: str, fields: Sequence[Field], form: Form, *, cut: bool) -> Fit:
     if not MAX_REPLY_CHARS.allows(len(text)):
         raise _refused(text, f"the reply has {len(text):,} characters, more than {MAX_REPLY_CHARS.maximum:,}", fields)
     if form != "yaml":
@@ -112,10 +113,12 @@ def _find(text: str, fields: Sequence[Field], form: Form) -> Fit:
         raise _refused(text, f"the reply is no clean JSON and has {size}", fields)
     inner = strict_json(text) if text.lstrip()[:1] == '"' else None
     cleaned = clean(inner if isinstance(inner, str) else text)
-    found = fits(_structured(cleaned.text, fields, form), fields)
+    stretches = blocks(cleaned.text)
+    found = fits(_structured(stretches, fields, form, cut=cut), fields)
     if form != "json" and not any(fit.is_whole for fit in found):
-        found += fits(prose_candidates(cleaned.text, fields), fields)
-        found += fits(_single_word(cleaned.text, fields), fields)
+        open_end = cut and not (stretches and stretches[-1].closed)
+        found += fits(prose_candidates(cleaned.text, fields, cut=open_end), fields)
+        found += [] if cut else fits(_single_word(cleaned.text, fields), fields)
     if not found and cleaned.unclosed:
         last = last_whole_object(cleaned.unclosed)
         found = [fit for fit in fits([last] if last else [], fields) if fit.is_whole]
@@ -129,9 +132,9 @@ def _best(found: list[Fit], text: str, fields: Sequence[Field]) -> Fit:
     return fit
 
 
-def _structured(text: str, fields: Sequence[Field], form: Form) -> Iterator[Candidate]:
-    for block in blocks(text):
-        yield from candidates(block, fields, form)
+def _structured(stretches: Sequence[Block], fields: Sequence[Field], form: Form, *, cut: bool) -> Iterator[Candidate]:
+    for block in stretches:
+        yield from candidates(block, fields, form, cut=cut)
 
 
 def _single_word(text: str, fields: Sequence[Field]) -> Iterator[Candidate]:
