@@ -19,7 +19,7 @@ from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import ReplySchema
-from tickmind.llm.structured_calls import StructuredCall, StructuredStream
+from tickmind.llm.structured_calls import RefusedForms, StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.transport import (
     ModelReply,
@@ -56,8 +56,7 @@ class ModelClient:
         self._clock = clock or SystemClock()
         self._prices = prices
         self._meter = meter
-        self.holds_to_form = self._transport.capabilities.output != "none"
-        """Whether structured calls hold the endpoint to the form; switched off for good once it refuses that."""
+        self._refused_forms = RefusedForms(all_of_them=self._transport.capabilities.output == "none")
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,6 +73,16 @@ class ModelClient:
     def config(self) -> ModelConfig:
         """What this client was made with."""
         return self._config
+
+    @property
+    def clock(self) -> Clock:
+        """What measures its calls."""
+        return self._clock
+
+    @property
+    def refused_forms(self) -> RefusedForms:
+        """The forms that the endpoint refused; structured calls ask for these without holding it to them."""
+        return self._refused_forms
 
     @property
     def transport(self) -> Transport:

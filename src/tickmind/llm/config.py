@@ -27,6 +27,8 @@ DEFAULT_ATTEMPTS = 3  # at a remote endpoint
 MAX_REPLY_BYTES = Limit("size of a model's decoded reply", 8 * 1024 * 1024, "bytes")
 MAX_CONNECTIONS = Limit("number of connections to one endpoint", 1024)
 
+MAX_TEMPERATURES: dict[Api, float] = {"chat": 2.0, "responses": 2.0, "anthropic": 1.0}  # the greatest that each takes
+
 _APIS = ("chat", "responses", "anthropic")
 # host -> variable that holds its key; a provider's own key is sent to that provider only
 _PROVIDER_KEYS = {
@@ -146,7 +148,6 @@ class CallConfig:
 
     temperature: float | None = None
     max_tokens: int | None = None
-    structured: bool = False
     max_retries: int = 2  # of a reply that can't be read; broken connections are ModelConfig.max_attempts'
     retry_temperature_bump: float = 0.1
     timeout_s: float | None = None
@@ -173,19 +174,20 @@ class EffectiveCall:
     temperature: float | None
     max_tokens: int
     timeout_s: float
-    structured: bool = False
     max_retries: int = 2
     retry_temperature_bump: float = 0.1
+    max_temperature: float = MAX_TEMPERATURES["chat"]  # of a retry
     stop: tuple[str, ...] = ()
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def temperature_for(self, attempt: int) -> float | None:
-        """The temperature of the n-th attempt (the first is 1): each retry is a little bolder."""
-        if self.temperature is None:
-            return None
-        return self.temperature + self.retry_temperature_bump * (attempt - 1)
+        """The temperature of the n-th attempt (the first is 1): each retry is a little bolder, as far as it may be."""
+        if self.temperature is None or attempt == 1:
+            return self.temperature
+        bumped = self.temperature + self.retry_temperature_bump * (attempt - 1)
+        return max(0.0, min(bumped, max(self.max_temperature, self.temperature)))
 
 
 def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
@@ -195,9 +197,9 @@ def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
         temperature=config.default_temperature if call.temperature is None else call.temperature,
         max_tokens=config.default_max_tokens if call.max_tokens is None else call.max_tokens,
         timeout_s=config.timeout_s if call.timeout_s is None else call.timeout_s,
-        structured=call.structured,
         max_retries=call.max_retries,
         retry_temperature_bump=call.retry_temperature_bump,
+        max_temperature=MAX_TEMPERATURES[config.api],
         stop=call.stop,
         seed=call.seed,
         extra=call.extra,
@@ -206,10 +208,10 @@ def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
 
 
 # Budgets include the thinking, which many models take from max_tokens before they answer.
-NARRATOR = CallConfig(temperature=1.0, max_tokens=2000, structured=True)
+NARRATOR = CallConfig(temperature=1.0, max_tokens=2000)
 CHARACTER = CallConfig(temperature=1.0, max_tokens=1500)
-MEMORY_UPDATE = CallConfig(temperature=0.3, max_tokens=1500, structured=True)
-GAME_STATE = CallConfig(temperature=0.2, max_tokens=800, structured=True)
+MEMORY_UPDATE = CallConfig(temperature=0.3, max_tokens=1500)
+GAME_STATE = CallConfig(temperature=0.2, max_tokens=800)
 SUMMARIZER = CallConfig(temperature=0.3, max_tokens=1000)
 
 

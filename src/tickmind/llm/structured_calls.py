@@ -1,15 +1,18 @@
 """Calls that end in an object: ask, read, and if it can't be read, tell the model why and ask again.
 
 This is the one owner of retries of unreadable replies. The model is told the wanted form in the prompt, and endpoints
-that can are held to it; one that refuses to be held is asked without, once and for all.
+that can are held to it; one that refuses to be held to a form is asked for that form without, from then on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
+import orjson
+
+from tickmind.base import Clock, Limit
 from tickmind.llm.config import EffectiveCall
 from tickmind.llm.errors import LLMCancelledError, LLMResponseError, StructuredOutputError
 from tickmind.llm.messages import MessagesLike, as_messages, instructed
@@ -22,6 +25,8 @@ from tickmind.llm.structured.repair import Form
 from tickmind.llm.transport import OutputSpec
 
 T = TypeVar("T")
+
+MAX_REFUSED_FORMS = Limit("forms remembered as refused", 256)
 
 _REFUSES_THE_FORM = frozenset({400, 404, 422, 501})
 
@@ -36,10 +41,38 @@ class StructuredUpdate:
     attempt: int
 
 
+class RefusedForms:
+    """The schemas that an endpoint refused to be held to, the latest of them; with `all_of_them` it takes none."""
+
+    def __init__(self, *, all_of_them: bool = False) -> None:
+        self._all = all_of_them
+        self._known: dict[bytes, None] = {}  # schema as JSON, oldest first
+
+    def __contains__(self, schema: Mapping[str, Any]) -> bool:
+        return self._all or (bool(self._known) and orjson.dumps(schema) in self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, schema: Mapping[str, Any]) -> None:
+        """Remember one; the oldest is forgotten, and then tried again, when there are too many."""
+        self._known[orjson.dumps(schema)] = None
+        if not MAX_REFUSED_FORMS.allows(len(self._known)):
+            del self._known[next(iter(self._known))]
+
+
 class Asker(Protocol):
     """Who carries the single requests: `ModelClient`, as far as a structured call knows it."""
 
-    holds_to_form: bool
+    @property
+    def clock(self) -> Clock:
+        """What measures the attempts."""
+        ...
+
+    @property
+    def refused_forms(self) -> RefusedForms:
+        """The forms to which the endpoint can't be held."""
+        ...
 
     async def complete(
         self, messages: MessagesLike, call: EffectiveCall, *, output: OutputSpec | None, model: str | None
@@ -81,8 +114,10 @@ class StructuredCall(Generic[T]):
         self.results: list[LLMResult] = []
         self.errors: list[str] = []
         self.read_as: Form = "yaml" if form == "yaml" else "any"
-        self._held = form == "json" and client.holds_to_form
+        self._output = OutputSpec(schema.json_schema(), optional_as_null=True) if form == "json" else None
+        self._held = self._output is not None and self._output.schema not in client.refused_forms
         self._refused = False  # the endpoint refused this request with the form; perhaps because of the form
+        self._refused_s = 0.0  # how long that took
 
     @property
     def effective(self) -> EffectiveCall:
@@ -94,37 +129,39 @@ class StructuredCall(Generic[T]):
     @property
     def _left_s(self) -> float:
         """What is left of the call's total time: one deadline for all attempts."""
-        return self.call.timeout_s - sum(result.timing.total_s for result in self.results)
+        return self.call.timeout_s - self._refused_s - sum(result.timing.total_s for result in self.results)
 
     @property
     def output(self) -> OutputSpec | None:
         """What to hold the endpoint to, if it can be held."""
-        return OutputSpec(self.schema.json_schema()) if self._held else None
+        return self._output if self._held else None
 
     async def complete(self) -> StructuredResult[T]:
         """Ask until there is an object."""
         while True:
+            begun_s = self.client.clock.monotonic()
             try:
                 result = await self.client.complete(self.turns, self.effective, output=self.output, model=self.model)
             except LLMResponseError as error:
-                if not self.without_form(error):
+                if not self.without_form(error, self.client.clock.monotonic() - begun_s):
                     raise
                 continue
             if (found := self.read(result)) is not None:
                 return found
 
-    def without_form(self, error: LLMResponseError) -> bool:
-        """Take in that the endpoint refused; tells whether it is worth asking without the form."""
+    def without_form(self, error: LLMResponseError, took_s: float) -> bool:
+        """Take in that the endpoint refused after so many seconds; tells whether to ask without the form."""
         if not self._held or error.status not in _REFUSES_THE_FORM:
             return False
         self._held, self._refused = False, True
+        self._refused_s += took_s
         return True
 
     def read(self, result: LLMResult, reader: PartialReader[T] | None = None) -> StructuredResult[T] | None:
         """The object of a reply; None means ask again, and an error that nothing is left to try."""
         self.results.append(result)
-        if self._refused:  # and takes it without: it was the form
-            self.client.holds_to_form = False
+        if self._refused and self._output is not None:  # and takes it without: it was the form
+            self.client.refused_forms.add(self._output.schema)
         cut = result.finish_reason in CUT_OFF
         try:
             if reader is not None and reader.text == result.content:
@@ -221,10 +258,11 @@ class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Gene
     async def _ask(self) -> None:
         call = self._call
         stream = call.client.stream(call.turns, call.effective, output=call.output, model=call.model)
+        begun_s = call.client.clock.monotonic()
         try:
             self._stream = await stream.__aenter__()
         except LLMResponseError as error:
-            if not call.without_form(error):
+            if not call.without_form(error, call.client.clock.monotonic() - begun_s):
                 raise
 
     async def _end_attempt(self) -> None:

@@ -30,6 +30,7 @@ class OutputSpec:
 
     schema: Mapping[str, Any]  # JSON schema, an object
     name: str = "reply"
+    optional_as_null: bool = False  # the reader takes null for a property that the schema lets be left out
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,6 @@ def test_each_retry_is_bolder() -> None:
 def test_profiles_leave_room_for_thinking() -> None:
     budgets = [profile.max_tokens for profile in (NARRATOR, CHARACTER, MEMORY_UPDATE, GAME_STATE, SUMMARIZER)]
     assert budgets == [2000, 1500, 1500, 800, 1000]
-    assert [p.structured for p in (NARRATOR, CHARACTER, MEMORY_UPDATE, GAME_STATE, SUMMARIZER)] == [
-        True, False, True, True, False,
-    ]  # fmt: skip
 
 
 def test_arguments_win_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:

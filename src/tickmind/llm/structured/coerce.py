@@ -102,6 +102,8 @@ def shape(data: Mapping[str, Any], fields: Iterable[Field]) -> Shaped:
             out.setdefault(key, settle(value))
             continue
         name, how = matched[key]
+        if is_null(value) and not by_name[name].required and not by_name[name].nullable:
+            continue  # null stands for a field that is left out
         try:
             fitting, note = coerce(value, by_name[name])
             if how is Spelling.NEAR:

@@ -16,6 +16,7 @@ from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
+from tickmind.llm.strict_schema import form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
@@ -91,7 +92,7 @@ class AnthropicForm:
             tools.append(_tool(request.output.name, "Gives the reply in the form asked for.", request.output.schema))
             choice = {"type": "any"} if request.tools else {"type": "tool", "name": request.output.name}
         elif request.output is not None and self._capabilities.output != "none":
-            body["output_config"] = {"format": {"type": "json_schema", "schema": request.output.schema}}
+            body["output_config"] = {"format": {"type": "json_schema", "schema": form_of(request.output)[0]}}
         if tools:
             if not request.parallel_tool_calls and choice["type"] != "none":
                 choice["disable_parallel_tool_use"] = True

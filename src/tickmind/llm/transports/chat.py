@@ -15,6 +15,7 @@ from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock
+from tickmind.llm.strict_schema import form_of
 from tickmind.llm.transport import (
     Capabilities,
     ModelReply,
@@ -32,7 +33,6 @@ from tickmind.llm.transports.wire import (
     as_object,
     as_text,
     blocks_for,
-    is_strict_schema,
     merged,
     named_call,
     parse_event,
@@ -92,13 +92,10 @@ class ChatForm:
             if not request.parallel_tool_calls:
                 body["parallel_tool_calls"] = False
         if request.output is not None and self._capabilities.output == "json_schema":
+            schema, strict = form_of(request.output)
             body["response_format"] = {
                 "type": "json_schema",
-                "json_schema": {
-                    "name": request.output.name,
-                    "schema": request.output.schema,
-                    "strict": is_strict_schema(request.output.schema),
-                },
+                "json_schema": {"name": request.output.name, "schema": schema, "strict": strict},
             }
         elif request.output is not None and self._capabilities.output == "json_object":
             body["response_format"] = {"type": "json_object"}

@@ -13,6 +13,7 @@ from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import embedded_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
+from tickmind.llm.strict_schema import form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
@@ -23,7 +24,6 @@ from tickmind.llm.transports.wire import (
     as_object,
     as_text,
     blocks_for,
-    is_strict_schema,
     merged,
     named_call,
     parse_event,
@@ -87,8 +87,7 @@ class ResponsesForm:
             if not request.parallel_tool_calls:
                 body["parallel_tool_calls"] = False
         if request.output is not None and self._capabilities.output == "json_schema":
-            schema = request.output.schema
-            strict = is_strict_schema(schema)
+            schema, strict = form_of(request.output)
             form = {"type": "json_schema", "name": request.output.name, "schema": schema, "strict": strict}
             body["text"] = {"format": form}
         elif request.output is not None and self._capabilities.output == "json_object":

@@ -305,21 +305,6 @@ def arguments_text(value: Any) -> str:
     return "" if value is None else orjson.dumps(value).decode()
 
 
-def is_strict_schema(schema: Any, *, depth: int = 0) -> bool:
-    """Tell whether a schema meets the rules of strict decoding: closed objects, every property required."""
-    if type(schema) is not dict or depth > 16:
-        return depth <= 16
-    if schema.get("type") == "object" or "properties" in schema:
-        properties = as_object(schema.get("properties"))
-        if schema.get("additionalProperties") is not False or set(as_list(schema.get("required"))) != set(properties):
-            return False
-    nested: list[Any] = []
-    for value in schema.values():
-        nested += value.values() if type(value) is dict else value if type(value) is list else ()
-        nested.append(value)
-    return all(is_strict_schema(item, depth=depth + 1) for item in nested if type(item) is dict)
-
-
 def piece_of(reply: ModelReply) -> StreamPiece:
     """A whole reply as one piece, from endpoints that don't stream though asked to."""
     return StreamPiece(

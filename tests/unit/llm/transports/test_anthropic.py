@@ -56,7 +56,8 @@ def test_an_output_is_a_tool_that_must_be_used() -> None:
 
 def test_with_thinking_on_the_output_is_a_format() -> None:
     body = encode(output=OutputSpec(SCHEMA), extra={"thinking": {"type": "enabled", "budget_tokens": 1024}})
-    assert body["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+    closed = {**SCHEMA, "required": [], "additionalProperties": False}
+    assert body["output_config"] == {"format": {"type": "json_schema", "schema": closed}}
     assert "tools" not in body
 
 
