@@ -66,7 +66,7 @@ async def talk(agent: ToolAgent, words: str) -> None:
             if not isinstance(event, TextDelta):
                 show(event)
         result = await stream.result()
-    print(f"{agent.agent_id}: {result.text.strip()}\n  ({result.stop_reason}, {result.steps} steps)")
+    print(f"{agent.agent_id}: {result.text.strip()}\n  ({result.stopped}, {result.steps} steps)")
 
 
 async def main() -> None:

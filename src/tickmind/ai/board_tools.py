@@ -45,7 +45,9 @@ def _reading(view: BoardView, since: int, limit: Limit) -> dict[str, Any]:
     chars = len(json_text(_as_read(board_id, next_index, next_index, [])))
     messages: list[dict[str, Any]] = []
     for post in reversed(view.posts):
-        message = {"index": post.index, "author": post.author, "text": post.text}
+        said = {"text": post.text} if post.data is None else dict(post.data)
+        header = {"index": post.index, "author": post.author}
+        message = {**header, **said, **header}  # data can't speak in another's name
         chars += len(json_text(message)) + 1  # and a comma
         if messages and not limit.allows(chars):
             break

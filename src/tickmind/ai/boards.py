@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import orjson
+
 from tickmind.ai.errors import AIError
 from tickmind.base import ConfigError, Limit
 
@@ -37,11 +39,15 @@ class UnknownBoardError(BoardAccessError):
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Something that was said on a board. Indices start at 0 and only grow, also when old posts are dropped."""
+    """Something that was said on a board. Indices start at 0 and only grow, also when old posts are dropped.
+
+    `data` is the whole message where a mapping was posted; `text` is its `text`, or all of it as JSON.
+    """
 
     index: int
     author: str
     text: str
+    data: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +124,21 @@ class BoardManager:
             self._add(board)
             return board.board_id
 
-    def post(self, board_id: str, author: str, text: str) -> Post:
-        """Write to a board; the oldest post makes room if it is full."""
+    def post(self, board_id: str, author: str, message: str | Mapping[str, Any]) -> Post:
+        """Write a text, or a mapping of JSON data, to a board; the oldest post makes room if it is full.
+
+        Raises `BoardError` for a message that is empty or no JSON data, and `BoardAccessError` if the author takes no
+        part in the board.
+        """
+        text, data = _read_message(message)
         if not text.strip():
             raise BoardError("a post needs some text")
         self._max_post_chars.check(len(text))
+        if data is not None:
+            self._max_post_chars.check(len(orjson.dumps(data)))
         with self._lock:
             board = self._board_for(board_id, author)
-            made = Post(board.next_index, author, text)
+            made = Post(board.next_index, author, text, data)
             board.next_index += 1
             board.posts.append(made)
             while not self._max_posts_kept.allows(len(board.posts)):
@@ -197,6 +210,24 @@ class BoardManager:
         raise UnknownBoardError(words) if board is None else BoardAccessError(words)
 
 
+def _read_message(message: str | Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """The text of a message, and a copy of its data that nobody else holds."""
+    if isinstance(message, str):
+        return message, None
+    try:
+        encoded = orjson.dumps(dict(message))
+    except (orjson.JSONEncodeError, TypeError) as error:
+        raise BoardError(f"a post is a text or a mapping of JSON data ({error})") from error
+    data: dict[str, Any] = orjson.loads(encoded)
+    text = data.get("text")
+    return (text if isinstance(text, str) else encoded.decode() if data else ""), data
+
+
+def _data_of(post: Mapping[str, Any]) -> dict[str, Any] | None:
+    data = post.get("data")
+    return None if data is None else dict(data)
+
+
 def _boards_from(snapshot: Mapping[str, Any]) -> list[_Board]:
     try:
         if snapshot["version"] != _VERSION:
@@ -206,7 +237,10 @@ def _boards_from(snapshot: Mapping[str, Any]) -> list[_Board]:
                 str(plain["board_id"]),
                 tuple(sorted(map(str, plain["participants"]))),
                 int(plain["next_index"]),
-                deque(Post(int(post["index"]), str(post["author"]), str(post["text"])) for post in plain["posts"]),
+                deque(
+                    Post(int(post["index"]), str(post["author"]), str(post["text"]), _data_of(post))
+                    for post in plain["posts"]
+                ),
             )
             for plain in snapshot["boards"]
         ]

@@ -200,7 +200,7 @@ def _sum_up_run(result: AgentResult, model: str, took_s: float, screen: Screen) 
     facts = [f"{took_s:.2f} s", uses, _tokens(usage.prompt_tokens, usage.completion_tokens)]
     facts.append(_money(cost_usd(model, usage)))
     screen.note(f"{model}: {'; '.join(fact for fact in facts if fact)}")
-    if result.stop_reason is StopReason.MAX_STEPS:
+    if result.stopped is StopReason.MAX_STEPS:
         screen.note("The run ended at its limit of steps.")
     _tell_end(result.finish_reason, screen)
 

@@ -6,13 +6,14 @@ requests are allowed at all is `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS`.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from types import TracebackType, UnionType
 from typing import Any, Self, TypeVar, Unpack, overload
 
-from tickmind.base import Clock, SystemClock
+from tickmind.base import Clock, Secret, SystemClock, get_logger
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.messages import MessagesLike, as_messages
+from tickmind.llm.messages import Message, MessagesLike, as_messages
 from tickmind.llm.options import StructuredOptions
 from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
@@ -21,6 +22,7 @@ from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.structured_calls import RefusedForms, StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
+from tickmind.llm.tokens import fit_to_context
 from tickmind.llm.transport import (
     ModelReply,
     ModelRequest,
@@ -34,6 +36,8 @@ from tickmind.llm.transport import (
 from tickmind.llm.transports import make_transport
 
 T = TypeVar("T")
+
+_log = get_logger(__name__)
 
 
 class ModelClient:
@@ -53,6 +57,7 @@ class ModelClient:
     ) -> None:
         self._config = config
         self._transport = make_transport(config) if transport is None else transport
+        self._owns_transport = transport is None
         self._clock = clock or SystemClock()
         self._prices = prices
         self._meter = meter
@@ -88,6 +93,17 @@ class ModelClient:
     def transport(self) -> Transport:
         """Who carries the requests."""
         return self._transport
+
+    def with_api_key(self, key: str | Secret) -> "ModelClient":
+        """Another client that asks with another key, with the same prices and meter; close it like this one.
+
+        Raises `LLMConfigError` if this one was given its transport, which holds the key.
+        """
+        if not self._owns_transport:
+            raise LLMConfigError("this client was given its transport, which holds the key; make another transport")
+        secret = key if isinstance(key, Secret) else Secret(key.strip())
+        config = replace(self._config, api_key=secret)
+        return ModelClient(config, clock=self._clock, prices=self._prices, meter=self._meter)
 
     async def aclose(self) -> None:
         """Give back the connections."""
@@ -248,6 +264,19 @@ class ModelClient:
         mode = self._config.think_tags
         return ThinkSplitter(opened=mode == "opened", tags=mode != "off")
 
+    def fitted(self, turns: tuple[Message, ...], max_tokens: int) -> tuple[Message, ...]:
+        """The conversation without the oldest turns that leave no room for the reply in the model's context."""
+        kept = fit_to_context(turns, self._config.context_limit, max_tokens)
+        if len(kept) < len(turns):
+            _log.warning(
+                "the oldest messages were left out of a prompt: they are over the model's context_limit",
+                left_out=len(turns) - len(kept),
+                kept=len(kept),
+                context_limit=self._config.context_limit,
+                model=self._config.model,
+            )
+        return kept
+
     def cost_usd(self, model: str, usage: Usage) -> float | None:
         """What so many tokens of a model cost by this client's prices; None if they are not known."""
         return cost_usd(model, usage, self._prices)
@@ -275,7 +304,7 @@ class ModelClient:
             raise LLMConfigError("there is nothing to ask: the list of messages is empty")
         return ModelRequest(
             model=model or self._config.model,
-            messages=turns,
+            messages=self.fitted(turns, call.max_tokens),
             temperature=call.temperature,
             max_tokens=call.max_tokens,
             tools=tuple(tools),

@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from tickmind.base import Limit, Secret
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.safety import is_loopback
+from tickmind.llm.tokens import context_tokens
 from tickmind.llm.transport import Capabilities
 
 Api = Literal["chat", "responses", "anthropic"]
@@ -88,7 +89,7 @@ class ModelConfig:
     model: str = DEFAULT_MODEL
     default_temperature: float | None = 1.0  # None: not sent
     default_max_tokens: int = 900
-    context_limit: int = 8192
+    context_limit: int = 0  # tokens of prompt and reply; 0 is what is known of the model, else 8192
     timeout_s: float = DEFAULT_TIMEOUT_S
     max_reply_bytes: int = int(MAX_REPLY_BYTES.maximum)
     max_connections: int = int(MAX_CONNECTIONS.maximum)
@@ -114,6 +115,8 @@ class ModelConfig:
         if not self.model:
             raise LLMConfigError("no model is named; set LLM_MODEL or pass model=...")
         _check_temperature("default_temperature", self.default_temperature)
+        if self.context_limit == 0:
+            object.__setattr__(self, "context_limit", context_tokens(self.model))
         for name in ("default_max_tokens", "context_limit", "max_reply_bytes", "max_connections"):
             _check_positive(name, getattr(self, name))
         _check_positive("timeout_s", self.timeout_s)

@@ -92,10 +92,9 @@ async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -
     if not result.ok or result.error is not None:
         raise _error_of(result)
     usage = result.usage
-    thoughts = [block.text for message in result.messages for block in message.thinking]
     return Deliberation(
         result.text,
-        thinking="\n\n".join(text for text in thoughts if text),
+        thinking=result.thinking,
         model=agent.config.model,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -107,7 +106,7 @@ def _error_of(result: AgentResult) -> LLMError:
     """Why a run failed; what asks to wait still does."""
     error = result.error
     if error is None:
-        return LLMError(f"the run stopped: {result.stop_reason}")
+        return LLMError(f"the run stopped: {result.stopped}")
     if error.type is not ErrorType.RATE_LIMITED:
         return LLMError(error.message)
     wait_s, code = error.details.get("retry_after_s"), error.details.get("code")

@@ -33,6 +33,7 @@ class ErrorType(StrEnum):
     TOOL_ERROR = "tool_error"
     PARSE_ERROR = "parse_error"
     CANCELLED = "cancelled"
+    MAX_STEPS = "max_steps"
 
 
 class LLMError(TickmindError):

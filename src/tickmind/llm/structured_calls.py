@@ -41,6 +41,11 @@ class StructuredUpdate:
     attempt: int
 
 
+def refuses_form(error: LLMResponseError) -> bool:
+    """Whether an endpoint that answers with this error may take the request without the form."""
+    return error.status in _REFUSES_THE_FORM
+
+
 class RefusedForms:
     """The schemas that an endpoint refused to be held to, the latest of them; with `all_of_them` it takes none."""
 
@@ -151,7 +156,7 @@ class StructuredCall(Generic[T]):
 
     def without_form(self, error: LLMResponseError, took_s: float) -> bool:
         """Take in that the endpoint refused after so many seconds; tells whether to ask without the form."""
-        if not self._held or error.status not in _REFUSES_THE_FORM:
+        if not self._held or not refuses_form(error):
             return False
         self._held, self._refused = False, True
         self._refused_s += took_s

@@ -1,5 +1,6 @@
 """How many tokens a text or a conversation takes: an estimate by default, exact with a tokenizer of your own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,6 +12,19 @@ CONVERSATION_OVERHEAD_TOKENS = 3
 IMAGE_TOKENS = 765  # a picture in full detail, roughly
 LOW_IMAGE_TOKENS = 85
 AUDIO_BYTES_PER_TOKEN = 3200  # 16 kHz, 16 bit: ten tokens a second
+DEFAULT_CONTEXT_TOKENS = 8192  # of a model about which nothing is known
+CONTEXT_TOKENS = {
+    "gpt-3.5-turbo": 16_385,
+    "gpt-4-turbo": 128_000,
+    "gpt-4o": 128_000,
+    "gpt-4.1": 1_047_576,
+    "gpt-5": 400_000,
+    "o1": 200_000,
+    "o3": 200_000,
+    "o4": 200_000,
+    "claude-": 200_000,
+    "gemini-": 1_048_576,
+}  # how a model's name begins -> its context
 
 
 class TokenCounter(Protocol):
@@ -35,6 +49,13 @@ class CharTokenCounter:
 _ESTIMATE = CharTokenCounter()
 
 
+def context_tokens(model: str) -> int:
+    """How many tokens the context of a model holds, by its name; 8,192 for one that is not known."""
+    name = model.rpartition("/")[2].lower()
+    known = [tokens for start, tokens in CONTEXT_TOKENS.items() if name.startswith(start)]
+    return known[0] if known else DEFAULT_CONTEXT_TOKENS
+
+
 def estimate_tokens(text: str) -> int:
     """About how many tokens a text takes."""
     return _ESTIMATE.count(text)
@@ -54,6 +75,45 @@ def tokens_remaining(
 ) -> int:
     """About how many tokens more the context takes before the reply no longer fits; negative if it is over already."""
     return context_limit - estimate_messages_tokens(messages, counter=counter) - max_completion_tokens
+
+
+def fit_to_context(
+    messages: Sequence[Message],
+    context_limit: int,
+    max_completion_tokens: int,
+    *,
+    counter: TokenCounter = _ESTIMATE,
+) -> tuple[Message, ...]:
+    """The conversation without its oldest turns, so that the reply fits into the context.
+
+    Instructions, the last thing that the user said and the last turn stay, also where these alone are too long; a tool
+    call goes only together with its results.
+    """
+    left = tokens_remaining(messages, context_limit, max_completion_tokens, counter=counter)
+    if left >= 0:
+        return tuple(messages)
+    turns = _turns(messages)
+    last_user = max((place for place, turn in enumerate(turns) if turn[0].role == "user"), default=-1)
+    kept: list[list[Message]] = []
+    for place, turn in enumerate(turns):
+        is_pinned = turn[0].role == "system" or place in {last_user, len(turns) - 1}
+        begins_midway = turn[0].role != "user" and not any(other[0].role == "user" for other in kept)
+        if not is_pinned and (left < 0 or (begins_midway and place < last_user)):
+            left += sum(_message_tokens(message, counter) for message in turn)
+        else:
+            kept.append(turn)
+    return tuple(message for turn in kept for message in turn)
+
+
+def _turns(messages: Sequence[Message]) -> list[list[Message]]:
+    """The messages, each reply together with the results of the tools that it called."""
+    turns: list[list[Message]] = []
+    for message in messages:
+        if message.role == "tool" and turns:
+            turns[-1].append(message)
+        else:
+            turns.append([message])
+    return turns
 
 
 def _message_tokens(message: Message, counter: TokenCounter) -> int:

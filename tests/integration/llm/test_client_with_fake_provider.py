@@ -197,7 +197,7 @@ async def test_an_agent_uses_its_tool_and_goes_on(api: Api, streamed: bool) -> N
         agent = ToolAgent(client, [move], system="Be brave.", temperature=0.0, max_output_tokens=50)
         result = await agent.ainvoke("A dragon!", streaming=streamed).result()
         first, second = (seen.request for seen in server.seen)
-    assert (result.text, result.stop_reason, result.usage.completion_tokens) == (
+    assert (result.text, result.stopped, result.usage.completion_tokens) == (
         "Safe.", StopReason.NO_MORE_TOOLS, 8,
     )  # fmt: skip
     assert (first.temperature, first.max_tokens, first.tools[0].name) == (0.0, 50, "move")

@@ -4,22 +4,29 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, Generic, Unpack
+
+from typing_extensions import TypeVar
 
 from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import ErrorType, LLMConfigError
 from tickmind.llm.messages import Message, MessageLike, MessagesLike, as_messages
+from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured_calls import RefusedForms
 from tickmind.llm.tools.callable_tool import Tool
-from tickmind.llm.tools.caller import Caller, as_caller
+from tickmind.llm.tools.caller import Caller, ClientCaller, as_caller, with_defaults
 from tickmind.llm.tools.config import AgentConfig, AgentOptions
 from tickmind.llm.tools.envelope import AgentResult, Failed, StopReason
 from tickmind.llm.tools.events import MAX_EVENTS_KEPT, AgentEvent, EventHook, EventLog, RunFinished, RunStarted
 from tickmind.llm.tools.loop import RunLoop
+from tickmind.llm.tools.output import OutputForm, TypedOutput
 from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState
 from tickmind.llm.transport import Usage
+
+T = TypeVar("T", default=Any)
 
 MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
 
@@ -43,16 +50,18 @@ class _Order:
 
     turn: tuple[Message, ...]
     streaming: bool
+    deps: Any = None
     state: AgentState | None = None
     answers: Mapping[str, Any] = field(default_factory=dict)
 
 
-class ToolAgent:
+class ToolAgent(Generic[T]):
     """Talks with a model that may use tools. Runs of one agent take turns, because they share its history.
 
     The first argument is a `ModelClient`, or a `Transport` with the name of a model. Tools are `Tool`s, functions or a
-    `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. A turn that no model
-    answered leaves no trace in the history, so it can simply be asked again.
+    `ToolRegistry`, which is read anew for each run; the options are those of `AgentConfig`. `output` is the form of the
+    answer, as in `complete_structured`: the result's `value` is of that type. `deps` is handed to tools by their
+    `ToolContext`. A turn that no model answered leaves no trace in the history, so it can simply be asked again.
     """
 
     def __init__(
@@ -60,6 +69,8 @@ class ToolAgent:
         caller: Caller | ModelClient,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
         *,
+        output: OutputForm[T] | None = None,
+        deps: Any = None,
         agent_id: str | None = None,
         history: Iterable[MessageLike] = (),
         config: AgentConfig | None = None,
@@ -70,11 +81,13 @@ class ToolAgent:
         **options: Unpack[AgentOptions],
     ) -> None:
         self._caller = as_caller(caller)
-        self.config = (config or AgentConfig()).changed(options)
-        if not self.config.model:
-            self.config = self.config.changed({"model": str(getattr(self._caller, "default_model", ""))})
+        self._given = (config or AgentConfig()).changed(options)
+        self.config = with_defaults(self._given, self._caller)
         if not self.config.model:
             raise LLMConfigError("say which model to ask: ToolAgent(transport, tools, model='...')")
+        self.deps = deps
+        self._schema: ReplySchema[Any] | None = None if output is None else ReplySchema.of(output)
+        self._output = self._typed_output()
         self.agent_id = agent_id or _make_id("agent")
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self._history: tuple[Message, ...] = as_messages(history)
@@ -100,7 +113,13 @@ class ToolAgent:
         """
         self._history = ()
 
-    def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent":
+    def ask_through(self, caller: Caller | ModelClient) -> None:
+        """Ask through another client from now on, with its defaults; a run that is at work keeps the old one."""
+        self._caller = as_caller(caller)
+        self.config = with_defaults(self._given, self._caller)
+        self._output = self._typed_output()
+
+    def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent[T]":
         """Another agent with the same model, tools and options, which goes on by itself from the history of this one.
 
         Under the same id it is the same to tools; `system` stands in the place of this one's instructions.
@@ -108,6 +127,8 @@ class ToolAgent:
         return ToolAgent(
             self._caller,
             self.tools,
+            output=self._schema,
+            deps=self.deps,
             agent_id=agent_id or self.agent_id,
             history=self._history,
             config=self.config if system is None else self.config.changed({"system": system}),
@@ -127,17 +148,20 @@ class ToolAgent:
         abandoned = sum(tool.statistics().abandoned for tool in self.tools)
         return AgentStatistics(len(self._runs), len(self._history), abandoned)
 
-    async def invoke(self, messages: MessagesLike) -> AgentResult:
-        """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised."""
-        return await self._wait(self._start(_Order(as_messages(messages), streaming=False)))
+    async def invoke(self, messages: MessagesLike, *, deps: Any = None) -> AgentResult[T]:
+        """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised.
 
-    def ainvoke(self, messages: MessagesLike, *, streaming: bool = True) -> AgentRun:
+        `deps` stands in the place of the agent's for this run.
+        """
+        return await self._wait(self._start(self._order(messages, deps, streaming=False)))
+
+    def ainvoke(self, messages: MessagesLike, *, streaming: bool = True, deps: Any = None) -> AgentRun[T]:
         """Say something and get a handle at once, while the run goes on by itself."""
-        return self._start(_Order(as_messages(messages), streaming=streaming))
+        return self._start(self._order(messages, deps, streaming=streaming))
 
-    def stream(self, messages: MessagesLike) -> AgentStream:
+    def stream(self, messages: MessagesLike, *, deps: Any = None) -> AgentStream[T]:
         """Say something and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
-        return AgentStream(partial(self._start, _Order(as_messages(messages), streaming=True)))
+        return AgentStream(partial(self._start, self._order(messages, deps, streaming=True)))
 
     async def resume(
         self,
@@ -145,7 +169,7 @@ class ToolAgent:
         answer: Any = _NO_ANSWER,
         *,
         answers: Mapping[str, Any] | None = None,
-    ) -> AgentResult:
+    ) -> AgentResult[T]:
         """Go on with a run that a tool's question stopped, here or in another process, and wait for the end.
 
         One question takes `answer`; several take `answers`, by call id.
@@ -159,7 +183,7 @@ class ToolAgent:
         *,
         answers: Mapping[str, Any] | None = None,
         streaming: bool = True,
-    ) -> AgentRun:
+    ) -> AgentRun[T]:
         """Like `resume`, with a handle at once."""
         return self._start(self._resumption(interrupted, answer, answers, streaming=streaming))
 
@@ -173,6 +197,15 @@ class ToolAgent:
         self.cancel_all()
         for run in runs:
             await run.result()
+
+    def _typed_output(self) -> TypedOutput[Any] | None:
+        if self._schema is None:
+            return None
+        refused = self._caller.refused_forms if isinstance(self._caller, ClientCaller) else RefusedForms()
+        return TypedOutput(self._schema, refused)
+
+    def _order(self, messages: MessagesLike, deps: Any, *, streaming: bool) -> _Order:
+        return _Order(as_messages(messages), streaming, self.deps if deps is None else deps)
 
     def _resumption(
         self,
@@ -194,13 +227,13 @@ class ToolAgent:
         missing = [call_id for call_id in asked if call_id not in given]
         if missing:
             raise LLMConfigError(f"an answer is missing for {', '.join(missing)}")
-        return _Order(state.messages, streaming, state, given)
+        return _Order(state.messages, streaming, self.deps, state, given)
 
-    def _start(self, order: _Order) -> AgentRun:
+    def _start(self, order: _Order) -> AgentRun[T]:
         self._max_runs.check(len(self._runs) + 1)
         run_id = order.state.run_id if order.state else _make_id("run")
         log: EventLog[AgentEvent] = EventLog(self._max_events)
-        run = AgentRun(self.agent_id, run_id, log)
+        run: AgentRun[T] = AgentRun(self.agent_id, run_id, log)
         self._runs.add(run)
         self._tell(started := RunStarted(self.agent_id, run_id, 0))
         log.add_nowait(started)
@@ -208,7 +241,7 @@ class ToolAgent:
         run.attach(task, partial(self._end, run, log))
         return run
 
-    async def _drive(self, run_id: str, log: EventLog[AgentEvent], order: _Order) -> AgentResult:
+    async def _drive(self, run_id: str, log: EventLog[AgentEvent], order: _Order) -> AgentResult[T]:
         async def emit(event: AgentEvent) -> None:
             self._tell(event)
             await log.add(event)
@@ -228,17 +261,19 @@ class ToolAgent:
                 emit=emit,
                 streaming=order.streaming,
                 clock=self._clock,
+                deps=order.deps,
+                output=self._output,
             )
             result = await loop.run(order.state, order.answers)
-            if loop.replies and result.stop_reason is not StopReason.INTERRUPTED:
+            if loop.replies and result.stopped is not StopReason.INTERRUPTED:
                 self._history = trimmed((*self._history, *loop.messages), self.config.max_history)
             return result
 
-    def _end(self, run: AgentRun, log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult]") -> AgentResult:
+    def _end(self, run: AgentRun[T], log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult[T]]") -> AgentResult[T]:
         self._runs.discard(run)
         if task.cancelled():
             error = Failed(ErrorType.CANCELLED, "the run was cancelled before it began")
-            result = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
+            result: AgentResult[T] = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
         elif caught := task.exception():
             _log.error("a run ended in a way that it should not", run_id=run.run_id, exc_info=caught)
             error = Failed(ErrorType.TRANSPORT_ERROR, f"{type(caught).__name__}: {caught}")
@@ -250,7 +285,7 @@ class ToolAgent:
         self._tell(finished)
         return result
 
-    async def _wait(self, run: AgentRun) -> AgentResult:
+    async def _wait(self, run: AgentRun[T]) -> AgentResult[T]:
         try:
             return await run.result()
         except asyncio.CancelledError:

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.client import ModelClient
+from tickmind.llm.config import DEFAULT_TIMEOUT_S, merge
 from tickmind.llm.thinking import ThinkSplitter
+from tickmind.llm.tools.config import AgentConfig
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 
 
@@ -35,6 +38,12 @@ class ClientCaller:
         self._client = client
         self.cost_usd = client.cost_usd
         self.default_model = client.config.model
+        self.defaults = merge(client.config)
+        self.refused_forms = client.refused_forms
+
+    def _fitted(self, request: ModelRequest) -> ModelRequest:
+        reply_tokens = self.defaults.max_tokens if request.max_tokens is None else request.max_tokens
+        return replace(request, messages=self._client.fitted(request.messages, reply_tokens))
 
     def splitter(self) -> ThinkSplitter:
         """What separates `<think>` from the answer at this endpoint."""
@@ -43,7 +52,7 @@ class ClientCaller:
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Ask and wait for the whole reply."""
         try:
-            reply = await self._client.transport.complete(request, timeout_s=timeout_s)
+            reply = await self._client.transport.complete(self._fitted(request), timeout_s=timeout_s)
         except BaseException:
             self._client.count(request, None)
             raise
@@ -56,7 +65,7 @@ class ClientCaller:
         came = ReplyBuilder()
         try:
             async with (
-                self._client.transport.stream(request, timeout_s=timeout_s) as pieces,
+                self._client.transport.stream(self._fitted(request), timeout_s=timeout_s) as pieces,
                 aclosing(_noted(pieces, came)) as noted,
             ):
                 yield noted
@@ -77,6 +86,23 @@ def as_caller(caller: Caller | ModelClient) -> Caller:
     return ClientCaller(caller) if isinstance(caller, ModelClient) else caller
 
 
+def with_defaults(config: AgentConfig, caller: Caller) -> AgentConfig:
+    """The options of an agent, with what they leave open taken from the client that it asks through."""
+    if not config.model:
+        config = replace(config, model=str(getattr(caller, "default_model", "")))
+    timeouts, request_s = config.timeouts, DEFAULT_TIMEOUT_S
+    if isinstance(caller, ClientCaller):
+        defaults, request_s = caller.defaults, caller.defaults.timeout_s
+        config = replace(
+            config,
+            temperature=defaults.temperature if config.temperature is None else config.temperature,
+            max_output_tokens=defaults.max_tokens if config.max_output_tokens is None else config.max_output_tokens,
+        )
+    if timeouts.request_s is None:
+        config = replace(config, timeouts=replace(timeouts, request_s=request_s))
+    return config
+
+
 def splitter_of(caller: Caller) -> ThinkSplitter:
-    """What separates `<think>` from an answer; what a transport says is taken as it comes."""
-    return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter(tags=False)
+    """What separates `<think>` from an answer: as the client is set, else wherever the tags stand."""
+    return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter()

@@ -159,10 +159,12 @@ class CallRunner:
 
 
 def contexts_for(
-    calls: Iterable[ReadyCall], *, agent_id: str, run_id: str, step: int, answers: Mapping[str, Any]
+    calls: Iterable[ReadyCall], *, agent_id: str, run_id: str, step: int, answers: Mapping[str, Any], deps: Any
 ) -> dict[str, ToolContext]:
     """One context for each call."""
     return {
-        ready.call.id: ToolContext(agent_id, run_id, step, ready.call.id, ready.call.name, answers.get(ready.call.id))
+        ready.call.id: ToolContext(
+            agent_id, run_id, step, ready.call.id, ready.call.name, answers.get(ready.call.id), deps
+        )
         for ready in calls
     }

@@ -14,9 +14,12 @@ MAX_CALLS_PER_STEP = Limit("tool calls in one reply", 128)
 
 @dataclass(frozen=True, slots=True)
 class AgentTimeouts:
-    """How long things may take: one request to the model, one call of a tool, a whole run (None: no end)."""
+    """How long things may take: one request to the model, one call of a tool, a whole run (None: no end).
 
-    request_s: float = 120.0
+    Without `request_s` a request may take as long as the client's `timeout_s` allows.
+    """
+
+    request_s: float | None = None
     tool_s: float = 30.0
     run_s: float | None = None
 
@@ -29,7 +32,7 @@ class AgentTimeouts:
 
 @dataclass(frozen=True, slots=True)
 class AgentConfig:
-    """The options of an agent. Temperature 0.0 is a temperature; None leaves it to the endpoint.
+    """The options of an agent. What is None comes from the `ModelClient`: `default_temperature`, `default_max_tokens`.
 
     `answer_at_limit` asks the model once more, without tools, when the steps are used up; `stop_on_tool_error` ends the
     run at the first tool that fails, instead of telling the model. `recover_prose_calls` is for endpoints whose models
@@ -53,6 +56,7 @@ class AgentConfig:
     recover_prose_calls: bool = False
     max_history: Limit = MAX_HISTORY
     max_calls_per_step: Limit = MAX_CALLS_PER_STEP
+    output_retries: int = 2  # of an answer that is not what `output` wants
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
 
@@ -87,5 +91,6 @@ class AgentOptions(TypedDict, total=False):
     recover_prose_calls: bool
     max_history: Limit
     max_calls_per_step: Limit
+    output_retries: int
     extra: Mapping[str, Any]
     headers: Mapping[str, str]

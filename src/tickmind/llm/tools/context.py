@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
+
+D = TypeVar("D", default=Any)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Generic[D]):
     """Who calls a tool, made anew for each call. A tool gets it through a parameter of this type; models don't see it.
 
+    `deps` is what the program gave the agent for its tools: `def look(ctx: ToolContext[Village])` reads `ctx.deps`.
     `answer` is what a person replied when this very call asked with `Interrupt(..., rerun=True)` before.
     """
 
@@ -18,6 +23,7 @@ class ToolContext:
     call_id: str = ""
     tool: str = ""
     answer: Any = None
+    deps: D = None  # type: ignore[assignment]  # a tool without deps does not read them
 
 
 class Interrupt(Exception):  # noqa: N818 - a question, not an error

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from tickmind.base import Limit, redact, redact_fields
 from tickmind.llm.errors import (
@@ -20,6 +22,8 @@ from tickmind.llm.texts import shortened_with_size
 from tickmind.llm.tools.state import AgentState
 from tickmind.llm.tools.trace import ToolTrace
 from tickmind.llm.transport import Usage
+
+T = TypeVar("T", default=Any)
 
 MAX_MESSAGE_CHARS = Limit("length of an error message", 2_000, "characters")
 
@@ -115,16 +119,17 @@ def stop_reason_of(error: LLMError) -> StopReason:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentResult:
-    """How a run ended. `ok` means that nothing failed: at the step limit or at a question it is true as well.
+class AgentResult(Generic[T]):
+    """How a run ended. `ok` means that there is an answer, or a question of a tool; `stopped` says why it ended.
 
-    `text` is the model's answer, or all that it said until the run was stopped. `messages` are the turns that this run
-    added to the conversation; `state` is set when a tool asked a question.
+    `text` is the model's answer, or all that it said until the run was stopped; `value` is the answer as the agent's
+    `output` wants it. `thinking` is what the model thought in all steps. `messages` are the turns that this run added
+    to the conversation; `state` is set when a tool asked a question.
     """
 
     ok: bool
     text: str
-    stop_reason: StopReason
+    stopped: StopReason
     usage: Usage = field(default_factory=Usage)
     steps: int = 0
     tool_trace: tuple[ToolTrace, ...] = ()
@@ -134,6 +139,8 @@ class AgentResult:
     run_id: str = ""
     state: AgentState | None = None
     abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
+    value: T | None = None
+    thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The plain envelope, without the messages; of an error it has `type`, `message` and `details`."""
@@ -142,7 +149,7 @@ class AgentResult:
             **failure,
             "ok": self.ok,
             "text": self.text,
-            "stop_reason": self.stop_reason.value,
+            "stopped": self.stopped.value,
             "finish_reason": self.finish_reason,
             "run_id": self.run_id,
             "steps": self.steps,

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Unpack
 
-from tickmind.base import Clock, Limit, get_logger
+from typing_extensions import TypeVar
+
+from tickmind.base import Clock, Limit, Secret, get_logger
 from tickmind.llm.client import ModelClient
+from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import MessageLike
 from tickmind.llm.tools.agent import ToolAgent
 from tickmind.llm.tools.callable_tool import Tool
@@ -22,7 +25,10 @@ from tickmind.llm.tools.events import (
     RunStarted,
     TextDelta,
 )
+from tickmind.llm.tools.output import OutputForm
 from tickmind.llm.tools.registry import ToolRegistry
+
+T = TypeVar("T", default=Any)
 
 MAX_LISTENERS = Limit("listeners of a hub", 256)
 
@@ -83,19 +89,44 @@ class AgentHub:
         self._listeners: dict[Listener, frozenset[HubEventKind] | None] = {}  # listener -> what it wants; None: all
         self._log: EventLog[HubEvent] = EventLog(max_events)
         self._agents: weakref.WeakSet[ToolAgent] = weakref.WeakSet()
+        self._own_clients: list[ModelClient] = []  # made by set_api_key; closed with the hub
+
+    def set_api_key(self, key: str | Secret) -> None:
+        """Ask with another key from now on, through all agents; runs that are at work end with the old one.
+
+        Raises `LLMConfigError` unless the hub asks through a `ModelClient` with a transport of its own making.
+        """
+        if not isinstance(self._caller, ModelClient):
+            raise LLMConfigError("a hub on a transport has no key of its own; give the key to the transport")
+        self._caller = self._caller.with_api_key(key)
+        self._own_clients.append(self._caller)
+        for agent in self.agents:
+            agent.ask_through(self._caller)
+
+    def set_default_model(self, model: str) -> None:
+        """Name the model of agents that are created from now on."""
+        self.set_default_params(model=model)
+
+    def set_default_params(self, **options: Unpack[AgentOptions]) -> None:
+        """Set options, as `AgentConfig` names them, of agents that are created from now on."""
+        self.config = self.config.changed(options)
 
     def create_agent(
         self,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] | None = None,
         *,
+        output: OutputForm[T] | None = None,
+        deps: Any = None,
         agent_id: str | None = None,
         history: Iterable[MessageLike] = (),
         **options: Unpack[AgentOptions],
-    ) -> ToolAgent:
+    ) -> ToolAgent[T]:
         """A new agent; tools that are not given are the hub's, and so are options."""
-        agent = ToolAgent(
+        agent: ToolAgent[T] = ToolAgent(
             self._caller,
             self.tools if tools is None else tools,
+            output=output,
+            deps=deps,
             agent_id=agent_id,
             history=history,
             config=self.config.changed(options),
@@ -134,6 +165,8 @@ class AgentHub:
             agent.cancel_all()
         for agent in agents:
             await agent.aclose()
+        for client in self._own_clients:
+            await client.aclose()
         self._log.close()
 
     def _mirror(self, event: AgentEvent) -> None:

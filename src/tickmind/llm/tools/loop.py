@@ -5,9 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from tickmind.base import Clock, get_logger, redact
-from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError
-from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.config import DEFAULT_TIMEOUT_S
+from tickmind.llm.errors import ErrorType, LLMDeadlineError, LLMError, LLMResponseError, StructuredOutputError
+from tickmind.llm.messages import Message, ToolCall, instructed
 from tickmind.llm.results import FINISH_UNKNOWN
+from tickmind.llm.structured_calls import refuses_form
 from tickmind.llm.thinking import Piece
 from tickmind.llm.tools import events
 from tickmind.llm.tools.callable_tool import Tool
@@ -28,13 +30,14 @@ from tickmind.llm.tools.envelope import (
     StopReason,
     stop_reason_of,
 )
+from tickmind.llm.tools.output import TypedOutput
 from tickmind.llm.tools.plain import result_of, text_for_model
 from tickmind.llm.tools.prose import recover_calls
 from tickmind.llm.tools.separated import SeparatedReply, separate
 from tickmind.llm.tools.state import AgentState, PendingQuestion
 from tickmind.llm.tools.threads import Ledger, OverdueError, run_bounded
 from tickmind.llm.tools.trace import ToolTrace, traced
-from tickmind.llm.transport import ModelReply, ModelRequest, ToolChoice, Usage
+from tickmind.llm.transport import ModelReply, ModelRequest, OutputSpec, ToolChoice, Usage
 
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
 
@@ -59,6 +62,8 @@ class RunLoop:
         emit: Emit,
         streaming: bool,
         clock: Clock,
+        deps: Any = None,
+        output: TypedOutput[Any] | None = None,
     ) -> None:
         self._caller = caller
         self._tools = tools
@@ -69,6 +74,10 @@ class RunLoop:
         self._emit = emit
         self._streaming = streaming
         self._clock = clock
+        self._deps = deps
+        self._output = output
+        self._misfits = 0  # answers that were not what the output wants
+        self._value: Any = None
         self._ledger = Ledger()
         self._deadline = RunDeadline(None)
         self._usage = Usage()
@@ -105,33 +114,69 @@ class RunLoop:
             reply = await self._ask("auto")
             text, calls = self._calls_of(reply)
             self._keep(reply, text, calls)
-            if not calls:
-                return self._ended(StopReason.NO_MORE_TOOLS)
-            ended = await self._use(calls, {}, {})
+            ended = await self._use(calls, {}, {}) if calls else self._answered(text, StopReason.NO_MORE_TOOLS)
             if ended is not None:
                 return ended
         if self._config.answer_at_limit:
             reply = await self._ask("none")
             self._keep(reply, reply.content, [])
-        return self._ended(StopReason.MAX_STEPS)
+            self._misfits = self._config.output_retries  # nothing is left to try
+            ended = self._answered(reply.content, StopReason.MAX_STEPS)
+            if ended is not None:
+                return ended
+        steps = self._config.max_steps
+        words = f"no answer after {steps} {'step' if steps == 1 else 'steps'}; raise max_steps, or set answer_at_limit"
+        return self._failed(StopReason.MAX_STEPS, Failed(ErrorType.MAX_STEPS, words))
+
+    def _answered(self, text: str, reason: StopReason) -> AgentResult | None:
+        """Take a reply without calls for the answer; None if it is not what the output wants and is asked for again."""
+        if self._output is None:
+            return self._ended(reason)
+        try:
+            self._value = self._output.read(text, self._finish_reason)
+        except StructuredOutputError as error:
+            self._misfits += 1
+            if self._misfits > self._config.output_retries:
+                return self._failed(StopReason.PARSE_ERROR, Failed.from_error(error))
+            self.messages.extend(self._output.correction(text, error))
+            return None
+        return self._ended(reason)
 
     # asking
 
     async def _ask(self, tool_choice: ToolChoice) -> ModelReply:
+        output = self._output
+        if output is None or output.spec is None:
+            return await self._send(tool_choice, None)
+        try:
+            return await self._send(tool_choice, output.spec)
+        except LLMResponseError as error:
+            if not refuses_form(error):
+                raise
+        reply = await self._send(tool_choice, None)
+        output.refuse()
+        return reply
+
+    async def _send(self, tool_choice: ToolChoice, form: OutputSpec | None) -> ModelReply:
         config = self._config
-        system = (Message.system(config.system),) if config.system else ()
+        turns = (*self._history, *self.messages)
+        if config.system:
+            turns = (Message.system(config.system), *turns)
+        if self._output is not None:
+            turns = instructed(turns, self._output.instructions(with_tools=bool(self._tools)))
         request = ModelRequest(
             model=config.model,
-            messages=(*system, *self._history, *self.messages),
+            messages=turns,
             temperature=config.temperature,
             max_tokens=config.max_output_tokens,
             tools=tuple(tool.to_spec() for tool in self._tools.values()),
             tool_choice=tool_choice,
             parallel_tool_calls=config.parallel_tool_calls,
+            output=form,
             extra=config.extra,
             headers=config.headers,
         )
-        timeout_s = self._deadline.allow(config.timeouts.request_s)
+        timeout_s = self._deadline.allow(config.timeouts.request_s or DEFAULT_TIMEOUT_S)
         if timeout_s <= 0:
             raise LLMDeadlineError("the time of this run is used up")
         await self._emit(events.RequestStarted(*self._here, len(request.messages)))
@@ -229,7 +274,9 @@ class RunLoop:
             ended=self._tool_ended,
         )
         todo = [ready for ready in calls if ready.call.id not in results]
-        contexts = contexts_for(todo, agent_id=self._agent_id, run_id=self._run_id, step=self.step, answers=answers)
+        contexts = contexts_for(
+            todo, agent_id=self._agent_id, run_id=self._run_id, step=self.step, answers=answers, deps=self._deps
+        )
         try:
             await runner.run(todo, contexts)
         except BaseException:  # a cancellation too: the history stays whole
@@ -328,6 +375,7 @@ class RunLoop:
     ) -> AgentResult:
         last = self.messages[-1] if self.messages else None
         answered = reason is StopReason.NO_MORE_TOOLS and last is not None and last.role == "assistant"
+        thoughts = [block.text for message in self.messages for block in message.thinking]
         said = [*self._said, self._partial] if self._partial else self._said
         text = last.text if answered and last is not None else "\n\n".join(said)
         order = {call.id: place for place, call in enumerate(c for m in self.messages for c in m.tool_calls)}
@@ -335,7 +383,7 @@ class RunLoop:
         return AgentResult(
             ok=error is None,
             text=text,
-            stop_reason=reason,
+            stopped=reason,
             usage=self._usage,
             steps=self.step,
             tool_trace=tuple(trace),
@@ -345,4 +393,6 @@ class RunLoop:
             run_id=self._run_id,
             state=state,
             abandoned=self._ledger.total,
+            value=self._value,
+            thinking="\n\n".join(text for text in thoughts if text),
         )

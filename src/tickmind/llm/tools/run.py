@@ -3,6 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
 
 from tickmind.llm.tools.envelope import AgentResult
 from tickmind.llm.tools.events import (
@@ -18,17 +21,19 @@ from tickmind.llm.tools.events import (
 )
 from tickmind.llm.tools.state import AgentState
 
+T = TypeVar("T", default=Any)
 
-class AgentRun:
+
+class AgentRun(Generic[T]):
     """A handle on one run of an agent."""
 
     def __init__(self, agent_id: str, run_id: str, log: EventLog[AgentEvent]) -> None:
         self.agent_id = agent_id
         self.run_id = run_id
         self._log = log
-        self._task: asyncio.Task[AgentResult] | None = None
+        self._task: asyncio.Task[AgentResult[T]] | None = None
         self._cancelled = False
-        self._result: asyncio.Future[AgentResult] = asyncio.get_running_loop().create_future()
+        self._result: asyncio.Future[AgentResult[T]] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
         return f"AgentRun({self.run_id!r}, {'done' if self.done else 'running'})"
@@ -55,17 +60,17 @@ class AgentRun:
             self._cancelled = self._task.cancel()
         return True
 
-    async def result(self) -> AgentResult:
+    async def result(self) -> AgentResult[T]:
         """Wait for the end. Cancelling one who waits does not cancel the run."""
         return await asyncio.shield(self._result)
 
     def attach(
-        self, task: "asyncio.Task[AgentResult]", end: Callable[["asyncio.Task[AgentResult]"], AgentResult]
+        self, task: "asyncio.Task[AgentResult[T]]", end: Callable[["asyncio.Task[AgentResult[T]]"], AgentResult[T]]
     ) -> None:
         """Bind the task that does the work; `end` makes the result of it, once, when no task is left."""
         self._task = task
 
-        def settle(done: "asyncio.Task[AgentResult]") -> None:
+        def settle(done: "asyncio.Task[AgentResult[T]]") -> None:
             result = end(done)
             self._log.close()
             self._result.set_result(result)
@@ -73,26 +78,26 @@ class AgentRun:
         task.add_done_callback(settle)
 
 
-class AgentStream:
+class AgentStream(Generic[T]):
     """A run to be read as it speaks: `async with agent.stream(...) as stream: async for event in stream: ...`.
 
     A slow reader slows the run down and misses nothing; a loop that is left, or `result()`, lets it go on without being
     read. Leaving the block cancels what is not done.
     """
 
-    def __init__(self, start: Callable[[], AgentRun]) -> None:
+    def __init__(self, start: Callable[[], AgentRun[T]]) -> None:
         self._start = start
-        self._run: AgentRun | None = None
+        self._run: AgentRun[T] | None = None
         self._reader: EventReader[AgentEvent] | None = None
 
     @property
-    def run(self) -> AgentRun:
+    def run(self) -> AgentRun[T]:
         """The run behind it, within the block."""
         if self._run is None:
             raise RuntimeError("enter the stream first: async with agent.stream(...) as stream")
         return self._run
 
-    async def __aenter__(self) -> "AgentStream":
+    async def __aenter__(self) -> "AgentStream[T]":
         self._run = self._start()
         self._reader = self._run._log.reader(paced=True)  # noqa: SLF001 - the two are one
         return self
@@ -126,7 +131,7 @@ class AgentStream:
             if isinstance(event, TextDelta):
                 yield event.text
 
-    async def result(self) -> AgentResult:
+    async def result(self) -> AgentResult[T]:
         """The result, whether or not the stream is read to its end."""
         self._release()
         return await self.run.result()

@@ -42,7 +42,7 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
     """The name of the parameter that wants the `ToolContext`, if any."""
     for name, hint in hints_of(function).items():
         inside = typing.get_args(hint) if typing.get_origin(hint) in _AROUND_CONTEXT else ()
-        if name != "return" and ToolContext in (hint, *inside):
+        if name != "return" and any((typing.get_origin(part) or part) is ToolContext for part in (hint, *inside)):
             return name
     return None
 

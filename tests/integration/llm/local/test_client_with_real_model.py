@@ -145,7 +145,7 @@ async def test_an_agent_uses_its_tool_and_then_answers(model: LocalModel, stream
         )
         result = await agent.ainvoke("Take the sword.", streaming=streaming).result()
     assert result.ok, result.error
-    assert result.stop_reason in (StopReason.NO_MORE_TOOLS, StopReason.MAX_STEPS)
+    assert result.stopped in (StopReason.NO_MORE_TOOLS, StopReason.MAX_STEPS)
     assert taken == [json.loads(entry.args)["item"] for entry in result.tool_trace]
     assert taken
     assert all(entry.ok and not entry.recovered for entry in result.tool_trace)

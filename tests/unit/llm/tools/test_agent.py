@@ -42,7 +42,7 @@ async def test_tools_are_used_until_the_model_answers(script: "type[ScriptedTran
     result = await agent.invoke("1 + 2?")
     assert result.ok
     assert result.text == "It is 3."
-    assert result.stop_reason is StopReason.NO_MORE_TOOLS
+    assert result.stopped is StopReason.NO_MORE_TOOLS
     assert result.steps == 2
     assert result.usage == Usage(20, 10)
     assert [(entry.step, entry.name, entry.ok, entry.result) for entry in result.tool_trace] == [(1, "add", True, "3")]
@@ -103,7 +103,7 @@ async def test_steps_that_were_done_before_a_failure_stay(script: "type[Scripted
     transport = script([script.say("hm", ("add", '{"a":1,"b":2}')), LLMResponseError("broken", status=500)])
     agent = agent_with(transport)
     result = await agent.invoke("a")
-    assert (result.ok, result.stop_reason, result.text) == (False, StopReason.HTTP_ERROR, "hm")
+    assert (result.ok, result.stopped, result.text) == (False, StopReason.HTTP_ERROR, "hm")
     assert [message.role for message in agent.history] == ["user", "assistant", "tool"]
 
 
@@ -142,8 +142,8 @@ async def test_max_steps_is_kept(script: "type[ScriptedTransport]", well_formed:
     transport = script([script.say(f"step {n}", ("add", '{"a":1,"b":2}')) for n in range(20)])
     agent = agent_with(transport, max_steps=3)
     result = await agent.invoke("?")
-    assert result.stop_reason is StopReason.MAX_STEPS
-    assert result.ok
+    assert result.stopped is StopReason.MAX_STEPS
+    assert not result.ok
     assert len(transport.requests) == 3
     assert result.text == "step 0\n\nstep 1\n\nstep 2"
     assert well_formed(agent.history)
@@ -157,7 +157,7 @@ async def test_at_the_limit_the_model_may_answer_once_more_without_tools(
     transport = script([script.say("", call), script.say("So it is 3.", call)])
     agent = agent_with(transport, max_steps=1, answer_at_limit=True)
     result = await agent.invoke("?")
-    assert result.stop_reason is StopReason.MAX_STEPS
+    assert result.stopped is StopReason.MAX_STEPS
     assert result.text == "So it is 3."
     assert [request.tool_choice for request in transport.requests] == ["auto", "none"]
     assert well_formed(agent.history)
@@ -227,7 +227,7 @@ async def test_failures_are_envelopes(
 ) -> None:
     result = await agent_with(script([error])).invoke("?")
     assert not result.ok
-    assert result.stop_reason == stop
+    assert result.stopped == stop
     plain = result.to_dict()
     assert (plain["ok"], plain["type"], plain.get("details", {})) == (False, kind, details)
 
@@ -245,7 +245,7 @@ async def test_a_failing_tool_goes_back_to_the_model_unless_it_shall_stop_the_ru
     assert (result.ok, result.text) == (True, "alas")
     stopping = agent_with(script([script.say("", ("broken", "{}"))]), broken, stop_on_tool_error=True)
     result = await stopping.invoke("?")
-    assert (result.ok, result.stop_reason) == (False, StopReason.TOOL_ERROR)
+    assert (result.ok, result.stopped) == (False, StopReason.TOOL_ERROR)
     assert result.error is not None
     assert result.error.type is ErrorType.TOOL_ERROR
     assert well_formed(stopping.history)

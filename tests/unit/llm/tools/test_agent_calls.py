@@ -141,7 +141,7 @@ async def test_the_runs_deadline_ends_tools_and_requests(
     timeouts = AgentTimeouts(run_s=20)
     agent = agent_with(script([script.say("", ("hang", "{}"))]), hang, timeouts=timeouts)
     result = await agent.invoke("?")
-    assert (result.ok, result.stop_reason) == (False, StopReason.DEADLINE)
+    assert (result.ok, result.stopped) == (False, StopReason.DEADLINE)
     assert well_formed(agent.history)
     assert len(agent.history) == 3
 
@@ -150,7 +150,7 @@ async def test_the_runs_deadline_ends_tools_and_requests(
 async def test_a_transport_without_a_deadline_of_its_own_is_stopped(script: "type[ScriptedTransport]") -> None:
     transport = script([])
     result = await agent_with(transport, timeouts=AgentTimeouts(request_s=0.01)).invoke("?")
-    assert result.stop_reason is StopReason.DEADLINE
+    assert result.stopped is StopReason.DEADLINE
     assert transport.cancelled == 1
 
 

@@ -97,7 +97,7 @@ def test_any_script_ends_and_leaves_a_whole_history(
             run.cancel()
         result = await run.result()
         for _ in range(3):
-            if result.stop_reason is not StopReason.INTERRUPTED or result.state is None:
+            if result.stopped is not StopReason.INTERRUPTED or result.state is None:
                 break
             assert not agent.history
             state = AgentState.from_json(result.state.to_json())
@@ -113,4 +113,4 @@ def test_any_script_ends_and_leaves_a_whole_history(
     assert result.ok == (result.error is None)
     assert result.error is None or "ValueError" not in result.error.message
     assert well_formed(agent.history)
-    assert result.stop_reason is StopReason.INTERRUPTED or well_formed(result.messages)
+    assert result.stopped is StopReason.INTERRUPTED or well_formed(result.messages)

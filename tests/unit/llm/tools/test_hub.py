@@ -78,7 +78,7 @@ async def test_the_bus_tells_what_agents_do(script: "type[ScriptedTransport]") -
         "agent_finished",
     ]
     assert heard[-2].data["type"] == "rate_limited"
-    assert heard[-1].data["stop_reason"] == "rate_limited"
+    assert heard[-1].data["stopped"] == "rate_limited"
     await hub.aclose()
     assert len([event async for event in hub.events()]) == len(debug) + 8
 

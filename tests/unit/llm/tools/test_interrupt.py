@@ -50,7 +50,7 @@ async def test_a_question_stops_the_run_and_the_answer_is_the_tools_result(
     agent = agent_with(transport)
     stopped = await agent.invoke("go")
     assert stopped.ok
-    assert stopped.stop_reason is StopReason.INTERRUPTED
+    assert stopped.stopped is StopReason.INTERRUPTED
     assert stopped.text == "Hm."
     assert stopped.state is not None
     assert [(asked.tool, asked.question, asked.details) for asked in stopped.state.questions] == [

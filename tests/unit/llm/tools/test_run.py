@@ -101,7 +101,7 @@ async def test_leaving_a_stream_early_cancels_the_run(script: "type[ScriptedTran
     async with agent.stream("?") as stream:
         async for _ in stream:
             break
-    assert (await stream.result()).stop_reason is StopReason.CANCELLED
+    assert (await stream.result()).stopped is StopReason.CANCELLED
     assert len(asyncio.all_tasks()) == 1
     assert not agent.history
 
@@ -233,7 +233,7 @@ async def test_cancel_waits_for_nothing_and_works_a_tenth_of_a_second_with_a_hun
         for _ in range(5):  # a collection of garbage may fall into it
             work_s, agent, run = await cancelled_with_work_s(script([reply]), gate, loop_clock, blocking=blocking)
             result = await run.result()
-            assert (result.ok, result.stop_reason, result.text) == (False, StopReason.CANCELLED, "Wait.")
+            assert (result.ok, result.stopped, result.text) == (False, StopReason.CANCELLED, "Wait.")
             assert len(asyncio.all_tasks()) == 1
             assert result.abandoned == (100 if blocking else 0)
             assert agent.statistics().abandoned == (100 if blocking else 0)
@@ -273,11 +273,11 @@ async def test_cancelling_before_the_start_or_while_waiting_gives_a_result(scrip
     for _ in range(10):
         await asyncio.sleep(0)
     second.cancel()
-    assert (await second.result()).stop_reason is StopReason.CANCELLED
-    assert (await third.result()).stop_reason is StopReason.CANCELLED
+    assert (await second.result()).stopped is StopReason.CANCELLED
+    assert (await third.result()).stopped is StopReason.CANCELLED
     assert [kind.kind async for kind in second.events()] == ["started", "finished"]
     await agent.aclose()
-    assert (await first.result()).stop_reason is StopReason.CANCELLED
+    assert (await first.result()).stopped is StopReason.CANCELLED
     assert len(transport.requests) == 1
     assert len(asyncio.all_tasks()) == 1
 
@@ -340,7 +340,7 @@ def test_a_program_ends_though_a_tool_hangs(script: "type[ScriptedTransport]") -
             if isinstance(event, ToolStarted):
                 break
         run.cancel()
-        return (await run.result()).stop_reason
+        return (await run.result()).stopped
 
     begun_s = time.monotonic()
     assert asyncio.run(main()) is StopReason.CANCELLED

@@ -236,7 +236,7 @@ async def test_an_agent_uses_tools_as_at_any_other_endpoint(streaming: bool) -> 
     )
     agent = ToolAgent(UnionToolsTransport(inner), [move], model="m")
     result = await agent.ainvoke("A dragon!", streaming=streaming).result()
-    assert (result.text, result.stop_reason, result.steps) == ("I am safe.", StopReason.NO_MORE_TOOLS, 3)
+    assert (result.text, result.stopped, result.steps) == ("I am safe.", StopReason.NO_MORE_TOOLS, 3)
     assert [(entry.name, entry.ok) for entry in result.tool_trace] == [("move", False), ("move", True)]
     assert "moved -1" in inner.calls[-1].request.messages[-1].text
 
@@ -247,7 +247,7 @@ async def test_an_agent_asked_for_an_answer_at_its_limit_gets_words() -> None:
     inner = ScriptedTransport(steps, capabilities=NO_TOOLS)
     agent = ToolAgent(UnionToolsTransport(inner), [move], model="m", max_steps=1, answer_at_limit=True)
     result = await agent.invoke("A dragon!")
-    assert (result.text, result.stop_reason) == ("Out of breath.", StopReason.MAX_STEPS)
+    assert (result.text, result.stopped) == ("Out of breath.", StopReason.MAX_STEPS)
 
 
 @pytest.mark.asyncio
