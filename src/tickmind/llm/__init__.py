@@ -70,6 +70,7 @@ from tickmind.llm.tools import (
 )
 from tickmind.llm.transport import (
     Capabilities,
+    GrammarLimits,
     ModelReply,
     ModelRequest,
     OutputSpec,
@@ -102,6 +103,7 @@ __all__ = [
     "ErrorType",
     "GatewayClient",
     "Generated",
+    "GrammarLimits",
     "Image",
     "Interrupt",
     "LLMCancelledError",

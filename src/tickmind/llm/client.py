@@ -315,6 +315,7 @@ class ModelClient:
             seed=call.seed,
             extra=call.extra,
             headers=call.headers,
+            grammar_limits=call.grammar_limits,
         )
 
     def _count(self, result: LLMResult | None) -> None:

@@ -15,7 +15,7 @@ from tickmind.base import Limit, Secret
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.safety import is_loopback
 from tickmind.llm.tokens import context_tokens
-from tickmind.llm.transport import Capabilities
+from tickmind.llm.transport import Capabilities, GrammarLimits
 
 Api = Literal["chat", "responses", "anthropic"]
 ThinkTags = Literal["auto", "opened", "off"]
@@ -158,6 +158,7 @@ class CallConfig:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
     headers: Mapping[str, str] = field(default_factory=dict)  # of these calls alone, sent as they are
+    grammar_limits: GrammarLimits | None = None  # of objects from a local model; None: the usual ones
 
     def __post_init__(self) -> None:
         check_headers(self.headers)
@@ -184,6 +185,7 @@ class EffectiveCall:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    grammar_limits: GrammarLimits | None = None
 
     def temperature_for(self, attempt: int) -> float | None:
         """The temperature of the n-th attempt (the first is 1): each retry is a little bolder, as far as it may be."""
@@ -207,6 +209,7 @@ def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
         seed=call.seed,
         extra=call.extra,
         headers=call.headers,
+        grammar_limits=call.grammar_limits,
     )
 
 

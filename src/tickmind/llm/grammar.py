@@ -10,7 +10,6 @@ keyword that would change the shape (`allOf` of several, `not`, `if`, remote ref
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
@@ -18,25 +17,12 @@ from tickmind.base import Limit
 from tickmind.llm.digits import decimals, whole_numbers
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.json_schema import resolve
-from tickmind.llm.transport import ToolSpec
+from tickmind.llm.transport import GrammarLimits, ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
 MAX_REPEATS = 2_000  # llama.cpp refuses more in one repetition
 _REFUSED = ("not", "if", "dependentSchemas", "patternProperties")
 _CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
-
-
-@dataclass(frozen=True, slots=True)
-class GrammarLimits:
-    """The most of everything where the schema does not say."""
-
-    string_chars: int = 200
-    array_items: int = 8
-    object_extras: int = 8  # entries of a map whose keys are free
-    key_chars: int = 40
-    integer_digits: int = 9
-    fraction_digits: int = 4
-    depth: int = 32  # of nested schemas
 
 
 def json_grammar(schema: Mapping[str, Any], *, limits: GrammarLimits | None = None) -> str:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
 from tickmind.llm.served import Served
 
@@ -34,6 +35,27 @@ class OutputSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class GrammarLimits:
+    """The most of everything in a reply that a grammar forms, where the schema does not say; a local model's own.
+
+    A text has at most 2,000 characters, because llama.cpp refuses longer repetitions.
+    """
+
+    string_chars: int = 200
+    array_items: int = 8
+    object_extras: int = 8  # entries of a map whose keys are free
+    key_chars: int = 40
+    integer_digits: int = 9
+    fraction_digits: int = 4
+    depth: int = 32  # of nested schemas
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if getattr(self, name) < 1:
+                raise LLMConfigError(f"GrammarLimits.{name} must be 1 or more, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One call, complete: nothing is taken from the surroundings."""
 
@@ -49,6 +71,7 @@ class ModelRequest:
     seed: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)  # fields for this provider only, sent as they are
     headers: Mapping[str, str] = field(default_factory=dict)  # of this request alone, where it travels by HTTP
+    grammar_limits: GrammarLimits | None = None  # for an endpoint that is held to its output by a grammar
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import LimitExceededError
+from tickmind.llm import GrammarLimits
 from tickmind.llm.digits import whole_numbers
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.grammar import GrammarLimits, json_grammar, tool_union_schema
+from tickmind.llm.grammar import json_grammar, tool_union_schema
 from tickmind.llm.transport import ToolSpec
 
 Draw = Callable[[random.Random], str]

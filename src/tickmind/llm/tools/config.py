@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 from tickmind.base import Limit
 from tickmind.llm.config import check_headers
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.transport import GrammarLimits
 
 MAX_HISTORY = Limit("messages in an agent's history", 1_000)
 MAX_CALLS_PER_STEP = Limit("tool calls in one reply", 128)
@@ -59,6 +60,7 @@ class AgentConfig:
     output_retries: int = 2  # of an answer that is not what `output` wants
     extra: Mapping[str, Any] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    grammar_limits: GrammarLimits | None = None  # of calls and answers from a local model; None: the usual ones
 
     def __post_init__(self) -> None:
         check_headers(self.headers)
@@ -94,3 +96,4 @@ class AgentOptions(TypedDict, total=False):
     output_retries: int
     extra: Mapping[str, Any]
     headers: Mapping[str, str]
+    grammar_limits: GrammarLimits | None

@@ -175,6 +175,7 @@ class RunLoop:
             output=form,
             extra=config.extra,
             headers=config.headers,
+            grammar_limits=config.grammar_limits,
         )
         timeout_s = self._deadline.allow(config.timeouts.request_s or DEFAULT_TIMEOUT_S)
         if timeout_s <= 0:

@@ -100,7 +100,7 @@ class ChatForm:
         elif request.output is not None and self._capabilities.output == "json_object":
             body["response_format"] = {"type": "json_object"}
         elif request.output is not None and self._capabilities.output == "grammar":
-            body["grammar"] = json_grammar(request.output.schema)
+            body["grammar"] = json_grammar(request.output.schema, limits=request.grammar_limits)
         if stream:
             body["stream"] = True
             body["stream_options"] = {"include_usage": True}

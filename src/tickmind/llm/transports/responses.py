@@ -93,7 +93,7 @@ class ResponsesForm:
         elif request.output is not None and self._capabilities.output == "json_object":
             body["text"] = {"format": {"type": "json_object"}}
         elif request.output is not None and self._capabilities.output == "grammar":
-            body["grammar"] = json_grammar(request.output.schema)
+            body["grammar"] = json_grammar(request.output.schema, limits=request.grammar_limits)
         if stream:
             body["stream"] = True
         return merged(body, request.extra)
