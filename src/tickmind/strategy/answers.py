@@ -104,7 +104,7 @@ class Answers:
         if job.done_at_s > flight.deadline_s:
             self.time_out(world, flight)
             return
-        latency_s = job.done_at_s - flight.submitted_at_s
+        latency_s = job.done_at_s - flight.sent_at_s
         if job.error is not None:
             self.take_error(world, flight, job.error, job.done_at_s)
             return
@@ -130,7 +130,7 @@ class Answers:
                 flight.put_back(eid)
                 self._hold_back(world, eid, agent, str(error.code), again=isinstance(error, LLMCooldownError))
             return
-        self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.submitted_at_s)
+        self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.sent_at_s)
 
     def _cool(self, flight: Flight, wait_s: float, at_s: float) -> None:
         """Let the agents of a query wait as its client said at some time."""
@@ -158,7 +158,12 @@ class Answers:
     def time_out(self, world: "World", flight: Flight) -> None:
         """Take in that a query got no answer in time."""
         limit_s = flight.deadline_s - flight.submitted_at_s
-        self._fail_all(world, flight, ErrorKind.TIMEOUT, f"no answer within {limit_s:g} s", limit_s)
+        problem = f"no answer within {limit_s:g} s"
+        if flight.job.started_at_s is None:
+            problem += ", for no thread was free to ask; raise thread_pool_size or ask less often"
+            self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, 0.0)
+        else:
+            self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, flight.deadline_s - flight.sent_at_s)
 
     def _fail_all(self, world: "World", flight: Flight, kind: ErrorKind, message: str, latency_s: float) -> None:
         for eid, agent in flight.agents.items():

@@ -35,6 +35,12 @@ class Flight:
         if streamed is not None:
             streamed.put_back()
 
+    @property
+    def sent_at_s(self) -> float:
+        """When the question went to the client; while no thread is free that has not happened yet."""
+        started_at_s = self.job.started_at_s
+        return self.submitted_at_s if started_at_s is None else started_at_s
+
     def outcome(self) -> Deliberation | None:
         """What the client answered; None if that is no text."""
         value = self.job.value
@@ -52,6 +58,7 @@ class Flights:
         self._by_entity: dict[int, Flight] = {}
         self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
         self._count = 0
+        self._most_left = 0  # calls that nobody waits for and that held a thread when deadlines were last cleaned up
 
     def __len__(self) -> int:
         return len(self._by_job)
@@ -67,9 +74,8 @@ class Flights:
         for entity_id in flight.agents:
             self._by_entity[entity_id] = flight
         heapq.heappush(self._deadlines, (flight.deadline_s, self._count, flight))
-        if len(self._deadlines) > 2 * len(self._by_job) + _FEW:
-            self._deadlines = [entry for entry in self._deadlines if self._is_under_way(entry[2])]
-            heapq.heapify(self._deadlines)
+        if len(self._deadlines) > 2 * len(self._by_job) + self._most_left + _FEW:
+            self._keep_deadlines()
 
     def of_entity(self, entity_id: int) -> Flight | None:
         """The query that an entity waits for."""
@@ -92,17 +98,21 @@ class Flights:
         flight.put_back(entity_id)
         if not flight.agents:
             self._by_job.pop(id(flight.job), None)
-            self._workers.abandon(flight.job)
+            self._workers.abandon([flight.job])
 
     def overdue(self, now_s: float) -> list[Flight]:
-        """Take out the queries that have taken too long, and let go of them."""
-        found = []
+        """Take out the queries that have taken too long, and drop them; so too calls that nobody waited for."""
+        found, jobs = [], []
         while self._deadlines and self._deadlines[0][0] <= now_s:
             flight = heapq.heappop(self._deadlines)[2]
             if self._is_under_way(flight):
                 self.end(flight.job)
-                self._workers.abandon(flight.job, overdue=True)
                 found.append(flight)
+                jobs.append(flight.job)
+            elif flight.job.holds_thread:
+                jobs.append(flight.job)
+        if jobs:
+            self._workers.abandon(jobs, overdue=True)
         return found
 
     def let_go(self) -> list[tuple[int, LLMAgent]]:
@@ -110,13 +120,21 @@ class Flights:
         flights = self.all()
         self._by_job.clear()
         self._by_entity.clear()
-        self._deadlines.clear()
         for flight in flights:
             for entity_id, agent in flight.agents.items():
                 agent.pending = False
                 flight.put_back(entity_id)
-            self._workers.abandon(flight.job)
+        self._workers.abandon([flight.job for flight in flights])
+        self._keep_deadlines()
         return [waited for flight in flights for waited in flight.agents.items()]
+
+    def _keep_deadlines(self) -> None:
+        """Forget the deadlines that are of no use: a call that nobody waits for may still hold a thread."""
+        self._deadlines = [
+            entry for entry in self._deadlines if self._is_under_way(entry[2]) or entry[2].job.holds_thread
+        ]
+        heapq.heapify(self._deadlines)
+        self._most_left = max(0, len(self._deadlines) - len(self._by_job))
 
     def _is_under_way(self, flight: Flight) -> bool:
         return self._by_job.get(id(flight.job)) is flight

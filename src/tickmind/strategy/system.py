@@ -21,6 +21,8 @@ from tickmind.strategy.workers import Workers, WorkerStatistics
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
 
+SETTLING_S = 30.0  # of real time, until an answer that does not come is an error
+
 
 @dataclass(frozen=True, slots=True)
 class StrategyStatistics:
@@ -95,6 +97,16 @@ class LLMSystem:
         self._roster.check_triggers(world)
         self._roster.look_around(world)
         self._questions.dispatch(world, now_s)
+
+    def settle(self, timeout_s: float = SETTLING_S) -> None:
+        """Wait until every question under way has its answer; the next tick takes the answers in.
+
+        For tests, and for runs that go as fast as their model: a game never waits. Raises `TimeoutError` if some client
+        takes longer than `timeout_s` of real time.
+        """
+        if not self._workers.settle([flight.job for flight in self._flights.all()], timeout_s):
+            waiting = ", ".join(map(str, sorted(self.thinking())[:10]))
+            raise TimeoutError(f"no answer within {timeout_s:g} s of real time; entities that wait: {waiting}")
 
     def shutdown(self, _world: "World | None" = None, _ctx: "TickContext | None" = None) -> None:
         """Let go of everything under way, close the clients that answer on the loop, and end the threads.

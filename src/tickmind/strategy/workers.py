@@ -7,9 +7,11 @@ given up and replaced, so it costs its own thread and nothing else. So is a loop
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import count
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from tickmind.base import Clock
@@ -21,6 +23,7 @@ T = TypeVar("T")
 
 LOOP_PATIENCE_S = 5.0  # a loop that gives no sign of life for so long after a timeout is blocked
 CLOSING_S = 2.0  # how long closing waits for cancelled coroutines
+_numbers = count(1)  # of jobs
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -34,25 +37,48 @@ class WorkerStatistics:
 
 
 class Job(Generic[T]):
-    """One piece of work, its outcome, and when it was complete."""
+    """One piece of work, its outcome, when it began and when it was complete."""
 
-    __slots__ = ("abandoned", "done_at_s", "error", "future", "started", "value", "work")
+    __slots__ = (
+        "abandoned",
+        "done_at_s",
+        "error",
+        "future",
+        "left",
+        "number",
+        "shift",
+        "started_at_s",
+        "stuck",
+        "value",
+        "work",
+    )
 
     def __init__(self, work: Callable[[], T] | None = None) -> None:
+        self.number = next(_numbers)  # jobs that end in one tick are taken in the order of their submission
         self.work = work
         self.value: T | None = None
         self.error: BaseException | None = None
+        self.started_at_s: float | None = None
         self.done_at_s: float | None = None
-        self.started = False
         self.abandoned = False
+        self.left = False  # nobody waits for it, and another thread may take the place of its own
+        self.stuck = False  # its thread was given up
+        self.shift = 0  # of the thread that took it
         self.future: Future[T] | None = None  # of an async job
+
+    @property
+    def holds_thread(self) -> bool:
+        """Whether a thread is at work on it that was not given up."""
+        return self.future is None and self.started_at_s is not None and self.done_at_s is None and not self.stuck
 
 
 class Workers:
     """Runs jobs and hands back the finished ones; nothing that the tick calls waits.
 
     One thread, that of the ticks, submits, abandons and collects. `threads` work at once; beyond them at most
-    `max_stuck` are given up at any time, and then blocking jobs wait until one of those comes back.
+    `max_stuck` are given up at any time, and then blocking jobs wait until one of those comes back. A call that is
+    abandoned before it is overdue is as healthy as it was, so it is not stuck; at most `threads` such calls are left to
+    end by themselves while others take their place.
     """
 
     def __init__(self, *, threads: int, max_stuck: int, clock: Clock) -> None:
@@ -60,11 +86,14 @@ class Workers:
         self._max_stuck = max_stuck
         self._clock = clock
         self._done: deque[Job[Any]] = deque()  # appended by threads, emptied by the tick
-        self._changed = threading.Condition()  # guards what follows
+        lock = threading.Lock()
+        self._completed = threading.Condition(lock)  # for settle(): a job is done
+        self._changed = threading.Condition(lock)  # guards what follows
         self._jobs: deque[Job[Any]] = deque()  # that no thread has taken yet
         self._threads = 0
         self._idle = 0
         self._stuck = 0
+        self._left = 0  # threads at work for nobody, and not overdue
         self._shift = 0  # closing begins a new one, and threads of an old one end
         self._told_full = False
         self._loop: BackgroundLoop | None = None
@@ -76,8 +105,7 @@ class Workers:
         job = Job(work)
         with self._changed:
             self._jobs.append(job)
-            grows = self._idle < len(self._jobs) and self._may_grow()
-            self._threads += grows
+            grows = self._grow(1)
             self._changed.notify()
         if grows:
             self._start_thread()
@@ -86,7 +114,7 @@ class Workers:
     def submit_async(self, work: Coroutine[Any, Any, T]) -> Job[T]:
         """Run a coroutine on the background loop."""
         job: Job[T] = Job()
-        job.started = True
+        job.started_at_s = self._clock.monotonic()
         try:
             if self._loop is None or self._is_blocked():
                 self._loop, self._life = background_loop("tickmind-strategy"), None
@@ -98,42 +126,88 @@ class Workers:
         return job
 
     def finished(self) -> list[Job[Any]]:
-        """The jobs that have ended since the last time; abandoned ones are left out."""
+        """Return the jobs that have ended since the last call, in the order of submission, without abandoned ones.
+
+        The places of calls that were left are filled here and not when they are left: those who wait for a thread may
+        be about to leave too.
+        """
+        if self._jobs and self._left:
+            with self._changed:
+                grows = self._grow(self._wanted)
+            for _ in range(grows):
+                self._start_thread()
         found = []
         while self._done:
             job = self._done.popleft()
             if not job.abandoned:
                 found.append(job)
+        if len(found) > 1:
+            found.sort(key=attrgetter("number"))
         return found
 
-    def abandon(self, job: Job[Any], *, overdue: bool = False) -> None:
-        """Let go of a job: an async one is cancelled, a thread that is stuck in one is replaced if that is allowed.
+    def settle(self, jobs: Sequence[Job[Any]], timeout_s: float) -> bool:
+        """Wait until the jobs are complete; False if some are not within `timeout_s` of real time."""
+        with self._completed:
+            return self._completed.wait_for(lambda: all(job.done_at_s is not None for job in jobs), timeout_s)
 
-        The log hears of a thread only if its job is overdue; else nobody can say that its client does not return.
+    def abandon(self, jobs: Iterable[Job[Any]], *, overdue: bool = False) -> None:
+        """Drop jobs: those that no thread has taken go first and at once, so that dropping the others starts none.
+
+        Cancel async ones. Of a thread at work nothing is known until its job is `overdue`; then the thread is given up
+        and replaced, if that is allowed, and the log hears of it.
         """
-        if job.future is not None:
-            job.abandoned = True
-            job.future.cancel()
-            self._ask_for_life()
-            return
+        waiting: set[Job[Any]] = set()
+        running: list[Job[Any]] = []
         with self._changed:
-            if job.abandoned or job.done_at_s is not None:
-                return
-            job.abandoned = True
-            if not job.started:
-                self._jobs.remove(job)
-                return
-            self._stuck += 1
-            self._threads -= 1
-            grows = len(self._jobs) > self._idle and self._may_grow()
-            self._threads += grows
+            for job in jobs:
+                if job.done_at_s is not None:
+                    continue
+                job.abandoned = True
+                (running.append if job.started_at_s is not None else waiting.add)(job)
+            if waiting:
+                self._jobs = deque(job for job in self._jobs if job not in waiting)
+            given_up = [job for job in running if overdue and job.holds_thread]
+            for job in running:
+                if job.holds_thread:
+                    self._vacate(job, overdue=overdue)
+            grows = self._grow(len(given_up))
             stuck = self._stuck
-        if grows:
+        for _ in range(grows):
             self._start_thread()
+        if given_up:
+            number = f"{len(given_up)} clients do" if len(given_up) > 1 else "a client does"
+            _log.warning("%s not return: the threads are given up; threads that are stuck by now: %d", number, stuck)
+        if any(job.future is not None for job in running):
+            for job in running:
+                if job.future is not None:
+                    job.future.cancel()
+            self._ask_for_life()
+
+    def _vacate(self, job: Job[Any], *, overdue: bool) -> None:
+        """Count the thread of a job as stuck, or as left if there is room for that; called with the lock held."""
+        if job.left:
+            if not overdue:
+                return
+            job.left = False
+            self._left -= 1
+        elif overdue or self._left < self._wanted:
+            self._threads -= job.shift == self._shift
+        else:
+            return  # too many are left already: its place stays taken
         if overdue:
-            _log.warning(
-                "a client does not return, so its thread is given up; threads that are stuck by now: %d", stuck
-            )
+            job.stuck = True
+            self._stuck += 1
+        else:
+            job.left = True
+            self._left += 1
+
+    def _grow(self, most: int) -> int:
+        """Count in as many new threads as the queue needs and limits allow; called with the lock held."""
+        grows = 0
+        while grows < most and len(self._jobs) > self._idle + grows and self._may_grow():
+            self._threads += 1
+            grows += 1
+        return grows
 
     def statistics(self) -> WorkerStatistics:
         """How busy the workers are."""
@@ -198,17 +272,22 @@ class Workers:
                 return None
             self._idle -= 1
             job = self._jobs.popleft()
-            job.started = True
+            job.shift = shift
+            job.started_at_s = self._clock.monotonic()
             return job
 
     def _hand_in(self, job: Job[Any], shift: int) -> bool:
         """Give back a finished job; tells whether the thread is still wanted."""
         with self._changed:
+            job.done_at_s = self._clock.monotonic()
             if not job.abandoned:
-                job.done_at_s = self._clock.monotonic()
                 self._done.append(job)
-                return True
-            self._stuck -= 1  # this thread was given up, and another may have taken its place
+            self._completed.notify_all()
+            if not job.stuck and not job.left:
+                return shift == self._shift
+            self._stuck -= job.stuck
+            self._left -= job.left
+            job.stuck = job.left = False  # another thread may have taken the place of this one
             wanted = self._threads < self._wanted and shift == self._shift
             self._threads += wanted
             return wanted
@@ -216,13 +295,15 @@ class Workers:
     # The loop
 
     def _settle_async(self, job: Job[Any], future: "Future[Any]") -> None:
-        job.done_at_s = self._clock.monotonic()
         if future.cancelled():
             job.error = TimeoutError("the query was cancelled")
         else:
             job.error = future.exception()
             job.value = None if job.error is not None else future.result()
-        self._done.append(job)
+        with self._completed:
+            job.done_at_s = self._clock.monotonic()
+            self._done.append(job)
+            self._completed.notify_all()
 
     def _ask_for_life(self) -> None:
         if self._loop is not None and (self._life is None or self._life.done()):

@@ -39,8 +39,9 @@ class Bench:
         found, self.done = [job for job in self.done if not job.abandoned], []
         return found
 
-    def abandon(self, job, *, overdue=False):
-        job.abandoned = True
+    def abandon(self, jobs, *, overdue=False):
+        for job in jobs:
+            job.abandoned = True
 
     def complete(self, job, *, value=None, error=None):
         job.value, job.error, job.done_at_s = value, error, self.clock.monotonic()
