@@ -16,7 +16,7 @@ from pathlib import Path
 
 from arena.land import HEIGHT, PREDATOR, PREY, WIDTH, LifeSystem, make_land
 from arena.models import Answers, chosen_model
-from arena.oracle import Plug, PluggedAsyncClient, PluggedClient, SimulatedClock, SimulatedTime, mock_model
+from arena.oracle import Plug, PluggedAsyncClient, PluggedClient, mock_model
 from arena.screen import save_picture
 from arena.strategist import Pack, strategist_minds
 from arena.strategist_screen import StrategistScreen
@@ -25,7 +25,8 @@ from rich.live import Live
 
 from tickmind.ai import make_bt_system
 from tickmind.base import SystemClock, TickmindError
-from tickmind.strategy import LLMConfig, make_llm_system
+from tickmind.strategy import LLMConfig, LLMSystem, make_llm_system
+from tickmind.strategy.testing import SimulatedClock, make_simulated_system
 from tickmind.tick import Engine, SignalBus, TickContext, World, make_signal_system
 
 MOCK_LIMITS = LLMConfig(
@@ -48,12 +49,16 @@ def build(
     else:
         pack.manager.register_client(PluggedClient(mock_model(seed, clock), plug, clock))
     ai = strategist_minds(land, bus, pack)
-    system = make_llm_system(pack.manager, clock=clock)
+    system: LLMSystem = (
+        make_simulated_system(pack.manager, clock)
+        if isinstance(clock, SimulatedClock)
+        else make_llm_system(pack.manager, clock=clock)
+    )
     for part in (
         plug,
         make_signal_system(bus),
         pack,
-        SimulatedTime(system, clock) if isinstance(clock, SimulatedClock) else system,
+        system,
         make_bt_system(ai),
         LifeSystem(land, bus, pack.add),
     ):

@@ -4,20 +4,17 @@ import asyncio
 import json
 import random
 import re
-import threading
-import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from tickmind.base import Clock, ManualClock
+from tickmind.base import Clock
 from tickmind.llm.deliberation import Deliberation
-from tickmind.strategy import AsyncLLMClient, LLMClient, LLMSystem, MockClient, Question
+from tickmind.strategy import AsyncLLMClient, LLMClient, MockClient, Question
 from tickmind.tick import TickContext, World
 
 LATENCY_S = (0.2, 1.5)
 HANG_S = 8.0  # how long a call hangs that nobody will answer
-PATIENCE_S = 30.0  # real seconds until a simulated tick that does not end is an error
 
 _SEEN = re.compile(r"- (prey|predator) (\d+) at \((\d+), (\d+)\), (\d+) away, energy (\d+)")
 _POND = re.compile(r"^- at \((\d+), (\d+)\)$", re.MULTILINE)
@@ -135,53 +132,3 @@ class PluggedAsyncClient:
 
 def _hangs(user_message: str) -> bool:
     return random.Random(user_message).random() < 0.4
-
-
-# Simulated time: the same run each time, latencies and all, as fast as the machine can
-
-
-class SimulatedClock(ManualClock):
-    """A clock in whose `sleep` threads really wait until it has been moved on far enough."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._moved = threading.Condition()
-        self._until: list[float] = []  # when those that sleep will wake up
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for the others to move time on."""
-        with self._moved:
-            until = self.monotonic() + seconds
-            self._until.append(until)
-            self._moved.wait_for(lambda: self.monotonic() >= until)
-
-    def advance(self, seconds: float) -> None:
-        """Let time pass, and wake up those whose time has come."""
-        with self._moved:
-            super().advance(seconds)
-            self._until = [until for until in self._until if until > self.monotonic()]
-            self._moved.notify_all()
-
-    @property
-    def asleep(self) -> int:
-        """How many threads wait for a later time."""
-        with self._moved:
-            return len(self._until)
-
-
-class SimulatedTime:
-    """The strategic layer in simulated time: a tick ends when everybody who thinks is asleep until a later one."""
-
-    def __init__(self, system: LLMSystem, clock: SimulatedClock) -> None:
-        self._system, self._clock = system, clock
-
-    def __call__(self, world: World, ctx: TickContext) -> None:
-        """Let a tick pass."""
-        self._clock.advance(ctx.dt)
-        self._system(world, ctx)
-        give_up_s = time.monotonic() + PATIENCE_S
-        while len(self._system.thinking()) + self._system.statistics().workers.stuck != self._clock.asleep:
-            if time.monotonic() > give_up_s:
-                raise TimeoutError("an answer that is due does not come; is the thread pool smaller than the pack?")
-            time.sleep(0.0001)
-            self._system(world, ctx)

@@ -1,26 +1,44 @@
 """The strategic layer: entities that ask a model now and then, and go on acting while it thinks."""
 
 from tickmind.llm import LLMError
+from tickmind.llm.deliberation import Deliberation
+from tickmind.strategy.callbacks import OnDeferred, OnError, OnEstimate, OnQuery, OnResponse
 from tickmind.strategy.clients import (
+    AnyClient,
     AsyncLLMClient,
     LLMClient,
     MockClient,
     ModelAnswers,
     Question,
+    Responses,
     ToolAgentAnswers,
 )
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import ErrorKind, ParseError
-from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.parsers import DirectiveParser, default_json_parser, make_directive_parser
-from tickmind.strategy.prompts import RecentEvents, Section, quoted, situation
+from tickmind.strategy.manager import LLMManager, Router, TriggerFn
+from tickmind.strategy.parsers import DirectiveParser, ParserFn, default_json_parser, make_directive_parser
+from tickmind.strategy.prompts import (
+    Context,
+    ContextFn,
+    PromptTooLongError,
+    RecentEvents,
+    Section,
+    TokenCount,
+    quoted,
+    situation,
+)
 from tickmind.strategy.sharing import ClientStatistics, GatewayAnswers, SharedClient
 from tickmind.strategy.system import LLMSystem, StrategyStatistics, make_llm_system
+from tickmind.strategy.workers import WorkerStatistics
 
 __all__ = [
+    "AnyClient",
     "AsyncLLMClient",
     "ClientStatistics",
+    "Context",
+    "ContextFn",
+    "Deliberation",
     "DirectiveParser",
     "ErrorKind",
     "GatewayAnswers",
@@ -32,13 +50,25 @@ __all__ = [
     "LLMSystem",
     "MockClient",
     "ModelAnswers",
+    "OnDeferred",
+    "OnError",
+    "OnEstimate",
+    "OnQuery",
+    "OnResponse",
     "ParseError",
+    "ParserFn",
+    "PromptTooLongError",
     "Question",
     "RecentEvents",
+    "Responses",
+    "Router",
     "Section",
     "SharedClient",
     "StrategyStatistics",
+    "TokenCount",
     "ToolAgentAnswers",
+    "TriggerFn",
+    "WorkerStatistics",
     "default_json_parser",
     "make_directive_parser",
     "make_llm_system",

@@ -1,5 +1,6 @@
 """What comes of queries: answers on the Blackboard, failures counted, thoughts told."""
 
+import inspect
 import logging
 import math
 from dataclasses import dataclass
@@ -13,11 +14,12 @@ from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
 from tickmind.strategy.batches import Reply, share, taken_apart
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import ErrorKind, ParseError, kind_of, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind, ParseError, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.parsers import Streamed, parse_into
+from tickmind.strategy.parsers import parse_into
 from tickmind.strategy.roster import Roster
+from tickmind.strategy.streaming import Streamed
 from tickmind.strategy.workers import Job
 
 if TYPE_CHECKING:
@@ -84,15 +86,15 @@ class Answers:
                         self._take_field(world, eid, agent, flight, field)
 
     def _take_field(self, world: "World", eid: int, agent: LLMAgent, flight: Flight, field: tuple[str, Any]) -> None:
-        parser, board = self._manager.parser(agent.parser), world.find(eid, Blackboard)
-        if parser is None or board is None:
+        board = world.find(eid, Blackboard)
+        if board is None:
             return
-        streamed = flight.streamed.get(eid)
-        if streamed is None or streamed.blackboard is not board:
-            streamed = flight.streamed[eid] = Streamed(board)
         try:
-            streamed.take(*field, parser, self._manager.declared(agent))
-        except Exception:  # noqa: BLE001  a handler is anybody's code; the whole reply will tell its error
+            streamed = flight.streamed.get(eid)
+            if streamed is None or streamed.blackboard is not board:
+                streamed = flight.streamed[eid] = Streamed(board, agent)
+            streamed.take(*field, self._manager.parser_of(agent), self._manager.declared(agent))
+        except CAUGHT:  # the whole reply will tell the error
             _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
 
     def harvest(self, world: "World", job: Job[Any]) -> None:
@@ -111,6 +113,9 @@ class Answers:
         answer = flight.outcome()
         if answer is None:
             problem = f"the client returned a {type(job.value).__name__} and no text"
+            if inspect.iscoroutine(job.value):
+                job.value.close()
+                problem = "query() returned a coroutine and no text; make it an async def, so that it is awaited"
             self._fail_all(world, flight, ErrorKind.API, problem, latency_s)
             return
         self._counts.note_queue(answer.queued_s)
@@ -119,25 +124,35 @@ class Answers:
         whole = Reply(answer.text, answer.data)
         replies = {eids[0]: whole} if len(flight.messages) == 1 else taken_apart(whole, eids)
         for eid, agent in flight.agents.items():
-            self._answer(world, eid, agent, replies[eid], flight, answer, latency_s)
+            try:
+                self._answer(world, eid, agent, replies[eid], flight, answer, latency_s)
+            except CAUGHT as error:
+                self._roster.set_aside(eid, agent, error)
 
     def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
         """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
         if isinstance(error, LLMRateLimitError):
             self._cool(flight, error.retry_after_s or 0.0, at_s)
         if isinstance(error, (LLMCooldownError, LLMDroppedError)):
+            again = isinstance(error, LLMCooldownError)
             for eid, agent in flight.agents.items():
                 flight.put_back(eid)
-                self._hold_back(world, eid, agent, str(error.code), again=isinstance(error, LLMCooldownError))
+                try:
+                    self._hold_back(world, eid, agent, str(error.code), again=again)
+                except CAUGHT as flawed:
+                    self._roster.set_aside(eid, agent, flawed)
             return
         self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.sent_at_s)
 
-    def _cool(self, flight: Flight, wait_s: float, at_s: float) -> None:
+    def _cool(self, flight: Flight, wait_s: Any, at_s: float) -> None:
         """Let the agents of a query wait as its client said at some time."""
-        if wait_s:
+        if isinstance(wait_s, int | float) and wait_s > 0:
             gone_s = self._clock.monotonic() - at_s
-            for agent in flight.agents.values():
-                self._roster.cool(agent, wait_s, gone_s)
+            for eid, agent in flight.agents.items():
+                try:
+                    self._roster.cool(agent, wait_s, gone_s)
+                except CAUGHT as error:
+                    self._roster.set_aside(eid, agent, error)
 
     def _hold_back(self, world: "World", eid: int, agent: LLMAgent, reason: str, *, again: bool) -> None:
         """Take in that a question was not put, by nobody's fault: it is put again as soon as it may be.
@@ -166,8 +181,9 @@ class Answers:
             self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, flight.deadline_s - flight.sent_at_s)
 
     def _fail_all(self, world: "World", flight: Flight, kind: ErrorKind, message: str, latency_s: float) -> None:
+        said = _Said(latency_s)
         for eid, agent in flight.agents.items():
-            self.fail(world, eid, agent, kind, message, flight, _Said(latency_s))
+            self.fail(world, eid, agent, kind, message, flight, said)
 
     def _answer(
         self,
@@ -184,15 +200,12 @@ class Answers:
         if not self._roster.is_agent(world, eid, agent):
             return  # a callback of this very tick took it away
         said = _Said(latency_s, answer, answer.text if isinstance(reply, ParseError) else reply.text)
-        parser = self._manager.parser(agent.parser)
         try:
             if isinstance(reply, ParseError):
-                raise reply  # noqa: TRY301  one place where a reply that can't be used ends
-            if parser is None:
-                raise ParseError(f"there is no parser {agent.parser!r} any more")  # noqa: TRY301  likewise
-            declared = self._manager.declared(agent)
+                raise reply
+            parser, declared = self._manager.parser_of(agent), self._manager.declared(agent)
             changed = parse_into(reply.text, world.get(eid, Blackboard), parser, declared, reply.data)
-        except Exception as error:  # noqa: BLE001  a parser is anybody's code
+        except CAUGHT as error:
             self.fail(world, eid, agent, ErrorKind.PARSE, told(error), flight, said)
             return
         agent.consecutive_errors = 0
@@ -222,11 +235,14 @@ class Answers:
         self._counts.failed += 1
         tick = self._roster.tick
         agent.pending = False
-        agent.consecutive_errors += 1
         if flight is not None:
             flight.put_back(eid)
-        if agent.consecutive_errors >= agent.max_retries:
-            agent.cooldown_until = max(agent.cooldown_until, tick + agent.cooldown_ticks)
+        try:
+            agent.consecutive_errors += 1
+            if agent.consecutive_errors >= agent.max_retries:
+                agent.cooldown_until = max(agent.cooldown_until, tick + agent.cooldown_ticks)
+        except CAUGHT as error:
+            self._roster.set_aside(eid, agent, error)
         if self._roster.is_agent(world, eid, agent):
             self._roster.put(eid, agent)
         self._manager.tell_error(eid, kind, message, tick)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickmind.llm.structured.schema import compact
-from tickmind.strategy.errors import ParseError
+from tickmind.strategy.errors import CAUGHT, ParseError, told
 from tickmind.strategy.parsers import read_object
 
 _INSTRUCTION = (
@@ -59,11 +59,11 @@ def taken_apart(reply: Reply, entity_ids: Sequence[int]) -> dict[int, Reply | Pa
 
 def _part(found: Mapping[str, Any], entity_id: int, *, read: bool) -> Reply | ParseError:
     name = str(entity_id)
-    if name not in found:
-        return ParseError(f"the reply has nothing for character {entity_id}")
-    part = found[name]
     try:
+        if name not in found:
+            return ParseError(f"the reply has nothing for character {entity_id}")
+        part = found[name]
         text = json.dumps(part, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        return ParseError(f"what the reply has for character {entity_id} is not JSON: {error}")
+    except CAUGHT as error:  # what a client read is anybody's object
+        return ParseError(f"what the reply has for character {entity_id} is not JSON: {told(error)}")
     return Reply(text, part if read and isinstance(part, Mapping) else None)

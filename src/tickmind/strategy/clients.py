@@ -1,12 +1,13 @@
 """Who answers: the protocol, the double for tests, and the adapters for `tickmind.llm`."""
 
+import inspect
 import random
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from tickmind.base import ConfigError
 from tickmind.llm import (
@@ -48,6 +49,13 @@ class Question:
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""
         return folded(self.user_message, self.turns)
+
+    def size(self, *, folds: bool) -> int:
+        """The length of the whole prompt in characters; `folds` tells whether the client gets one message for all."""
+        size = len(self.system_prompt)
+        if folds:
+            return size + len(self.folded())
+        return size + len(self.user_message) + sum(len(told) + len(said) for told, said in self.turns)
 
     def messages(self) -> list[Message]:
         """The whole conversation."""
@@ -148,8 +156,27 @@ class SyncModelAnswers:
         return self._client.complete([Message.system(system_prompt), Message.user(user_message)]).content
 
 
+class AsyncQueryAnswers:
+    """A client whose `query` is an `async def` as an `AsyncLLMClient`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        if hasattr(client, "aclose"):
+            self.aclose = client.aclose
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Make the coroutine that asks; a text that it gives is taken as well."""
+        asked: Coroutine[Any, Any, Deliberation] = self._client.query(question.system_prompt, question.folded())
+        return asked
+
+
 def as_client(client: Any) -> AnyClient:
-    """A client as it is, or one of `tickmind.llm` with its adapter; raises if it is neither."""
+    """A client as it is, or with its adapter: of `tickmind.llm`, or one whose `query` is an `async def`.
+
+    Raises `ConfigError` for a class and for what can't be asked.
+    """
+    if isinstance(client, type):
+        raise ConfigError(f"a client is an object and not a class; register {client.__name__}(...)")
     if isinstance(client, GatewayClient | SyncGatewayClient):
         from tickmind.strategy.sharing import GatewayAnswers
 
@@ -160,12 +187,35 @@ def as_client(client: Any) -> AnyClient:
         return SyncModelAnswers(client)
     if isinstance(client, ToolAgent):
         return ToolAgentAnswers(lambda entity_id: client.twin(agent_id=f"{client.agent_id}-{entity_id}"))
-    if isinstance(client, LLMClient | AsyncLLMClient):
-        return client
+    if answers_on_loop(client):
+        return cast("AnyClient", client)
+    if _takes(client, "query", "system_prompt", "user_message"):
+        return AsyncQueryAnswers(client) if inspect.iscoroutinefunction(client.query) else cast("AnyClient", client)
     raise ConfigError(
         "a client has query(system_prompt, user_message) or answer(question), or is a client of tickmind.llm; "
         f"a {type(client).__name__} is none of these"
     )
+
+
+def answers_on_loop(client: Any) -> bool:
+    """Whether a client is asked by `answer(question)`; one that has a `query` too only if its `answer` is async."""
+    if not _takes(client, "answer", "question"):
+        return False
+    return inspect.iscoroutinefunction(client.answer) or not _takes(client, "query", "system_prompt", "user_message")
+
+
+def _takes(client: Any, name: str, *arguments: str) -> bool:
+    """Whether a client has a method that can be called with so many arguments."""
+    method = getattr(client, name, None)
+    if not callable(method):
+        return False
+    try:
+        inspect.signature(method).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # a built-in that does not say what it takes
+    return True
 
 
 Responses: TypeAlias = Mapping[tuple[str, str], str] | Callable[[str, str], str]

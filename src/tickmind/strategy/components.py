@@ -1,6 +1,14 @@
 """The component that lets an entity deliberate."""
 
 from dataclasses import dataclass, field
+from typing import Any
+
+from tickmind.base import ConfigError
+
+_NAMES = ("role", "personality", "context", "parser", "client", "trigger", "prompt_hash")
+_NUMBERS = ("priority", "last_query_tick", "cooldown_until", "deferred_until")
+_COUNTS = ("query_interval", "consecutive_errors", "max_retries", "cooldown_ticks")  # 0 or more
+_LONGEST_SHOWN_CHARS = 60
 
 
 @dataclass
@@ -9,12 +17,14 @@ class LLMAgent:
 
     The names refer to definitions in the `LLMManager`. The agent needs a `Blackboard` beside it. What the system keeps
     here is plain data, so a snapshot holds it; a query that is in flight is lost with a restore.
+
+    Raises `ConfigError` if a field is of no use, such as `query_interval="5 s"`.
     """
 
     role: str
     personality: str
     context: str
-    parser: str = ""  # empty: the default JSON parser
+    parser: str = ""  # empty, or not registered: the default JSON parser
     query_interval: int = 100  # ticks
     priority: int = 0  # higher is asked first when not all can be
     last_query_tick: int = 0  # kept by the system, as are the next two
@@ -25,6 +35,40 @@ class LLMAgent:
     cooldown_until: int = 0  # kept by the system: after failures, or because a shared client asks to wait
     client: str = ""  # a named client; empty: the router's choice, or the default one
     trigger: str = ""  # a named condition that asks before the interval is over
-    deferred_until: int = 0  # somebody chose to let it wait
+    deferred_until: int = 0  # the tick until which `LLMManager.defer` lets it wait
     prompt_hash: str = ""  # of the last prompt that was answered
-    turns: list[tuple[str, str]] = field(default_factory=list)  # what it was told and answered, newest last
+    turns: list[tuple[str, str]] = field(default_factory=list)  # earlier questions and answers, newest last
+    streamed: dict[str, list[list[Any]]] = field(default_factory=dict)
+    """Blackboard key -> what a streamed field replaced and what it wrote, each a list of one, or empty for no value.
+
+    A snapshot taken in the middle of a reply holds it, so that a restore can put back what was there before.
+    """
+
+    def __post_init__(self) -> None:
+        if problem := flaw(self):
+            raise ConfigError(f"LLMAgent: {problem}")
+
+
+def flaw(agent: LLMAgent) -> str:
+    """Say which field of an agent is of no use; empty if all are in order. Fields can be changed at any time."""
+    for name in _NAMES:
+        if not isinstance(value := getattr(agent, name), str):
+            return f"{name} is a text, not {_shown(value)}"
+    for name in (*_NUMBERS, *_COUNTS):
+        value = getattr(agent, name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return f"{name} is a whole number, not {_shown(value)}"
+    for name in _COUNTS:
+        if (value := getattr(agent, name)) < 0:
+            return f"{name} is 0 or more, not {value}"
+    for name, kind in (("turns", list), ("streamed", dict)):
+        if not isinstance(value := getattr(agent, name), kind):
+            return f"{name} is a {kind.__name__}, not {_shown(value)}"
+    return ""
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)[:_LONGEST_SHOWN_CHARS]
+    except Exception:  # noqa: BLE001  a value's text is anybody's code
+        return f"a {type(value).__name__}"

@@ -10,7 +10,7 @@ class LLMConfig:
     """Limits and habits of one strategic layer. What goes beyond limits is off unless it is switched on."""
 
     max_queries_per_tick: int = 1
-    max_queries_per_second: int = 5  # in any second of real time
+    max_queries_per_second: int | None = 5  # in any second of the clock; None: no such limit
     thread_pool_size: int = 4  # blocking clients that may be at work at once
     query_timeout: float = 30.0  # seconds, from the dispatch on
     max_stuck_threads: int = 64  # threads given up because their client never returned
@@ -22,11 +22,12 @@ class LLMConfig:
     batch_size: int = 1  # so many entities of one role may share a call
     stream_fields: bool = False  # fields go to the Blackboard as they arrive
     trigger_gap: int = 20  # ticks between two questions, however strong the pressure
+    priority_aging_ticks: int | None = 100
+    """Ticks of waiting that weigh as much as one step of priority, so that nobody starves; None: strict priority"""
 
     def __post_init__(self) -> None:
         for name in (
             "max_queries_per_tick",
-            "max_queries_per_second",
             "thread_pool_size",
             "max_in_flight",
             "batch_size",
@@ -36,6 +37,10 @@ class LLMConfig:
         for name in ("max_stuck_threads", "conversation_turns", "trigger_gap"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, but is {getattr(self, name)}")
+        for name in ("max_queries_per_second", "priority_aging_ticks"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} must be at least 1, or None, not {value}")
         if not self.query_timeout > 0:
             raise ConfigError(f"query_timeout must be more than 0 seconds, not {self.query_timeout}")
         if self.token_budget is not None and self.token_budget < 1:

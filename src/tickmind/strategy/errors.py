@@ -1,11 +1,14 @@
 """What can go wrong in a deliberation. None of it leaves `step()`: it goes to `on_error`, under one of these words."""
 
+from asyncio import CancelledError
 from enum import StrEnum
 
 from tickmind.base import TickmindError
 from tickmind.llm import LLMConnectionError
 
 LONGEST_TOLD_CHARS = 2000  # of an error's text
+CAUGHT = (Exception, CancelledError)
+"""What user code may raise without ending the tick; Ctrl-C and the end of the process still do."""
 
 
 class ErrorKind(StrEnum):
@@ -16,7 +19,8 @@ class ErrorKind(StrEnum):
     TIMEOUT = "timeout"  # no answer in time; a late one counts as none
     PARSE = "parse_error"  # the reply could not be used
     CONTEXT = "context_error"  # the context function, router, token counter or trigger raised
-    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, parser or client that nobody defined
+    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, trigger or client that nobody defined
+    MALFORMED_AGENT = "malformed_agent"  # a field of the LLMAgent is of no use; it is left alone until that is mended
     NO_CLIENT = "no_client"  # nobody registered one
     CALLBACK = "callback_error"  # a callback or the sink of thoughts raised
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.parsers import Streamed
+from tickmind.strategy.streaming import Streamed
 from tickmind.strategy.workers import Job, Workers
 
 _FEW = 64  # deadlines that are not worth a clean-up

@@ -1,34 +1,37 @@
-"""The registry of the strategic layer: roles, personalities, contexts, parsers, clients and who wants to know."""
+"""The registry of the strategic layer: roles, personalities, contexts, parsers, triggers and clients by name."""
 
 import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from tickmind.base import ConfigError
 from tickmind.llm import ModelClient, SyncModelClient, ToolAgent, estimate_tokens
-from tickmind.protocol import Thought, ThoughtSink
-from tickmind.strategy.clients import AnyClient, as_client, folded
+from tickmind.strategy.callbacks import Callbacks
+from tickmind.strategy.clients import AnyClient, answers_on_loop, as_client, folded
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
-from tickmind.strategy.errors import ErrorKind, told
+from tickmind.strategy.functions import plain_function, refuse_coroutine
 from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, declare, default_json_parser
-from tickmind.strategy.prompts import ContextFn, TokenCount, assemble
+from tickmind.strategy.prompts import ContextFn, PromptTooLongError, TokenCount, assemble
 from tickmind.strategy.sharing import SharedClient
 
 if TYPE_CHECKING:
     from tickmind.tick import World
 
-OnQuery: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt size in characters, tick
-OnResponse: TypeAlias = Callable[[int, float, int, int], None]  # entity id, latency in seconds, size, tick
-OnError: TypeAlias = Callable[[int, str, str, int], None]  # entity id (0: nobody's), error type, message, tick
-OnEstimate: TypeAlias = Callable[[int, int, int], None]  # entity id, prompt tokens, tick
-OnDeferred: TypeAlias = Callable[[int, str, int, int], None]  # entity id, why, until which tick, tick
 Router: TypeAlias = Callable[["World", int, LLMAgent], str]
 TriggerFn: TypeAlias = Callable[["World", int], bool]
 
+_ContextFn = TypeVar("_ContextFn", bound=ContextFn)
+_ParserFn = TypeVar("_ParserFn", bound=ParserFn)
+_TriggerFn = TypeVar("_TriggerFn", bound=TriggerFn)
+_Router = TypeVar("_Router", bound="Router | None")
+_TokenCount = TypeVar("_TokenCount", bound=TokenCount)
+
+MOST_UNKNOWN_PARSERS = 1000  # names that the log hears of
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -40,28 +43,36 @@ class Role:
     declared: Declared
 
 
-class LLMManager:
-    """Definitions by name; defining a name again replaces it. One manager serves one system."""
+class Wish(NamedTuple):
+    """What was asked of an entity's next deliberation, by any thread."""
+
+    entity_id: int
+    defer_ticks: int | None = None  # None: ask soon
+    at_once: bool = False
+
+
+class LLMManager(Callbacks):
+    """Definitions by name; defining a name again replaces it. One manager serves one system.
+
+    What registers a function returns it, so it works as a decorator: `@manager.define_context("den")`,
+    `@manager.on_error`. Functions run in the tick: an `async def` is refused with `ConfigError`.
+    """
 
     def __init__(self, config: LLMConfig | None = None) -> None:
+        super().__init__()
         self.config = config or LLMConfig()
         self._roles: dict[str, Role] = {}
         self._personalities: dict[str, str] = {}
         self._contexts: dict[str, ContextFn] = {}
         self._parsers: dict[str, tuple[ParserFn, Declared]] = {}
         self._clients: dict[str, AnyClient] = {}
+        self._on_loop: set[str] = set()  # names of those of them that answer on an event loop
         self._shared: dict[str, SharedClient] = {}  # those of them that may know when it is our turn
         self._triggers: dict[str, TriggerFn] = {}
         self._router: Router | None = None
         self._count_tokens: TokenCount = estimate_tokens
-        self._on_query: list[OnQuery] = []
-        self._on_response: list[OnResponse] = []
-        self._on_error: list[OnError] = []
-        self._on_estimate: list[OnEstimate] = []
-        self._on_deferred: list[OnDeferred] = []
-        self._sink: ThoughtSink | None = None
-        self._wishes: deque[tuple[int, int | None]] = deque()  # entity id, ticks to defer or None to ask soon
-        self.callback_errors = 0
+        self._unknown_parsers: set[str] = set()  # that are in the log
+        self._wishes: deque[Wish] = deque()
 
     # Definitions
 
@@ -78,39 +89,70 @@ class LLMManager:
         """Say how an agent tends to behave."""
         self._personalities[name] = text
 
-    def define_context(self, name: str, fn: ContextFn) -> None:
+    @overload
+    def define_context(self, name: str) -> Callable[[_ContextFn], _ContextFn]: ...
+    @overload
+    def define_context(self, name: str, fn: _ContextFn) -> _ContextFn: ...
+
+    def define_context(self, name: str, fn: Any = None) -> Any:
         """Say what an agent perceives: `fn(world, entity_id)` gives a text, or `Section`s if a token budget is set."""
-        self._contexts[name] = fn
+        if fn is None:
+            return partial(self.define_context, name)
+        self._contexts[name] = plain_function(f"context {name!r}", fn)
+        return fn
+
+    @overload
+    def define_parser(
+        self, name: str, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+    ) -> Callable[[_ParserFn], _ParserFn]: ...
+    @overload
+    def define_parser(
+        self, name: str, fn: _ParserFn, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+    ) -> _ParserFn: ...
 
     def define_parser(
-        self,
-        name: str,
-        fn: ParserFn,
-        *,
-        keys: Iterable[str] | None = None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> None:
+        self, name: str, fn: Any = None, *, keys: Iterable[str] | None = None, schema: Mapping[str, Any] | None = None
+    ) -> Any:
         """Say how a reply gets onto the Blackboard: `fn(response, blackboard)` writes to a copy, or raises."""
-        self._parsers[name] = (fn, declare(keys, schema))
+        if fn is None:
+            return partial(self.define_parser, name, keys=keys, schema=schema)
+        self._parsers[name] = (plain_function(f"parser {name!r}", fn), declare(keys, schema))
+        return fn
 
-    def define_trigger(self, name: str, fn: TriggerFn) -> None:
+    @overload
+    def define_trigger(self, name: str) -> Callable[[_TriggerFn], _TriggerFn]: ...
+    @overload
+    def define_trigger(self, name: str, fn: _TriggerFn) -> _TriggerFn: ...
+
+    def define_trigger(self, name: str, fn: Any = None) -> Any:
         """Name a condition that asks before the interval is over; it is checked each tick for agents that use it."""
-        self._triggers[name] = fn
+        if fn is None:
+            return partial(self.define_trigger, name)
+        self._triggers[name] = plain_function(f"trigger {name!r}", fn)
+        return fn
 
     def register_client(self, client: AnyClient | ModelClient | SyncModelClient | ToolAgent, name: str = "") -> None:
-        """Set the client, or one of several by name; those of `tickmind.llm` are adapted."""
+        """Set the client, or one of several by name; those of `tickmind.llm` are adapted.
+
+        Raises `ConfigError` for a class instead of an object, and for what can't be asked.
+        """
         adapted = self._clients[name] = as_client(client)
+        self._on_loop.discard(name)
         self._shared.pop(name, None)
+        if answers_on_loop(adapted):
+            self._on_loop.add(name)
         if isinstance(adapted, SharedClient):
             self._shared[name] = adapted
 
-    def define_router(self, router: Router | None) -> None:
-        """Let `router(world, entity_id, agent)` name the client for agents that name none."""
-        self._router = router
+    def define_router(self, router: _Router) -> _Router:
+        """Let `router(world, entity_id, agent)` name the client for agents that name none; None removes it."""
+        self._router = None if router is None else plain_function("a router", router)
+        return router
 
-    def count_tokens_with(self, counter: TokenCount) -> None:
+    def count_tokens_with(self, counter: _TokenCount) -> _TokenCount:
         """Count tokens exactly instead of estimating."""
-        self._count_tokens = counter
+        self._count_tokens = plain_function("a token counter", counter)
+        return counter
 
     # Look-ups
 
@@ -134,9 +176,25 @@ class LLMManager:
         found = self._parsers.get(name)
         return None if found is None else found[0]
 
+    def parser_of(self, agent: LLMAgent) -> ParserFn:
+        """The parser for an agent's replies; where none is registered under its name, the default one."""
+        if not agent.parser:
+            return default_json_parser
+        found = self._parsers.get(agent.parser)
+        if found is not None:
+            return found[0]
+        if agent.parser not in self._unknown_parsers and len(self._unknown_parsers) < MOST_UNKNOWN_PARSERS:
+            self._unknown_parsers.add(agent.parser)
+            _log.warning("there is no parser %r; the default JSON parser reads the replies instead", agent.parser)
+        return default_json_parser
+
     def client(self, name: str = "") -> AnyClient | None:
         """A client."""
         return self._clients.get(name)
+
+    def answers_on_loop(self, name: str) -> bool:
+        """Whether a client answers on an event loop; the others block a thread."""
+        return name in self._on_loop
 
     @property
     def clients(self) -> Mapping[str, AnyClient]:
@@ -166,7 +224,7 @@ class LLMManager:
 
     def reply_schema(self, agent: LLMAgent) -> Mapping[str, Any] | None:
         """The form to ask a model for, if one is declared."""
-        parser = self.parser(agent.parser)
+        parser = self.parser_of(agent)
         if isinstance(parser, DirectiveParser):
             return parser.json_schema
         return self.declared(agent).schema
@@ -177,10 +235,9 @@ class LLMManager:
             ("role", agent.role, self._roles),
             ("personality", agent.personality, self._personalities),
             ("context", agent.context, self._contexts),
-            ("parser", agent.parser, self._parsers),
             ("trigger", agent.trigger, self._triggers),
         ):
-            if name not in known and not (kind in ("parser", "trigger") and not name):
+            if name not in known and not (kind == "trigger" and not name):
                 return f"there is no {kind} {name!r}; define it with define_{kind}()"
         return ""
 
@@ -196,15 +253,26 @@ class LLMManager:
     # Prompts
 
     def assemble_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str] | None:
-        """The system prompt and the user message, or None (with a warning) if a definition is missing."""
+        """The system prompt and the user message, or None (with a warning) if a definition is missing.
+
+        Raises `PromptTooLongError` if `token_budget` has no room for anything of the context, and what the context
+        function raises.
+        """
         if problem := self.missing(agent):
             _log.warning("entity %d is not asked: %s", eid, problem)
             return None
         system_prompt = f"{self._roles[agent.role].text}\n\n{self._personalities[agent.personality]}"
         context = self._contexts[agent.context](world, eid)
+        refuse_coroutine(f"context {agent.context!r}", context)
         budget = self.config.token_budget
         if budget is not None:
-            budget = max(1, budget - self._count_tokens(system_prompt))
+            needed = self._count_tokens(system_prompt)
+            if needed >= budget:
+                raise PromptTooLongError(
+                    f"role {agent.role!r} and personality {agent.personality!r} alone have {needed} tokens, and "
+                    f"token_budget is {budget}; shorten them or raise it"
+                )
+            budget -= needed
         return system_prompt, assemble(context, budget=budget, count=self._count_tokens)
 
     def turns_within(self, agent: LLMAgent, prompt: tuple[str, str]) -> tuple[tuple[str, str], ...]:
@@ -227,107 +295,26 @@ class LLMManager:
         text = f"{system_prompt}\x00{user_message}".encode("utf-8", "surrogatepass")
         return hashlib.blake2b(text, digest_size=12).hexdigest()
 
-    # Who wants to know
-
-    def on_query(self, callback: OnQuery) -> None:
-        """Call `callback(eid, prompt_size, tick)` when a query goes out."""
-        self._on_query.append(callback)
-
-    def on_response(self, callback: OnResponse) -> None:
-        """Call `callback(eid, latency, response_size, tick)` when a reply has been taken in."""
-        self._on_response.append(callback)
-
-    def on_error(self, callback: OnError) -> None:
-        """Call `callback(eid, error_type, error_msg, tick)` on any failure; eid 0 means that it is nobody's."""
-        self._on_error.append(callback)
-
-    def on_estimate(self, callback: OnEstimate) -> None:
-        """Call `callback(eid, tokens, tick)` with the size of each prompt in tokens, before it goes out."""
-        self._on_estimate.append(callback)
-
-    def on_deferred(self, callback: OnDeferred) -> None:
-        """Call `callback(eid, reason, until_tick, tick)` when an agent is left to wait, and nothing failed.
-
-        The reason is `deferred` if somebody chose it, else what a shared client said: RATE_LIMIT_COOLDOWN, QUEUE_FULL.
-        """
-        self._on_deferred.append(callback)
-
-    def record_thoughts(self, sink: ThoughtSink | None) -> None:
-        """Offer every deliberation to a sink; None switches it off."""
-        self._sink = sink
-
-    @property
-    def records_thoughts(self) -> bool:
-        """Whether anybody wants thoughts."""
-        return self._sink is not None
-
-    @property
-    def estimates(self) -> bool:
-        """Whether anybody wants estimates."""
-        return bool(self._on_estimate)
-
-    def tell_query(self, eid: int, size: int, tick: int) -> None:
-        """Tell the callbacks."""
-        for callback in tuple(self._on_query):
-            self._call(tick, callback, eid, size, tick)
-
-    def tell_response(self, eid: int, latency: float, size: int, tick: int) -> None:
-        """Tell the callbacks."""
-        for callback in tuple(self._on_response):
-            self._call(tick, callback, eid, latency, size, tick)
-
-    def tell_estimate(self, eid: int, tokens: int, tick: int) -> None:
-        """Tell the callbacks."""
-        for callback in tuple(self._on_estimate):
-            self._call(tick, callback, eid, tokens, tick)
-
-    def tell_deferred(self, eid: int, reason: str, until_tick: int, tick: int) -> None:
-        """Tell the callbacks."""
-        for callback in tuple(self._on_deferred):
-            self._call(tick, callback, eid, reason, until_tick, tick)
-
-    def tell_error(self, eid: int, kind: ErrorKind, message: str, tick: int) -> None:
-        """Tell the callbacks."""
-        for callback in tuple(self._on_error):
-            try:
-                callback(eid, kind.value, message, tick)
-            except Exception:  # noqa: BLE001  nothing a user supplies may end the tick
-                self.callback_errors += 1
-                _log.exception("an on_error callback raised")
-
-    def tell_thought(self, make: Callable[[], Thought], tick: int) -> None:
-        """Offer a thought to the sink; what clients say goes into it, so making it may fail."""
-        sink = self._sink
-        if sink is None:
-            return
-        try:
-            thought = make()
-        except Exception as error:  # noqa: BLE001  nothing a user supplies may end the tick; it is told as an error
-            self.callback_errors += 1
-            self.tell_error(0, ErrorKind.CALLBACK, f"a thought could not be made: {told(error)}", tick)
-            return
-        self._call(tick, sink, thought)
-
-    def _call(self, tick: int, callback: Callable[..., None], *arguments: Any) -> None:
-        try:
-            callback(*arguments)
-        except Exception as error:  # noqa: BLE001  nothing a user supplies may end the tick; it is told as an error
-            self.callback_errors += 1
-            name = getattr(callback, "__qualname__", type(callback).__name__)
-            self.tell_error(0, ErrorKind.CALLBACK, f"{name} raised {told(error)}", tick)
-
     # Wishes, taken up at the next tick
 
     def ask_soon(self, eid: int) -> None:
-        """Ask for a deliberation as soon as limits allow, whatever the interval says. Any thread may."""
-        self._wishes.append((eid, None))
+        """Ask for a deliberation as soon as limits allow, whatever the interval says. Any thread may call it."""
+        self._wishes.append(Wish(eid))
+
+    def ask_now(self, eid: int) -> None:
+        """Ask for a deliberation in the next tick, before all others; any thread may call it.
+
+        This ends a deferral and a cooldown after failures. Limits still hold, and so does a wait that a client asked
+        for. An entity that waits for an answer is asked again when it has it.
+        """
+        self._wishes.append(Wish(eid, at_once=True))
 
     def defer(self, eid: int, ticks: int) -> None:
-        """Let an agent's next deliberation wait for so many ticks; a gateway hears of it. Any thread may."""
-        if ticks < 0:
-            raise ConfigError(f"a deliberation is deferred by 0 ticks or more, not by {ticks}")
-        self._wishes.append((eid, ticks))
+        """Let an agent's next deliberation wait for so many ticks; a gateway hears of it. Any thread may call it."""
+        if ticks < 0 or ticks != int(ticks):
+            raise ConfigError(f"a deliberation is deferred by 0 ticks or more, not by {ticks!r}")
+        self._wishes.append(Wish(eid, int(ticks)))
 
-    def take_wishes(self) -> list[tuple[int, int | None]]:
-        """What was wished for since the last time."""
+    def take_wishes(self) -> list[Wish]:
+        """Return what was wished for since the last call."""
         return [self._wishes.popleft() for _ in range(len(self._wishes))]

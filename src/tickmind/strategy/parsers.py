@@ -1,30 +1,30 @@
 """From a reply to the Blackboard. A parser works on a copy; only if it succeeds, what it changed is taken over."""
 
-import copy
 import importlib
 import json
+import math
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from tickmind.ai import Blackboard
-from tickmind.base import Limit, LimitExceededError
+from tickmind.base import ConfigError, Limit, LimitExceededError
 from tickmind.llm import StructuredOutputError, read_reply
 from tickmind.llm.structured import ReplySchema
 from tickmind.llm.structured.json_reader import checked_json
+from tickmind.strategy.drafts import MAX_DEPTH, Draft, copied, own_object
 from tickmind.strategy.errors import ParseError
+from tickmind.strategy.functions import refuse_coroutine
 
-ParserFn: TypeAlias = Callable[[str, Blackboard], None]
+ParserFn: TypeAlias = Callable[[str, Blackboard], object]
 
 MAX_REPLY_CHARS = Limit("length of a reply", 200_000, "characters")
-MAX_DEPTH = Limit("nesting of what a reply puts on the Blackboard", 52, "levels")  # a snapshot takes some more
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*[A-Za-z][\w+-]*")  # behind an opening fence
-_ABSENT: Any = object()
-_COLLECTIONS = frozenset({dict, list, tuple, set, deque})  # that are copied
+_ANY_OBJECT = ReplySchema.of({"type": "object"})
+_NO_VALUE = re.compile(r":\s*[,}\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,76 @@ class Declared:
 
 
 def declare(keys: Iterable[str] | None, schema: Mapping[str, Any] | None) -> Declared:
-    """Take in what somebody declares; a schema that is wrong is refused here and now."""
+    """Make a declaration of keys and a JSON schema; raises if either can't be used."""
+    if isinstance(keys, str):
+        raise ConfigError(f"keys is a list of names, not a text; write keys=[{keys!r}]")
     form = None if schema is None else ReplySchema.of(schema)
     return Declared(None if keys is None else frozenset(keys), schema, form)
 
 
 def default_json_parser(response: str, blackboard: Blackboard) -> None:
-    """Merge the JSON object of a reply into the Blackboard; code fences around it are fine."""
+    """Merge the JSON object of a reply into the Blackboard.
+
+    Prose and code fences around it, thinking before it, trailing commas and single quotes are fine. Raises `ParseError`
+    if there is no object, or only a part of one.
+    """
     blackboard.data.update(read_object(response))
 
 
 def read_object(response: str) -> dict[str, Any]:
-    """The JSON object of a reply, fenced or not."""
+    """The JSON object that a reply is or contains; raises `ParseError` that says why there is none."""
     try:
         MAX_REPLY_CHARS.check(len(response))
         found = checked_json(_unfenced(response.strip()))
     except (ValueError, LimitExceededError) as error:
-        raise ParseError(f"the reply is not JSON: {error}") from error
+        mended = _mended(response) if isinstance(error, ValueError) else None
+        if mended is None:
+            raise ParseError(f"the reply is not JSON: {error}") from error
+        return mended
+    if isinstance(found, str) and (mended := _mended(response)) is not None:  # an object within a text
+        return mended
     if not isinstance(found, dict):
         raise ParseError(f"the reply is JSON, but a {type(found).__name__} and not an object")
     return found
+
+
+def _mended(response: str) -> dict[str, Any] | None:
+    """The object that an untidy reply means, as a client of `tickmind.llm` would read it; None if that is a guess.
+
+    Nothing says which fields there should be, so a reply that was cut off, a missing value, a number that is none and a
+    half letter make it a guess.
+    """
+    if response.count("{") > response.count("}") or _NO_VALUE.search(response):
+        return None
+    try:
+        found = read_reply(response, _ANY_OBJECT, form="json").data
+    except StructuredOutputError:
+        return None
+    texts = tuple(_texts(found))
+    if any(_is_no_number(text) for text in texts) or ("\ufffd" not in response and any("\ufffd" in t for t in texts)):
+        return None
+    return found
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _is_no_number(text: str) -> bool:
+    """Whether a text is what became of NaN, an infinity or a number that is too large."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _unfenced(text: str) -> str:
@@ -131,76 +181,23 @@ def parse_into(
     MAX_REPLY_CHARS.check(len(response))
     found: dict[str, Any] = {}
     if data is not None:
-        found = _own_object(data)
+        found = own_object(data)
     elif parser is default_json_parser or declared.form is not None:
         found = read_object(response)
     if declared.form is not None:
         _check(found, declared.form)
-    worked_on = Blackboard(plain_copy(blackboard.data))
+    draft = Draft(blackboard)
+    board = draft.board
     if parser is default_json_parser:
-        worked_on.data.update((name, value) for name, value in found.items() if declared.allows(name))
+        board.data.update((name, value) for name, value in found.items() if declared.allows(name))
     elif isinstance(parser, DirectiveParser) and data is not None:
         _check(found, parser.schema)
-        parser.take(found, worked_on)
+        parser.take(found, board)
     elif data is not None and declared.form is not None:
-        parser(json.dumps(found, ensure_ascii=False), worked_on)
+        refuse_coroutine("the parser", parser(json.dumps(found, ensure_ascii=False), board))
     else:
-        parser(response, worked_on)
-    return _take_over(worked_on, blackboard, declared)
-
-
-def _own_object(data: Any) -> dict[str, Any]:
-    """A copy of what a client has read, for others may get the very same."""
-    if not isinstance(data, Mapping):
-        raise ParseError(f"what the client read in the reply is a {type(data).__name__} and not an object")
-    return {str(name): plain_copy(value, levels=int(MAX_DEPTH.maximum)) for name, value in data.items()}
-
-
-class Streamed:
-    """Fields of a reply that is still coming, on one Blackboard, and what stood there before.
-
-    When the whole reply is there, or will never be, they are put back, and the reply counts as if nothing had come
-    before it. What somebody else has changed meanwhile is left alone.
-    """
-
-    def __init__(self, blackboard: Blackboard) -> None:
-        self.blackboard = blackboard
-        self._before: dict[str, Any] = {}  # key -> its value before any field came
-        self._written: dict[str, tuple[Any, Any]] = {}  # key -> what a field made of it, and a copy of that
-
-    def take(self, name: str, value: Any, parser: ParserFn, declared: Declared) -> None:
-        """Take in a field: only a declared one that fits its own schema, and only by parsers that know fields."""
-        directives = parser if isinstance(parser, DirectiveParser) else None
-        forms = (declared.form, directives.schema if directives is not None else None)
-        if not all(form is None or form.fits(name, value) for form in forms):
-            return
-        board = self.blackboard
-        worked_on = Blackboard(plain_copy(board.data))
-        if directives is not None:
-            directives.take({name: value}, worked_on)
-        elif parser is default_json_parser and declared.form is not None and declared.allows(name):
-            worked_on.data[name] = value
-        before = dict(board.data)
-        changed = _take_over(worked_on, board, declared)
-        for key in {*changed, *(before.keys() - board.data.keys())}:
-            old = before.get(key, _ABSENT)
-            if key not in self._written or self._written[key][0] is not old:  # somebody else's
-                self._before[key] = old
-            self._written[key] = (board.data.get(key, _ABSENT), changed.get(key, _ABSENT))
-
-    def put_back(self) -> None:
-        """Have the Blackboard be as it was before the first field."""
-        data = self.blackboard.data
-        for key, old in self._before.items():
-            value, copied = self._written[key]
-            if data.get(key, _ABSENT) is not value or _differs(copied, value):
-                continue
-            if old is _ABSENT:
-                self.blackboard.delete(key, who="strategy")
-            else:
-                self.blackboard.set(key, old, who="strategy")
-        self._before.clear()
-        self._written.clear()
+        refuse_coroutine("the parser", parser(response, board))
+    return take_over(draft, blackboard, declared)
 
 
 def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
@@ -210,53 +207,16 @@ def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
         raise ParseError(f"the reply does not fit its schema: {error}") from error
 
 
-def _take_over(worked_on: Blackboard, blackboard: Blackboard, declared: Declared) -> dict[str, Any]:
-    """Commit what differs, as far as the declared keys go; returns a copy of what has a new value."""
-    old, new = blackboard.data, worked_on.data
-    changed = {key: value for key, value in new.items() if key not in old or _differs(old[key], value)}
-    gone = [key for key in old if key not in new]
+def take_over(draft: Draft, blackboard: Blackboard, declared: Declared) -> dict[str, Any]:
+    """Commit what a parser changed, as far as the declared keys go; returns a copy of what has a new value."""
+    changed, gone = draft.changed(), draft.gone()
     if declared.keys is not None:
         changed = {key: value for key, value in changed.items() if key in declared.keys}
         gone = [key for key in gone if key in declared.keys]
-    told = {key: plain_copy(value, levels=int(MAX_DEPTH.maximum)) for key, value in changed.items()}
+    levels = int(MAX_DEPTH.maximum)
+    told = {key: copied(value, levels=levels) for key, value in changed.items()}
     for key, value in changed.items():
-        blackboard.set(key, value, who="strategy")
+        blackboard.set(key, draft.settled(value), who="strategy")
     for key in gone:
         blackboard.delete(key, who="strategy")
     return told
-
-
-def _differs(old: Any, new: Any) -> bool:
-    if old is new:
-        return False
-    try:
-        return type(old) is not type(new) or bool(old != new)
-    except Exception:  # noqa: BLE001  values such as arrays can't tell, so the new one counts
-        return True
-
-
-def plain_copy(value: Any, *, levels: int | None = None) -> Any:
-    """A copy of the built-in collections and dataclasses in a value; everything else is shared.
-
-    Raises `ParseError` if they are nested more than `levels` deep.
-    """
-    kind = type(value)
-    is_record = kind not in _COLLECTIONS and is_dataclass(kind) and kind.__eq__ is not object.__eq__
-    if kind not in _COLLECTIONS and not is_record:  # a dataclass without equality is known by its identity
-        return value
-    if levels is not None:
-        if not levels:
-            raise ParseError(f"what the reply changes is nested more than {MAX_DEPTH.maximum} levels deep")
-        levels -= 1
-    if kind is dict:
-        return {key: plain_copy(item, levels=levels) for key, item in value.items()}
-    if kind is set:
-        return set(value)
-    if kind is deque:
-        return deque((plain_copy(item, levels=levels) for item in value), value.maxlen)
-    if is_record:
-        made = copy.copy(value)
-        for field in fields(kind):
-            object.__setattr__(made, field.name, plain_copy(getattr(value, field.name), levels=levels))
-        return made
-    return kind(plain_copy(item, levels=levels) for item in value)

@@ -2,17 +2,19 @@
 
 import logging
 from collections import deque
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tickmind.strategy.answers import Answers, Counts
-from tickmind.strategy.batches import joined, joined_schema
+from tickmind.strategy.batches import joined, joined_schema, share
 from tickmind.strategy.clients import Question, folded
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import ErrorKind, kind_of, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of, told
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.prompts import PromptTooLongError
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.schedule import Turn
 from tickmind.strategy.workers import Job, Workers
@@ -60,11 +62,10 @@ class Questions:
         while recent and now_s - recent[0] >= 1.0:
             recent.popleft()
         config = self._config
-        return min(
-            config.max_queries_per_tick,
-            config.max_queries_per_second - len(recent),
-            config.max_in_flight - len(self._flights),
-        )
+        room = min(config.max_queries_per_tick, config.max_in_flight - len(self._flights))
+        if config.max_queries_per_second is None:
+            return room
+        return min(room, config.max_queries_per_second - len(recent))
 
     def dispatch(self, world: "World", now_s: float) -> None:
         """Ask those that are due, the most important and longest due first."""
@@ -86,7 +87,8 @@ class Questions:
             if self._config.batch_size > 1:
                 group += self._companions(world, prepared)
             self._send(world, group, now_s)
-            self._recent.append(now_s)
+            if self._config.max_queries_per_second is not None:
+                self._recent.append(now_s)
             room -= 1
 
     def _report(self, eid: int, kind: ErrorKind, problem: str) -> None:
@@ -110,7 +112,7 @@ class Questions:
             return 0
         try:
             return self._roster.ticks(shared.ready_in_s())
-        except Exception as error:  # noqa: BLE001  a client is anybody's code
+        except CAUGHT as error:
             self._report(0, ErrorKind.API, f"ready_in_s of client {client!r} raised {told(error)}")
             return 0
 
@@ -126,7 +128,7 @@ class Questions:
             shared = self._manager.shared_clients.get(self._manager.client_name(world, eid, agent))
             if shared is not None:
                 self._workers.submit_async(shared.defer(eid, ticks * self._roster.dt))
-        except Exception as error:  # noqa: BLE001  routers and clients are anybody's code
+        except CAUGHT as error:
             self._report(eid, kind_of(error), f"its deferral could not be told: {told(error)}")
 
     # Prompts
@@ -140,7 +142,11 @@ class Questions:
         agent = self._roster.comes_up(world, eid)
         if agent is None:
             return None
-        client = self._client(world, eid, agent)
+        try:
+            client = self._client(world, eid, agent)
+        except CAUGHT as error:  # such as a name that is no text
+            self._roster.set_aside(eid, agent, error)
+            return None
         if client is None:
             return None
         if ticks := self._ticks_to_wait(client):
@@ -156,7 +162,7 @@ class Questions:
         if not problem:
             try:
                 client = manager.client_name(world, eid, agent)
-            except Exception as error:  # noqa: BLE001  a router is anybody's code
+            except CAUGHT as error:
                 self._give_up(world, eid, agent, f"the router raised {told(error)}")
                 return None
             if manager.client(client) is not None:
@@ -176,8 +182,10 @@ class Questions:
             if manager.estimates and not unchanged:
                 tokens = manager.count_tokens(f"{prompt[0]}\n{folded(prompt[1], turns)}")
                 manager.tell_estimate(eid, tokens, self._roster.tick)
-        except Exception as error:  # noqa: BLE001  contexts and token counters are anybody's code
-            self._give_up(world, eid, agent, f"context {agent.context!r} raised {told(error)}")
+        except CAUGHT as error:
+            too_long = isinstance(error, PromptTooLongError)
+            problem = str(error) if too_long else f"context {agent.context!r} raised {told(error)}"
+            self._give_up(world, eid, agent, problem)
             return None
         if not self._roster.is_agent(world, eid, agent):
             return None  # the context function took it away
@@ -224,7 +232,7 @@ class Questions:
         try:
             count = self._manager.count_tokens
             return count(group[0].system_prompt) + count(_message(group)) <= budget
-        except Exception:  # noqa: BLE001  a token counter is anybody's code; alone, each was counted without an error
+        except CAUGHT:  # alone, each was counted without an error
             return False
 
     def _can_share(self, world: "World", eid: int, agent: LLMAgent, first: Prepared) -> bool:
@@ -233,7 +241,7 @@ class Questions:
             return False
         try:
             return self._manager.client_name(world, eid, agent) == first.client
-        except Exception:  # noqa: BLE001  a router is anybody's code; its error is told when the agent itself comes up
+        except CAUGHT:  # on_error hears of it when the agent itself comes up
             return False
 
     # Sending
@@ -258,14 +266,16 @@ class Questions:
             self._roster.asked(one.entity_id, one.agent)
             self._counts.note_wait(self._roster.schedule.asked(one.entity_id, tick) * self._roster.dt)
         try:
-            flight.job = self._submit(first.client, self._question(group, flight))
-        except Exception as error:  # noqa: BLE001  a client is anybody's code, and so is a schema
+            question = self._question(group, flight)
+            flight.job = self._submit(first.client, question)
+        except CAUGHT as error:
             self._answers.take_error(world, flight, error, now_s)
             return
         self._flights.add(flight)
         self._counts.asked += 1
-        for one in group:
-            manager.tell_query(one.entity_id, len(one.system_prompt) + len(one.user_message), self._roster.tick)
+        size = question.size(folds=not manager.answers_on_loop(first.client))
+        for place, one in enumerate(group):
+            manager.tell_query(one.entity_id, share(size, len(group), place) or 0, self._roster.tick)
 
     def _question(self, group: list[Prepared], flight: Flight) -> Question:
         first, timeout_s = group[0], self._config.query_timeout
@@ -291,8 +301,11 @@ class Questions:
 
     def _submit(self, name: str, question: Question) -> Job[Any]:
         client: Any = self._manager.client(name)
-        if hasattr(client, "answer"):  # an AsyncLLMClient; to ask isinstance of a protocol takes ten times as long
-            return self._workers.submit_async(client.answer(question))
+        if self._manager.answers_on_loop(name):
+            work = client.answer(question)
+            if not isinstance(work, Coroutine):
+                raise TypeError(f"answer() of client {name!r} gives a coroutine, not a {type(work).__name__}")
+            return self._workers.submit_async(work)
         return self._workers.submit(partial(client.query, question.system_prompt, question.folded()))
 
 

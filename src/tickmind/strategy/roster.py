@@ -11,11 +11,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
-from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import ErrorKind, told
+from tickmind.strategy.components import LLMAgent, flaw
+from tickmind.strategy.errors import CAUGHT, ErrorKind, told
 from tickmind.strategy.flights import Flights
-from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.functions import refuse_coroutine
+from tickmind.strategy.manager import LLMManager, Wish
 from tickmind.strategy.schedule import MOST_MOVES_PER_TICK, Schedule
+from tickmind.strategy.streaming import put_back_streamed
 from tickmind.tick import TickError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 SWEPT_PER_TICK = 16  # agents that are looked at for fields that somebody changed by hand
 LONGEST_WAIT_S = 86_400.0  # that is believed
+UNEXPLAINED_TICKS = 100  # for which an agent is left alone that fails for no reason that its fields show
+URGENT = 1_000_000_000  # the priority of one that is to be asked at once
 _ROUNDING = 1e-6  # a wait of exactly one tick is one tick
 _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
 _log = logging.getLogger("tickmind.strategy")
@@ -34,7 +38,7 @@ class Roster:
     def __init__(self, manager: LLMManager, flights: Flights) -> None:
         self.tick = 0  # the one at hand
         self.dt = 0.05  # seconds per tick
-        self.schedule = Schedule()
+        self.schedule = Schedule(aging_ticks=manager.config.priority_aging_ticks)
         self._manager = manager
         self._config = manager.config
         self._flights = flights
@@ -45,7 +49,9 @@ class Roster:
         self._starts: dict[int, int] = {}  # agents that come up at another time than their interval says
         self._held: dict[int, int] = {}  # agents that can't be asked -> until when they are left alone
         self._without_board: set[int] = set()  # warned about
-        self._deferred: set[int] = set()  # agents that somebody let wait, also some whose wait is over
+        self._deferred: set[int] = set()  # agents that were deferred, also some whose wait is over
+        self._urgent: set[int] = set()  # agents that are to be asked at once
+        self._malformed: dict[int, str] = {}  # agents that are left alone -> why, as on_error heard
 
     def __len__(self) -> int:
         return len(self._known)
@@ -59,7 +65,7 @@ class Roster:
         world = self._world
         for eid in tuple(self._deferred):
             agent = world.find(eid, LLMAgent) if world is not None else None
-            if agent is None or agent.deferred_until <= self.tick:
+            if agent is None or eid in self._malformed or flaw(agent) or agent.deferred_until <= self.tick:
                 self._deferred.discard(eid)
         return len(self._deferred)
 
@@ -92,18 +98,44 @@ class Roster:
 
     def put(self, eid: int, agent: LLMAgent) -> None:
         """Have an agent come up when it is due."""
-        self.schedule.put(eid, self.due(eid, agent), agent.priority)
+        try:
+            if self._malformed and eid in self._malformed:
+                if flaw(agent):
+                    return
+                del self._malformed[eid]
+            self.schedule.put(eid, self.due(eid, agent), self._priority(eid, agent))
+        except CAUGHT as error:
+            self.set_aside(eid, agent, error)
+
+    def _priority(self, eid: int, agent: LLMAgent) -> int:
+        return URGENT if self._urgent and eid in self._urgent else agent.priority
 
     def hold(self, eid: int, agent: LLMAgent) -> None:
         """Let an agent that can't be asked alone for an interval."""
         self._held[eid] = self.tick + max(1, agent.query_interval)
         self.put(eid, agent)
 
+    def set_aside(self, eid: int, agent: LLMAgent, error: BaseException) -> None:
+        """Leave a malformed agent alone until its fields are in order again; on_error hears of each flaw once."""
+        self.schedule.drop(eid)
+        try:
+            problem = flaw(agent)
+        except CAUGHT as worse:
+            problem = told(worse)
+        if not problem:
+            problem = told(error)
+            self._held[eid] = self.tick + UNEXPLAINED_TICKS
+        if self._malformed.get(eid) != problem:
+            self._malformed[eid] = problem
+            _log.warning("entity %d is not asked: its LLMAgent is malformed: %s", eid, problem)
+            self._manager.tell_error(eid, ErrorKind.MALFORMED_AGENT, problem, self.tick)
+
     def asked(self, eid: int, agent: LLMAgent) -> None:
         """Begin a new interval."""
         agent.last_query_tick = self.tick
         self._starts.pop(eid, None)
         self._held.pop(eid, None)
+        self._urgent.discard(eid)
 
     def advance(self, *, most: int) -> None:
         """Make those that are due ready to be taken."""
@@ -114,6 +146,15 @@ class Roster:
         agent = world.find(eid, LLMAgent)
         if agent is None or self._flights.of_entity(eid) is not None:
             return None
+        try:
+            return self._coming_up(world, eid, agent)
+        except CAUGHT as error:
+            self.set_aside(eid, agent, error)
+            return None
+
+    def _coming_up(self, world: "World", eid: int, agent: LLMAgent) -> LLMAgent | None:
+        if problem := flaw(agent):
+            raise TypeError(problem)
         self._end_cooldown(agent)
         if not world.has(eid, Blackboard):
             if eid not in self._without_board:
@@ -138,45 +179,64 @@ class Roster:
         Gives who was deferred, and by how many ticks.
         """
         deferrals: list[tuple[int, int]] = []
-        for eid, ticks in self._manager.take_wishes():
-            agent = world.find(eid, LLMAgent)
+        for wish in self._manager.take_wishes():
+            agent = world.find(wish.entity_id, LLMAgent)
             if agent is None:
                 continue
-            if ticks is None:
-                self._held.pop(eid, None)
-                if self.due(eid, agent) > self.tick:
-                    self._starts[eid] = self.tick
-            else:
-                agent.deferred_until = self.tick + ticks
-                self._deferred.add(eid)
-                deferrals.append((eid, ticks))
-            if self._flights.of_entity(eid) is None:
-                self.put(eid, agent)
+            try:
+                self._grant(wish, agent)
+            except CAUGHT as error:
+                self.set_aside(wish.entity_id, agent, error)
+                continue
+            if wish.defer_ticks is not None:
+                deferrals.append((wish.entity_id, wish.defer_ticks))
+            if self._flights.of_entity(wish.entity_id) is None:
+                self.put(wish.entity_id, agent)
         return deferrals
+
+    def _grant(self, wish: Wish, agent: LLMAgent) -> None:
+        eid = wish.entity_id
+        if wish.defer_ticks is not None:
+            agent.deferred_until = self.tick + wish.defer_ticks
+            self._deferred.add(eid)
+            return
+        self._held.pop(eid, None)
+        if wish.at_once:
+            agent.deferred_until = 0
+            if agent.consecutive_errors >= agent.max_retries:  # a cooldown after failures, not one of a client
+                agent.cooldown_until = agent.consecutive_errors = 0
+            self._urgent.add(eid)
+        if self.due(eid, agent) > self.tick:
+            self._starts[eid] = self.tick
 
     def check_triggers(self, world: "World") -> None:
         """Look at the conditions that ask before the interval is over, where asking would be allowed."""
         for eid, from_tick in tuple(self._triggered.items()):
             agent = world.find(eid, LLMAgent)
-            if agent is None or not agent.trigger:
+            if agent is None or not agent.trigger or eid in self._malformed:
                 self._triggered.pop(eid, None)
                 continue
             if from_tick > self.tick or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
                 continue
-            gap_over = agent.last_query_tick + self._config.trigger_gap if agent.last_query_tick else 0
-            if max(gap_over, agent.cooldown_until, agent.deferred_until) > self.tick:
-                continue
-            if self.due(eid, agent) > self.tick and self._presses(world, eid, agent):
-                self._starts[eid] = self.tick
-                self.put(eid, agent)
+            try:
+                gap_over = agent.last_query_tick + self._config.trigger_gap if agent.last_query_tick else 0
+                if max(gap_over, agent.cooldown_until, agent.deferred_until) > self.tick:
+                    continue
+                if self.due(eid, agent) > self.tick and self._presses(world, eid, agent):
+                    self._starts[eid] = self.tick
+                    self.put(eid, agent)
+            except CAUGHT as error:
+                self.set_aside(eid, agent, error)
 
     def _presses(self, world: "World", eid: int, agent: LLMAgent) -> bool:
         fn = self._manager.trigger(agent.trigger)
         if fn is None:
             return False
         try:
-            pressing = bool(fn(world, eid))
-        except Exception as error:  # noqa: BLE001  a trigger is anybody's code
+            pressing = fn(world, eid)
+            refuse_coroutine(f"trigger {agent.trigger!r}", pressing)
+            pressing = bool(pressing)
+        except CAUGHT as error:
             self._triggered[eid] = self.tick + max(1, agent.query_interval)
             problem = f"trigger {agent.trigger!r} raised {told(error)}"
             self._manager.tell_error(eid, ErrorKind.CONTEXT, problem, self.tick)
@@ -210,20 +270,27 @@ class Roster:
             agent = world.find(eid, LLMAgent)
             if agent is None or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
                 continue
-            if agent.trigger:
-                self._triggered.setdefault(eid, 0)
-            if agent.consecutive_errors:
-                self._end_cooldown(agent)
-            if not self.schedule.is_planned(eid, self.due(eid, agent), agent.priority):
-                self.put(eid, agent)
+            try:
+                if agent.trigger and eid not in self._malformed:
+                    self._triggered.setdefault(eid, 0)
+                if agent.consecutive_errors:
+                    self._end_cooldown(agent)
+                if not self.schedule.is_planned(eid, self.due(eid, agent), self._priority(eid, agent)):
+                    self.put(eid, agent)
+            except CAUGHT as error:
+                self.set_aside(eid, agent, error)
 
     def _restored(self, world: "World") -> None:
         self._flights.let_go()
         self.schedule.clear()
         for kept in (self._known, self._triggered, self._starts, self._held, self._without_board, self._deferred):
             kept.clear()
-        for _, (agent,) in world.query(LLMAgent):
+        self._urgent.clear()
+        self._malformed.clear()
+        for eid, (agent,) in world.query(LLMAgent):
             agent.pending = False
+            if agent.streamed:
+                put_back_streamed(agent, world.find(eid, Blackboard))
         self._out_of_date = True
 
     def _agent_came(self, world: "World", eid: int, agent: LLMAgent) -> None:
@@ -234,13 +301,17 @@ class Roster:
         if self._out_of_date:
             return
         self._known[eid] = None
-        if agent.deferred_until > self.tick:
-            self._deferred.add(eid)
-        if agent.trigger:
-            self._triggered[eid] = 0
-        if self._config.stagger and agent.query_interval > 0 and not agent.last_query_tick:
-            self._starts[eid] = self.tick + 1 + eid * _SPREAD % agent.query_interval
-        self.put(eid, agent)
+        try:
+            if agent.deferred_until > self.tick:
+                self._deferred.add(eid)
+            if agent.trigger:
+                self._triggered[eid] = 0
+            if self._config.stagger and agent.query_interval > 0 and not agent.last_query_tick:
+                self._starts[eid] = self.tick + 1 + eid * _SPREAD % agent.query_interval
+        except CAUGHT as error:
+            self.set_aside(eid, agent, error)
+        else:
+            self.put(eid, agent)
 
     def _agent_went(self, _world: "World", eid: int, agent: LLMAgent) -> None:
         self._flights.leave(eid)
@@ -252,6 +323,8 @@ class Roster:
         self._held.pop(eid, None)
         self._without_board.discard(eid)
         self._deferred.discard(eid)
+        self._urgent.discard(eid)
+        self._malformed.pop(eid, None)
 
     def _board_came(self, world: "World", eid: int, _board: Blackboard) -> None:
         self._without_board.discard(eid)

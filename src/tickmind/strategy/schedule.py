@@ -1,12 +1,13 @@
 """When agents are due, at a cost that follows those that are, not all that there are.
 
 Agents wait in a heap by the tick in which they are due. Those that are due move to a second heap by priority and age,
-from which they are asked as limits allow. A heap's entry may be out of date; it is checked when it comes up, and a heap
-that is mostly out of date is made anew.
+from which they are asked as limits allow. All of them age at one pace, so their order never changes while they wait:
+one that became ready `aging_ticks` earlier ranks like one whose priority is higher by one. A heap's entry may be out of
+date; it is checked when it comes up, and a heap that is mostly out of date is made anew.
 """
 
 import heapq
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MOST_MOVES_PER_TICK = 500  # so that a hundred thousand agents that are due at once do not hold up a tick
 _FEW = 64  # entries that are not worth a clean-up
@@ -23,9 +24,10 @@ class Turn(NamedTuple):
 class Schedule:
     """Who is to be asked next."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, aging_ticks: int | None = None) -> None:
+        self._aging_ticks = aging_ticks
         self._waiting: list[tuple[int, Turn]] = []  # due tick, turn
-        self._ready: list[Turn] = []
+        self._ready: list[tuple[int, Turn]] = []  # rank, turn
         self._planned: dict[int, Turn] = {}  # entity id -> the turn that counts
         self._is_ready: set[int] = set()
         self._on_hold: set[int] = set()  # due, and left alone for a while
@@ -47,8 +49,13 @@ class Schedule:
         """How many are due and left alone for a while."""
         return len(self._on_hold)
 
-    def put(self, entity_id: int, due_tick: int, priority: int) -> None:
-        """Have an agent come up in a tick, instead of when it was to come up before."""
+    def put(self, entity_id: int, due_tick: Any, priority: Any) -> None:
+        """Have an agent come up in a tick, instead of when it was to come up before.
+
+        Raises `TypeError` if either is no whole number: one NaN would put the whole heap out of order.
+        """
+        if not (isinstance(due_tick, int) and isinstance(priority, int)):
+            raise TypeError(f"ticks and priorities are whole numbers, not {due_tick!r} and {priority!r}")
         turn = Turn(-priority, due_tick, entity_id)
         if self._planned.get(entity_id) == turn:
             return
@@ -94,7 +101,7 @@ class Schedule:
     def take(self) -> Turn | None:
         """The next that is due; the caller puts it back or asks it."""
         while self._ready:
-            turn = heapq.heappop(self._ready)
+            turn = heapq.heappop(self._ready)[1]
             if turn.entity_id in self._is_ready and self._planned[turn.entity_id] == turn:
                 self._is_ready.discard(turn.entity_id)
                 del self._planned[turn.entity_id]
@@ -117,11 +124,18 @@ class Schedule:
         return tick - self._since.pop(entity_id, tick)
 
     def _make_ready(self, turn: Turn) -> None:
-        heapq.heappush(self._ready, turn)
+        heapq.heappush(self._ready, (self._rank(turn), turn))
         self._is_ready.add(turn.entity_id)
         if len(self._ready) > 2 * len(self._is_ready) + _FEW:
-            self._ready = [self._planned[entity_id] for entity_id in self._is_ready]
+            turns = [self._planned[entity_id] for entity_id in self._is_ready]
+            self._ready = [(self._rank(turn), turn) for turn in turns]
             heapq.heapify(self._ready)
+
+    def _rank(self, turn: Turn) -> int:
+        """The lower, the sooner; among equals the turn itself decides."""
+        if self._aging_ticks is None:
+            return turn.minus_priority
+        return self._since[turn.entity_id] + turn.minus_priority * self._aging_ticks
 
     def _clean_up_waiting(self) -> None:
         kept: dict[Turn, int] = {}  # turn -> the last tick in which it was to come up

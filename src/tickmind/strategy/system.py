@@ -60,13 +60,15 @@ def make_llm_system(manager: LLMManager, *, clock: Clock | None = None) -> "LLMS
 class LLMSystem:
     """A system for one world; see `make_llm_system`."""
 
-    def __init__(self, manager: LLMManager, clock: Clock) -> None:
+    def __init__(self, manager: LLMManager, clock: Clock, workers: Workers | None = None) -> None:
         config = manager.config
         self._manager = manager
         self._config = config
         self._clock = clock
         self._counts = Counts()
-        self._workers = Workers(threads=config.thread_pool_size, max_stuck=config.max_stuck_threads, clock=clock)
+        self._workers = workers or Workers(
+            threads=config.thread_pool_size, max_stuck=config.max_stuck_threads, clock=clock
+        )
         self._flights = Flights(self._workers)
         self._roster = Roster(manager, self._flights)
         self._answers = Answers(manager, self._roster, self._flights, self._counts, clock)

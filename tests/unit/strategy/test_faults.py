@@ -158,16 +158,6 @@ def test_a_parser_or_handler_that_fails_is_told_and_counts_as_a_failed_query(sta
     assert [s.data(eid) for eid in eids] == [{}, {}]
 
 
-def test_a_parser_that_is_taken_away_while_a_query_is_in_flight_is_a_parse_error(stage):
-    s = stage(hunting())
-    s.manager.define_parser("mine", lambda *_: None)
-    eid = s.spawn(parser="mine")
-    s.step()
-    s.agent(eid).parser = "yours"
-    s.step()
-    assert s.errors[0][:2] == (eid, "parse_error")
-
-
 def test_callbacks_that_fail_are_told_and_keep_nobody_from_hearing(stage):
     s = stage(hunting())
     for register in (s.manager.on_query, s.manager.on_response, s.manager.on_error, s.manager.on_estimate):

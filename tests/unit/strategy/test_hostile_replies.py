@@ -10,7 +10,8 @@ from tickmind.llm import Message, ModelClient, ModelConfig
 from tickmind.llm.deliberation import Deliberation
 from tickmind.llm.testing import FakeProvider
 from tickmind.strategy import MockClient, ParseError, default_json_parser, make_directive_parser
-from tickmind.strategy.parsers import MAX_DEPTH, Declared, parse_into
+from tickmind.strategy.drafts import MAX_DEPTH
+from tickmind.strategy.parsers import Declared, parse_into
 
 HALF = "\ud83d"  # the first half of a letter beyond the 16 bits
 

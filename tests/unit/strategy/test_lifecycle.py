@@ -141,7 +141,7 @@ def test_errors_have_a_kind(stage, error, kind):
 
 def test_missing_definitions_are_told_and_nothing_is_asked(stage):
     s = stage(answering())
-    wrong = [s.spawn(**{what: "nowhere"}) for what in ("role", "personality", "context", "parser", "client", "trigger")]
+    wrong = [s.spawn(**{what: "nowhere"}) for what in ("role", "personality", "context", "client", "trigger")]
     fine = s.spawn()
     s.step()
     assert [eid for eid, _ in s.queries] == [fine]

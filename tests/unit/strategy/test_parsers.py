@@ -11,7 +11,7 @@ import pytest
 from tickmind.ai import Blackboard
 from tickmind.base import LimitExceededError
 from tickmind.strategy import MockClient, ParseError, default_json_parser, make_directive_parser
-from tickmind.strategy.parsers import MAX_REPLY_CHARS, Declared, parse_into, plain_copy
+from tickmind.strategy.parsers import MAX_REPLY_CHARS, Declared, parse_into
 
 PLAIN = Declared()  # nothing is declared
 
@@ -255,20 +255,6 @@ def test_writes_are_noted_in_the_activity_of_the_blackboard(stage):
     board.record_activity()
     s.step(2)
     assert [(one.who, one.what, one.key) for one in board.activity] == [("strategy", "write", "goal")]
-
-
-def test_a_copy_shares_what_is_neither_collection_nor_dataclass():
-    class Known:
-        pass
-
-    @dataclass(eq=False)
-    class ById:
-        x: int = 0
-
-    thing, by_id = Known(), ById()
-    made = plain_copy({"a": thing, "b": by_id})
-    assert made["a"] is thing
-    assert made["b"] is by_id
 
 
 # Directives

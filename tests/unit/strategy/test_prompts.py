@@ -38,11 +38,6 @@ def test_the_lowest_priority_gives_way_first_and_equal_ones_from_the_end():
     assert assemble(sections, budget=9, count=words) == "c d\n\ne f\n\ng h"
 
 
-def test_a_section_that_is_too_large_by_itself_is_cut():
-    assert assemble([Section("a b c d e")], budget=3, count=words).split() == ["a", "b", "c"]
-    assert assemble("a b c d e", budget=2, count=words).split() == ["a", "b"]
-
-
 def test_a_title_stands_above_its_section():
     assert assemble([Section("a wolf", title="Near you")], budget=None) == "Near you:\na wolf"
 

@@ -110,7 +110,12 @@ class Rules(RuleBasedStateMachine):
         super().__init__()
         self.clock = ManualClock()
         manager = LLMManager(
-            LLMConfig(max_queries_per_tick=PER_TICK, max_queries_per_second=PER_SECOND, query_timeout=TIMEOUT_S)
+            LLMConfig(
+                max_queries_per_tick=PER_TICK,
+                max_queries_per_second=PER_SECOND,
+                query_timeout=TIMEOUT_S,
+                priority_aging_ticks=None,
+            )
         )
         manager.define_role("r", "x")
         manager.define_personality("p", "x")

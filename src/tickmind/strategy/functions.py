@@ -1,0 +1,31 @@
+"""Functions that users register: checked when they are registered, for they run in the tick, which never awaits."""
+
+import inspect
+from collections.abc import Callable
+from types import CoroutineType
+from typing import Any, TypeVar
+
+from tickmind.base import ConfigError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def plain_function(what: str, fn: F) -> F:
+    """Return a function as it is; raises `ConfigError` for a class, an `async def` and what can't be called."""
+    if isinstance(fn, type):
+        raise ConfigError(
+            f"{what} is a function or a callable object, not the class {fn.__name__}; make an object of it"
+        )
+    if not callable(fn):
+        raise ConfigError(f"{what} is a function, not a {type(fn).__name__}")
+    for form in (fn, getattr(fn, "__call__", None)):  # noqa: B004  an object's own __call__ may be async
+        if inspect.iscoroutinefunction(form) or inspect.isasyncgenfunction(form):
+            raise ConfigError(f"{what} runs in the tick, which never awaits; define it with def, not async def")
+    return fn
+
+
+def refuse_coroutine(what: str, value: Any) -> None:
+    """Raise `TypeError` if a function that looked plain gave a coroutine; nothing would ever await it."""
+    if type(value) is CoroutineType:
+        value.close()
+        raise TypeError(f"{what} gave a coroutine, which the tick never awaits; give the value itself")
