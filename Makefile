@@ -13,7 +13,7 @@ PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.h
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
-.PHONY: help setup demo test check bench fuzz fmt docs page proto pins clean
+.PHONY: help setup demo test check bench soak fuzz fmt docs page proto pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,8 +79,12 @@ lint: $(READY)
 	@$(BIN)/mypy $(CODE)
 	@$(BIN)/lint-imports --no-cache
 
-bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs
+bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs and the soak
 	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
+	@$(if $(LONG),$(if $(ONLY),,$(MAKE) --no-print-directory soak))
+
+soak: $(READY) ## The long forms of the tests that have one: more histories, kills and messages (over an hour)
+	@LONG=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=20 -m soak
 
 .PHONY: bench-page
 bench-page: $(BENCH_READY) ## Make docs/benchmarks.md from what make bench measured

@@ -1,5 +1,8 @@
 """Run the benchmarks: `python -m benchmarks [part ...]`; parts are the modules of this folder.
 
+`LONG=1` in the environment measures for longer. `make bench LONG=1` then runs `make soak` too: the tests marked `soak`
+in their long forms, such as 20,000 simulated histories instead of 320.
+
 `python -m benchmarks page` makes the page of the documentation from what was measured.
 """
 

@@ -210,7 +210,8 @@ def serve(path: str) -> tuple[dict[str, Any], list[int]]:
             if (pid := os.fork()) == 0:
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, usual)
-                for each in (listener, line, ready, *lines.values()):
+                ready.close()
+                for each in (listener, line, *lines.values()):
                     each.close()
                 for number in (reader, writer):
                     os.close(number)

@@ -1,19 +1,18 @@
+import os
+
 import pytest
 
 from tickmind.server.testing import ServerFuzzer
 
-
-def test_no_message_changes_a_world_but_by_its_rules():
-    report = ServerFuzzer(seed=1).run(1_500)
-    assert report.ticks > 30
-    assert report.accepted > 20
-    assert report.refused.total() > 100
+MESSAGES = 40_000 if os.environ.get("LONG") else 3_000
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(1))
-def test_8_000_messages_change_a_world_only_by_its_rules(seed):
-    report = ServerFuzzer(seed=100 + seed).run(8_000)
-    assert report.accepted > 80
+def test_no_message_changes_a_world_but_by_its_rules():
+    report = ServerFuzzer(seed=100).run(MESSAGES)
+    assert report.ticks > 30
+    assert report.accepted > 30
+    assert report.refused.total() > 100
     assert all(report.refused[kind] and report.answered[kind] for kind in ("submit", "frame", "control", "acquire"))

@@ -1,20 +1,19 @@
+import os
+
 import pytest
 
 from tickmind.wire.testing import CODECS, Fuzzer
 
-
-@pytest.mark.slow
-def test_spoilt_messages_are_refused_or_read_as_legal_values():
-    report = Fuzzer(seed=1).run(3_000)
-    assert report.cases == 3_000
-    assert report.refused.total() > 500
+MESSAGES = 100_000 if os.environ.get("LONG") else 6_000
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("seed", range(1))
-def test_20_000_spoilt_messages_are_refused_or_read_as_legal_values(seed):
-    report = Fuzzer(seed=100 + seed).run(20_000)
+def test_spoilt_messages_are_refused_or_read_as_legal_values():
+    report = Fuzzer(seed=100).run(MESSAGES)
+    assert report.cases == MESSAGES
+    assert report.refused.total() > 1_000
     for kind in CODECS:
-        assert report.refused[kind] > 40, kind
-        assert report.legal[kind] > 4, kind
+        assert report.refused[kind] > 10, kind
+        assert report.legal[kind] > 1, kind

@@ -99,6 +99,12 @@ class KillSite:
         self.check_length()
         return code
 
+    async def be_seen(self) -> None:
+        """Live on until the agent has acted and the viewer has seen it, however slow the machine is."""
+        while not (self.seen and self.accepted and self.epochs):
+            assert await self.live(ticks=5, tick_s=0.2) == 0
+        assert await self.live(ticks=2) == 0
+
     async def _be_there(self) -> str:
         """Watch and act until the world has ended."""
         others = [asyncio.create_task(self._watch()), asyncio.create_task(self._act())]

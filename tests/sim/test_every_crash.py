@@ -1,5 +1,6 @@
 """One short history, crashed at each of its disk operations, many times over: it always goes on where it was."""
 
+import os
 import random
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tickmind.world import TileWorld
 
 TICKS = 7
 CHECKPOINT_TICKS = 3
+TIMES = 12 if os.environ.get("LONG") else 3  # that each moment is crashed
 
 
 @dataclass(frozen=True)
@@ -128,11 +130,12 @@ def test_a_world_goes_on_after_a_crash_at_any_operation():
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_a_world_goes_on_after_many_crashes_at_every_operation(seed):
     options = LogOptions(keep_log=True, segment_ticks=(4096, 3)[seed % 2])
-    assert crash_everywhere(seed, 6, options) > 150
+    assert crash_everywhere(seed, TIMES, options) > 75
 
 
 @pytest.mark.parametrize("sync", [SyncPolicy.NEVER, SyncPolicy(500)], ids=["never", "500 ms"])

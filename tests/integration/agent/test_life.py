@@ -55,6 +55,7 @@ async def test_in_lockstep_a_slow_act_counts_and_is_reported_soon(serve, live, e
 
 
 @pytest.mark.slow
+@pytest.mark.realtime  # a lease of 2 s is kept
 async def test_a_slow_act_becomes_wait_with_a_warning_and_keeps_control(serve, live, eventually, cast_of, caplog):
     go_on = threading.Event()
     answered: list[int] = []
@@ -335,7 +336,8 @@ async def test_thoughts_reach_the_record(serve, live, eventually, entities):
 @pytest.mark.slow
 async def test_a_host_takes_entities_that_become_free_later(serve, live, eventually, cast_of, monkeypatch):
     monkeypatch.setattr("tickmind.agent.lines.RETRY_MISSING_S", 0.5)
-    async with serve() as world, WorldClient(world.address) as client:
+    # The other lease is not renewed, and must not run out by itself meanwhile.
+    async with serve(ttl_ms=60_000) as world, WorldClient(world.address) as client:
         lease = await client.acquire("entity:2", "somebody else")
         async with live(world, cast_of(lambda observation: Say(observation.me.entity_id)), ALL):
             await eventually(lambda: {"entity:1", "entity:3"} <= set(world.said()))

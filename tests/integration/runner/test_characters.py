@@ -15,11 +15,11 @@ from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
 from tickmind.server import Pace
 from tickmind.wire import ViewerEventType, ViewFilter, WorldClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(280)]
 WALKER = AgentSpec(
     "walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"), restart=RestartPolicy(1000, (250,))
 )
-KILLS = 24 if os.environ.get("LONG") else 4
+KILLS = 24 if os.environ.get("LONG") else 3
 SLOW = Pace(2.0, 1.8)  # so that only who is dead misses a tick, and not who gets no processor for a while
 
 
@@ -74,6 +74,7 @@ def epoch(server, entity_id):
     return int(leases._epoch[world.row_of(entity_id)])
 
 
+@pytest.mark.soak
 @pytest.mark.asyncio
 async def test_killed_agents_come_back_with_their_leases_and_nobody_else_misses_an_intent(tools, tmp_path):
     rng, back_s = random.Random(8), []
@@ -126,7 +127,7 @@ async def test_a_process_with_many_characters_is_stopped_and_found_hanging(tools
         assert runner.statistics().processes == 1
         unit = runner.unit_of(runner.rows()[0].entity_id)
         os.kill(agent_pid(unit.pid), signal.SIGSTOP)
-        await tools.until(lambda: unit.life.restarts == 1)
+        await tools.until(lambda: unit.life.restarts >= 1)
         assert "no heartbeat" in unit.life.trouble
         stopped = audience.last
         await audience.until(lambda: any(len(ids) == 4 for tick, ids in audience.acted.items() if tick > stopped))

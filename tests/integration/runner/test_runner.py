@@ -142,7 +142,7 @@ async def test_silence_is_noticed_though_the_process_is_there(tools, env, tmp_pa
         tools.serving(1) as server,
         tools.running(mapping(server, spec), tmp_path, environment=env) as runner,
     ):
-        await tools.until(lambda: [row.restarts for row in runner.rows()] == [2])
+        await tools.until(lambda: [row.restarts for row in runner.rows()] >= [2])
         assert "it sent no heartbeat for" in runner.rows()[0].trouble
 
 
@@ -153,7 +153,7 @@ async def test_words_in_the_heartbeat_that_are_none_are_no_sign_of_life(tools, e
         tools.serving(1) as server,
         tools.running(mapping(server, spec), tmp_path, environment=env) as runner,
     ):
-        await tools.until(lambda: [row.restarts for row in runner.rows()] == [1])
+        await tools.until(lambda: [row.restarts for row in runner.rows()] >= [1])
         assert "no sign of life" in runner.rows()[0].trouble
 
 
@@ -166,7 +166,7 @@ async def test_missed_intents_are_noticed_though_the_heart_beats(tools, env, tmp
     ):
         await tools.until(everybody(runner, LifeState.RUNNING, 1))
         await client.acquire(runner.rows()[0].entity_id, "who holds it and does nothing")
-        await tools.until(lambda: [row.restarts for row in runner.rows()] == [1])
+        await tools.until(lambda: [row.restarts for row in runner.rows()] >= [1])
         assert "intents in a row" in runner.rows()[0].trouble
 
 
@@ -285,6 +285,7 @@ BAD = {
 }
 
 
+@pytest.mark.realtime
 @pytest.mark.asyncio
 async def test_the_world_misses_no_tick_beside_agents_that_behave_badly(tools, env, tmp_path):
     limits = ResourceLimits(memory_mb=100, processes=20)

@@ -15,6 +15,7 @@ from tickmind.runner.warden.tree import memory_used
 
 pytestmark = pytest.mark.timeout(120)
 FORKS_TWICE = "setsid sh -c 'sleep 600 & sleep 600' & sh -c 'sleep 600' & "
+KILLED_RUNNERS = 200 if os.environ.get("LONG") else 30
 
 
 class Started:
@@ -411,9 +412,11 @@ def kill_runners(isolation, mark, count, tools):
 
 
 @pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.realtime
 @pytest.mark.timeout(290)
 def test_nobody_survives_a_killed_runner(isolation, mark, tools):
-    count = 200 if isolation is tools.best() else 5
+    count = KILLED_RUNNERS if isolation is tools.best() else 5
     gone_s = sorted(kill_runners(isolation, mark, count, tools))
     assert len(gone_s) == count
     sys.stdout.write(f"gone after {gone_s[count // 2]:.3f} s, the slowest of {count} after {gone_s[-1]:.3f} s\n")

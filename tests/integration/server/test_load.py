@@ -79,6 +79,11 @@ def test_a_world_that_dies_is_not_waited_for():
             pipe.recv()
 
 
+def answered(intents):
+    """Enough: each of them was accepted twice, on average. How soon that is depends on the machine."""
+    return lambda found: found.ticks >= 3 and found.accepted >= 2 * intents
+
+
 def check(figures, intents):
     """All that was asked was done; how quickly is a matter of the machine."""
     assert figures.ticks >= 3
@@ -88,17 +93,18 @@ def check(figures, intents):
 
 
 def test_agents_on_streams_of_their_own_are_answered():
-    check(run(60, control_agents(60), 60, enough=lambda found: found.ticks >= 4).figures, 60)
+    check(run(60, control_agents(60), 120, enough=answered(60)).figures, 60)
 
 
 def test_hosts_of_many_are_answered():
-    check(run(4000, hosts(4000, 4), 60, enough=lambda found: found.ticks >= 4).figures, 4000)
+    check(run(4000, hosts(4000, 4), 120, enough=answered(4000)).figures, 4000)
 
 
 def test_agents_with_plain_calls_are_answered():
-    check(run(40, plain_agents(40), 60, enough=lambda found: found.ticks >= 4).figures, 40)
+    check(run(40, plain_agents(40), 120, enough=answered(40)).figures, 40)
 
 
+@pytest.mark.realtime(alone=True)
 def test_stalled_readers_are_cut_off_and_cost_little():
     actors, stalled = 2000, 200
     agents = stalled_beside(actors, 50, stalled)
@@ -110,4 +116,4 @@ def test_stalled_readers_are_cut_off_and_cost_little():
     assert figures.accepted > 0
     # a reader that was waited for would hold the world up for the 5 s after which it is cut off
     assert figures.overrun_most_ms <= 2000 + 1000 * watch.held_up_s
-    assert figures.jitter_p99_ms <= 500
+    assert figures.jitter_p99_ms <= 500 + 1000 * watch.held_up_s

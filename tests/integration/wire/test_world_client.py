@@ -71,7 +71,7 @@ async def test_a_stream_that_is_refused_for_good_is_not_opened_again(world, clie
 
 
 async def test_retries_end(world, run_world, fake_world):
-    client = WorldClient(Connection("unix:/nonexistent/world.sock", timeout_s=5))
+    client = WorldClient(Connection("unix:/nonexistent/world.sock", timeout_s=30))
     with pytest.raises(UnreachableError, match="is it running there"):
         await first(client.ticks(retry=Backoff(first_s=0.001, longest_s=0.001, attempts=2)), 1)
     await client.close()
