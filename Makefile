@@ -13,7 +13,7 @@ PAGE_SOURCES := $(shell find viewer/src viewer/public viewer/test viewer/index.h
 
 .DEFAULT_GOAL := help
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes are started, and each would compile everything anew
-.PHONY: help setup demo test check bench soak fuzz fmt docs page proto pins clean
+.PHONY: help setup demo test check soak bench fuzz fmt docs page proto pins clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,13 +47,19 @@ test: ## Everything: style, types, layers and all tests
 	@began=$$(date +%s); $(MAKE) --no-print-directory --jobs=4 kernels system page \
 		&& $(BIN)/python -m tests.phases --began $$began --beside "$(MAKE) --no-print-directory lint"
 
-# Compiled once, beside the set-up of the page, instead of by every worker and every world that they start.
+# Compiled once, beside the set-up of the page, instead of by every worker and every world that they start. So are
+# Hypothesis's tables of characters, which it keeps in .hypothesis.
 .PHONY: kernels
 kernels: $(READY)
 	@$(BIN)/python -c "from tickmind.world import warm_up; warm_up()"
+	@$(BIN)/python -c "from hypothesis import strategies; strategies.text().validate()"
 
 check: kernels ## The quick half of test, under 2 minutes
 	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
+
+# Every test that has a long form takes it from tests/long.py.
+soak: kernels ## The long form of the tests that have one: more seeds, more examples, longer drills (over an hour)
+	@LONG=1 $(BIN)/python -m tests.phases $$(grep -rl --include="test_*.py" "^from tests.long import" tests)
 
 # What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
 .PHONY: system
@@ -82,9 +88,6 @@ lint: $(READY)
 bench: $(BENCH_READY) $(if $(ONLY),$(if $(filter gateway,$(ONLY)),$(PEERS_READY)),$(PEERS_READY)) ## Measure against the peers; ONLY=engine for one part, LONG=1 for longer runs and the soak
 	@BENCH_PEERS=$(PEERS_VENV)/bin/python $(BENCH_VENV)/bin/python -m benchmarks $(ONLY)
 	@$(if $(LONG),$(if $(ONLY),,$(MAKE) --no-print-directory soak))
-
-soak: $(READY) ## The long forms of the tests that have one: more histories, kills and messages (over an hour)
-	@LONG=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal --durations=20 -m soak
 
 .PHONY: bench-page
 bench-page: $(BENCH_READY) ## Make docs/benchmarks.md from what make bench measured

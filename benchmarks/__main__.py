@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [part ...]`; parts are the modules of this folder.
 
-`LONG=1` in the environment measures for longer. `make bench LONG=1` then runs `make soak` too: the tests marked `soak`
-in their long forms, such as 20,000 simulated histories instead of 320.
+`LONG=1` in the environment measures for longer. `make bench LONG=1` then runs `make soak` too: the tests
+that have a long form (`tests/long.py`), such as 20,000 simulated histories instead of 320.
 
 `python -m benchmarks page` makes the page of the documentation from what was measured.
 """

@@ -1,7 +1,6 @@
 """What `pip install tickmind` gives: the built wheel, in an environment and a folder of its own, without Node."""
 
 import json
-import os
 import subprocess
 import sys
 import sysconfig
@@ -11,11 +10,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.long import LONG
 
 from tickmind.record import RunStore
 
 ROOT = Path(__file__).parents[2]
-LONG = bool(os.environ.get("LONG"))
 
 
 @pytest.fixture(scope="module")

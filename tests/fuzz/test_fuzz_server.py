@@ -1,14 +1,12 @@
-import os
-
 import pytest
+from tests.long import short_or_long
 
 from tickmind.server.testing import ServerFuzzer
 
-MESSAGES = 40_000 if os.environ.get("LONG") else 3_000
+MESSAGES = short_or_long(3_000, 40_000)
 
 
 @pytest.mark.slow
-@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_no_message_changes_a_world_but_by_its_rules():
     report = ServerFuzzer(seed=100).run(MESSAGES)

@@ -1,14 +1,12 @@
-import os
-
 import pytest
+from tests.long import short_or_long
 
 from tickmind.wire.testing import CODECS, Fuzzer
 
-MESSAGES = 100_000 if os.environ.get("LONG") else 6_000
+MESSAGES = short_or_long(6_000, 100_000)
 
 
 @pytest.mark.slow
-@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_spoilt_messages_are_refused_or_read_as_legal_values():
     report = Fuzzer(seed=100).run(MESSAGES)

@@ -1,11 +1,11 @@
 """One short history, crashed at each of its disk operations, many times over: it always goes on where it was."""
 
-import os
 import random
 from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
+from tests.long import short_or_long
 from tests.sim.machine import ROOT, quick_worlds
 from tests.sim.simulation import SCENARIO
 
@@ -20,7 +20,7 @@ from tickmind.world import TileWorld
 
 TICKS = 7
 CHECKPOINT_TICKS = 3
-TIMES = 12 if os.environ.get("LONG") else 3  # that each moment is crashed
+TIMES = short_or_long(3, 12)  # that each moment is crashed
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,6 @@ def test_a_world_goes_on_after_a_crash_at_any_operation():
 
 
 @pytest.mark.slow
-@pytest.mark.soak
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(2, 4))
 def test_a_world_goes_on_after_many_crashes_at_every_operation(seed):

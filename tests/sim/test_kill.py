@@ -1,16 +1,15 @@
 """kill -9 of real worlds: at every write, sync and rename, and at any other moment."""
 
-import os
 import random
 
 import pytest
 import pytest_asyncio
+from tests.long import LONG
 from tests.sim.kills import FAILED, KILLED, KillSite, Launcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 OPERATIONS_OF_BEGINNING = 26
 OPERATIONS = 30  # of mending, of the first checkpoint, of some ticks and of another checkpoint
-LONG = bool(os.environ.get("LONG"))
 MOMENTS = 40 if LONG else 10
 # How often each operation is the last one. Half of what is no write is nothing of it, and so is like "before".
 STEPS = (("half", 1), ("after", 1 if LONG else 2), ("before", 1 if LONG else 6))
@@ -42,7 +41,6 @@ async def test_a_world_that_is_killed_while_it_begins_begins_again(make_site):
     assert site.check() >= 3
 
 
-@pytest.mark.soak
 async def test_no_tick_is_lost_by_a_kill_at_any_operation_of_the_disk(make_site):
     site = make_site()
     assert await site.live(ticks=2) == 0
@@ -54,7 +52,6 @@ async def test_no_tick_is_lost_by_a_kill_at_any_operation_of_the_disk(make_site)
     assert site.check() > OPERATIONS
 
 
-@pytest.mark.soak
 async def test_no_tick_is_lost_by_a_kill_at_any_moment(make_site):
     site = make_site(seed=7)
     assert await site.live(ticks=2) == 0

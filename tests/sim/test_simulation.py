@@ -1,10 +1,10 @@
 """Whole histories of a world in which everything goes wrong that can."""
 
 import asyncio
-import os
 from collections import Counter
 
 import pytest
+from tests.long import short_or_long
 from tests.sim.loop import StuckError, simulate
 from tests.sim.mutations import MUTATIONS
 from tests.sim.simulation import play
@@ -15,7 +15,7 @@ from tickmind.server import CheckpointError, ReplayError
 
 CHUNKS = 8
 # Histories of each chunk: 320 in all, 20,000 in `make soak`. Each planted fault shows itself within the first 60.
-SEEDS = 2500 if os.environ.get("LONG") else 40
+SEEDS = short_or_long(40, 2500)
 TELLING = (BrokenPromiseError, CheckpointError, DamagedRunError, ReplayError)  # how a fault shows itself
 ENOUGH = 80  # histories in which the simulator finds each of the planted faults
 
@@ -51,7 +51,6 @@ def test_seeds_give_histories_in_which_much_goes_wrong():
 
 
 @pytest.mark.slow
-@pytest.mark.soak
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_whatever_goes_wrong_no_promise_is_broken(chunk):

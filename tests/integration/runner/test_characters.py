@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
 from tickmind.server import Pace
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(280)]
 WALKER = AgentSpec(
     "walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"), restart=RestartPolicy(1000, (250,))
 )
-KILLS = 24 if os.environ.get("LONG") else 3
+KILLS = short_or_long(3, 24)
 SLOW = Pace(2.0, 1.8)  # so that only who is dead misses a tick, and not who gets no processor for a while
 
 
@@ -74,7 +75,6 @@ def epoch(server, entity_id):
     return int(leases._epoch[world.row_of(entity_id)])
 
 
-@pytest.mark.soak
 @pytest.mark.asyncio
 async def test_killed_agents_come_back_with_their_leases_and_nobody_else_misses_an_intent(tools, tmp_path):
     rng, back_s = random.Random(8), []

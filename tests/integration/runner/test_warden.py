@@ -9,13 +9,14 @@ from pathlib import Path
 from subprocess import PIPE
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.runner import Bounds, Warden, WardenError
 from tickmind.runner.warden.tree import memory_used
 
 pytestmark = pytest.mark.timeout(120)
 FORKS_TWICE = "setsid sh -c 'sleep 600 & sleep 600' & sh -c 'sleep 600' & "
-KILLED_RUNNERS = 200 if os.environ.get("LONG") else 30
+KILLED_RUNNERS = short_or_long(30, 200)
 
 
 class Started:
@@ -412,7 +413,6 @@ def kill_runners(isolation, mark, count, tools):
 
 
 @pytest.mark.slow
-@pytest.mark.soak
 @pytest.mark.realtime
 @pytest.mark.timeout(290)
 def test_nobody_survives_a_killed_runner(isolation, mark, tools):

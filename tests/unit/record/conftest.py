@@ -13,10 +13,20 @@ from tickmind.record.testing import MemoryDisk, RandomRun
 DEFAULT = LogOptions()
 
 
+def store_on(kind: str, folder: Path) -> RunStore:
+    disk = OsDisk() if kind == "os" else MemoryDisk()
+    return RunStore(folder, disk, clock=ManualClock())
+
+
 @pytest.fixture(params=["os", "memory"])
 def store(request, tmp_path: Path) -> RunStore:
-    disk = OsDisk() if request.param == "os" else MemoryDisk()
-    return RunStore(tmp_path, disk, clock=ManualClock())
+    return store_on(request.param, tmp_path)
+
+
+@pytest.fixture(scope="class", params=["os", "memory"])
+def shared_store(request, tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    """A store whose runs several tests read and none changes."""
+    return store_on(request.param, tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture
@@ -25,7 +35,7 @@ def memory() -> tuple[MemoryDisk, RunStore]:
     return disk, RunStore(Path("/runs"), disk, clock=ManualClock())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fill() -> Callable[..., tuple[LiveLog, list[TickRecord]]]:
     """Record some ticks of a random run; gives the open log and the ticks."""
 

@@ -7,6 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.long import LONG
 
 from tickmind.base import ManualClock
 from tickmind.protocol import TickRecord
@@ -26,7 +27,6 @@ from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differe
 
 OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)
 TICKS = 10
-LONG = bool(os.environ.get("LONG"))
 SEEDS, STEP = (3, 1) if LONG else (1, 7)  # of each operation, and of the dearer ones only some
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.protocol import IntentColumns, ResultColumns
@@ -46,7 +47,7 @@ def plain(counts):
     return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs}
 
 
-@settings(max_examples=25)
+@settings(max_examples=short_or_long(8, 25))
 @given(
     seed=st.integers(0, 2**32),
     actors=st.sampled_from((0, 1, 7, 33, 300)),
@@ -70,17 +71,26 @@ def test_a_run_is_read_as_it_was_recorded_before_and_after_it_is_finished(seed, 
         assert_same(reader.records(), records)
 
 
-@pytest.mark.parametrize("finished", [False, True], ids=["log", "finished"])
-class TestReading:
-    @pytest.fixture
-    def read(self, store, fill, finished):
-        log, records = fill(store, 40, options=QUICK, reports=True, actors=9)
-        if finished:
-            log.close()
-        with store.open("a-run") as reader:
-            yield reader, records
+@pytest.fixture(scope="class")
+def recorded(shared_store, fill, finished):
+    """One run for all tests of the class, which only read it."""
+    run_id = "finished" if finished else "log"
+    log, records = fill(shared_store, 40, run_id=run_id, options=QUICK, reports=True, actors=9)
+    if finished:
         log.close()
+    yield run_id, records
+    log.close()
 
+
+@pytest.fixture
+def read(shared_store, recorded):
+    run_id, records = recorded
+    with shared_store.open(run_id) as reader:
+        yield reader, records
+
+
+@pytest.mark.parametrize("finished", [False, True], ids=["log", "finished"], scope="class")
+class TestReading:
     def test_any_span_of_ticks(self, read):
         reader, records = read
         for first, last in ((1, 1), (7, 31), (13, 13), (39, 99), (-5, 2), (41, 60), (9, 8)):

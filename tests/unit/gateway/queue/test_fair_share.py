@@ -1,17 +1,15 @@
 """Who gets how much: drills on simulated time with one greedy session and modest ones beside it."""
 
-import os
 import random
 from statistics import median
 from typing import Any
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.testing import ScriptedProvider
 from tickmind.gateway.settings.config import GatewayConfig, Limits, QueueConfig
-
-LONG = bool(os.environ.get("LONG"))  # more of the same: longer drills, more seeds
 
 
 def jain(shares):
@@ -34,7 +32,7 @@ def waits(tickets):
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("length_s", [60.0, 300.0])
+@pytest.mark.parametrize("length_s", short_or_long([60.0, 150.0], [60.0, 300.0]))
 def test_overload_drill_with_known_limits_serves_all_the_limit_fairly_and_meets_no_429(desk, time, fixed, length_s):
     real = {name: ScriptedProvider(time, limit=rpm, fixed=fixed) for name, rpm in (("a", 120), ("b", 240))}
     limits = {"a": Limits(requests_per_minute=120), "b": Limits(requests_per_minute=240)}
@@ -52,8 +50,10 @@ def test_overload_drill_with_known_limits_serves_all_the_limit_fairly_and_meets_
     assert real["b"].busiest(60) <= 240
 
 
-@pytest.mark.parametrize("retry_after", [True, False])
-@pytest.mark.parametrize("fixed", [False, True])
+@pytest.mark.parametrize(
+    ("fixed", "retry_after"),
+    [(False, False), (True, True), *short_or_long([], [(False, True), (True, False)])],
+)
 @pytest.mark.slow
 def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, retry_after):
     real = {
@@ -109,17 +109,18 @@ def polite_and_greedy(d, time, length_s, seed, pattern, *, greedy):
 
 
 EVEN, UNEVEN, BY_FOUR, BY_TEN = (1, 0.1), (1, 0.5), (4, 0.1), (10, 0.1)  # how many at a time, how regular
+PATTERNS = [(EVEN, 0, 2), (UNEVEN, 100, 5), (BY_FOUR, 200, 2), (BY_TEN, 300, 5)]  # and seed and burst
+MORE_PATTERNS = [(EVEN, 0, 5), (UNEVEN, 100, 2), (BY_FOUR, 200, 5), (BY_TEN, 300, 2)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("burst", [2, 5])
-@pytest.mark.parametrize(("pattern", "seed"), [(EVEN, 0), (UNEVEN, 100), (BY_FOUR, 200), (BY_TEN, 300)])
+@pytest.mark.parametrize(("pattern", "seed", "burst"), short_or_long(PATTERNS, PATTERNS + MORE_PATTERNS))
 def test_polite_sessions_wait_no_longer_beside_one_that_always_waits(desk, time, pattern, seed, burst):
     """Single requests that come by the clock, give or take a half, and batches. Measured from the second minute on:
     in the first moments nothing tells the greedy one from the others.
     """
     limits = {"a": Limits(requests_per_minute=1200, burst=burst)}
-    length_s = 660.0 if LONG else 300.0
+    length_s = short_or_long(180.0, 660.0)
 
     def run(*, greedy):
         clock = type(time)()
@@ -146,7 +147,8 @@ def chance_waits(desk, time, rpm, burst, size, *, greedy):
     config = GatewayConfig(queue=QueueConfig(capacity=1000, max_wait_s=600.0))
     limits = {"a": Limits(requests_per_minute=rpm, burst=burst)}
     d = type(desk(limits))({"a": ScriptedProvider(clock)}, limits, clock, config=config)
-    per_s, until_s = 0.8 * rpm / 600, 60 + 240_000 / rpm
+    requests = short_or_long(100_000 if size else 240_000, 240_000)  # chance evens out over many only
+    per_s, until_s = 0.8 * rpm / 600, 60 + requests / rpm
     polite = [
         batches(d, clock, f"p{number}", per_s, until_s, random.Random(number), size=max(size, 1), by_chance=not size)
         for number in range(9)
@@ -166,9 +168,9 @@ def chance_waits(desk, time, rpm, burst, size, *, greedy):
 @pytest.mark.parametrize(
     ("rpm", "burst", "size", "slots"),
     [
-        *((1200, 1, 0, 2.2), (1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3)),
-        *((60, 1, 0, 1.1), (60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1)),
-        *((60, 10, 1, 3.2), (60, 10, 0, 8.0), (30, 5, 1, 3.2)),
+        *((1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3)),
+        *((60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1), (60, 10, 1, 3.2), (30, 5, 1, 3.2)),
+        *short_or_long([], [(1200, 1, 0, 2.2), (60, 1, 0, 1.1), (60, 10, 0, 8.0)]),
     ],
 )
 def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longer_at_most(
@@ -185,7 +187,7 @@ def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longe
 @pytest.mark.slow
 def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_times_as_much(desk, time):
     """All of the greedy one's 1,940 requests per second, refused or not; the others ask four at a time."""
-    length_s = 120.0 if LONG else 60.0
+    length_s = short_or_long(30.0, 120.0)
     limits = {"a": Limits(requests_per_minute=1200, burst=5)}
 
     def run(*, greedy):
@@ -208,19 +210,21 @@ def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_time
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 100, 200, 300] if LONG else [0, 200])
+@pytest.mark.parametrize("seed", short_or_long([0], [0, 100, 200, 300]))
 def test_greedy_session_at_a_thousand_times_the_demand_delays_evenly_spaced_ones_by_a_slot_at_most(desk, time, seed):
     """A limit without a burst: every slot is taken as soon as it is free, and who comes right after waits for it."""
+
+    length_s = short_or_long(20.0, 40.0)
 
     def run(clock, *, greedy):
         real = {"a": ScriptedProvider(clock)}
         d = type(first)(real, {"a": Limits(requests_per_second=20)}, clock)
         tickets: dict[Any, Any] = {}
         for number in range(9):  # each asks for 0.97 of a tenth of the limit
-            tickets[number] = batches(d, clock, f"p{number}", 0.97 * 2, 40.0, random.Random(seed + number))
+            tickets[number] = batches(d, clock, f"p{number}", 0.97 * 2, length_s, random.Random(seed + number))
         if greedy:
-            tickets["greedy"] = batches(d, clock, "greedy", 1940.0, 40.0, random.Random(seed + 99))
-        clock.run_until(40.0)
+            tickets["greedy"] = batches(d, clock, "greedy", 1940.0, length_s, random.Random(seed + 99))
+        clock.run_until(length_s)
         return tickets, real["a"]
 
     first = desk({"a": Limits()})
@@ -235,7 +239,7 @@ def test_greedy_session_at_a_thousand_times_the_demand_delays_evenly_spaced_ones
     beside_s = p99([wait for tickets in beside.values() for wait in served_waits(tickets)])
     assert beside_s <= alone_s + 1.01 / 20
     assert provider.busiest(1.0) <= 20
-    assert len(provider.calls) >= 0.98 * 20 * 40
+    assert len(provider.calls) >= 0.98 * 20 * length_s
 
 
 def test_greedy_session_costs_a_polite_one_no_more_than_a_slot(desk, time):

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.gateway.queue.rate_guess import MIN_RATE, START_COUNT, RateGuess
 from tickmind.gateway.queue.testing import ScriptedProvider
@@ -15,6 +16,12 @@ KINDS: dict[str, dict[str, Any]] = {
     "bucket of 10": {"bucket": 10.0},
     "bucket of 60": {"bucket": 60.0},
 }
+
+
+# At 600 requests per minute a case takes thousands of requests: the short form has one kind of each at that rate.
+SLOW_RATES = [(kind, rpm, whole) for kind in KINDS for rpm in (30, 120) for whole in (True, False)]
+QUICK = [("fixed window", 600, True), ("bucket of 10", 600, False)]
+ALL_QUICK = [(kind, 600, whole) for kind in KINDS for whole in (True, False)]
 
 
 def crowd(d, until_s):
@@ -40,9 +47,7 @@ def used_and_refused(desk, time, provider, rpm):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rpm", [30, 120, 600])
-@pytest.mark.parametrize("whole_seconds", [True, False])
+@pytest.mark.parametrize(("kind", "rpm", "whole_seconds"), SLOW_RATES + short_or_long(QUICK, ALL_QUICK))
 def test_unknown_limit_is_used_up_with_few_refusals(desk, time, kind, rpm, whole_seconds):
     provider = ScriptedProvider(time, limit=rpm, whole_seconds=whole_seconds, **KINDS[kind])
     used, refused = used_and_refused(desk, time, provider, rpm)
@@ -51,8 +56,10 @@ def test_unknown_limit_is_used_up_with_few_refusals(desk, time, kind, rpm, whole
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rpm", [120, 600])
+@pytest.mark.parametrize(
+    ("kind", "rpm"),
+    [(kind, 120) for kind in KINDS] + [(kind, 600) for kind in short_or_long(["sliding window"], list(KINDS))],
+)
 def test_unknown_limit_is_found_even_if_refusals_do_not_say_how_long_to_wait(desk, time, kind, rpm):
     provider = ScriptedProvider(time, limit=rpm, retry_after=False, **KINDS[kind])
     used, refused = used_and_refused(desk, time, provider, rpm)
@@ -61,7 +68,7 @@ def test_unknown_limit_is_found_even_if_refusals_do_not_say_how_long_to_wait(des
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rpm", [30, 120, 600])
+@pytest.mark.parametrize("rpm", short_or_long([30, 120], [30, 120, 600]))
 def test_provider_that_allows_no_burst_at_all_is_not_kept_refusing(desk, time, rpm):
     provider = ScriptedProvider(time, limit=rpm, whole_seconds=True, bucket=1.0)
     used, refused = used_and_refused(desk, time, provider, rpm)

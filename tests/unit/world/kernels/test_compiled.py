@@ -13,38 +13,58 @@ from tickmind.world.kernels.movement import _resolve
 
 SRC = Path(tickmind.__file__).parents[1]
 
-# Compiles one kernel and tells what was loaded from disk and what was compiled.
-START = """
-import json, logging, sys
-logged = []
-class Collect(logging.Handler):
-    def emit(self, record):
-        logged.append(record.getMessage())
-logging.getLogger().addHandler(Collect())
+# Has imported numba and nothing of ours. For each line of input it starts a fork, which compiles one kernel and tells
+# what was loaded from disk and what was compiled.
+STARTS = """
+import json, logging, os, sys
 import numba
-from tickmind.world.kernels.bitmap import _pack
-entry = _pack.prepare()
-stats = entry.stats
-print(json.dumps([sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), logged]))
+from numba.core import config
+def start(source, environment):
+    logged = []
+    class Collect(logging.Handler):
+        def emit(self, record):
+            logged.append(record.getMessage())
+    logging.getLogger().addHandler(Collect())
+    sys.path.insert(0, source)
+    os.environ.update(environment)
+    config.reload_config()
+    from tickmind.world.kernels.bitmap import _pack
+    stats = _pack.prepare().stats
+    print(json.dumps([sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), logged]), flush=True)
+for line in sys.stdin:
+    if not os.fork():
+        start(*json.loads(line))
+        os._exit(0)
+    _, status = os.wait()
+    if status:
+        print("null", flush=True)
 """
 
 
-def start(source=SRC, **environment):
-    settings = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG"))}
-    settings |= {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"} | environment
-    program = [sys.executable, "-c", START]
-    done = subprocess.run(program, env=settings, capture_output=True, text=True, check=True, timeout=120)
-    return json.loads(done.stdout)
+@pytest.fixture(scope="module")
+def start():
+    """Starts a process that needs a kernel: `start(NUMBA_CACHE_DIR=...)`; gives loaded, compiled and logged."""
+    settings = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NUMBA", "XDG", "PYTHONPATH"))
+    }
+    settings |= {"PYTHONDONTWRITEBYTECODE": "1"}
+    program = [sys.executable, "-c", STARTS]
+    with subprocess.Popen(program, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        asked, told = process.stdin, process.stdout
+
+        def start(source=SRC, **environment):
+            asked.write(json.dumps([str(source), environment]) + "\n")
+            asked.flush()
+            return json.loads(told.readline())
+
+        yield start
+        asked.close()
 
 
 @pytest.mark.slow
-def test_a_second_start_compiles_nothing(tmp_path):
-    assert start(NUMBA_CACHE_DIR=str(tmp_path)) == [0, 1, []]
-    assert start(NUMBA_CACHE_DIR=str(tmp_path)) == [1, 0, []]
-
-
-@pytest.mark.slow
-def test_machine_code_lies_in_the_users_cache_and_nothing_is_written_beside_the_source(tmp_path):
+def test_machine_code_lies_in_the_users_cache_and_nothing_is_written_beside_the_source(start, tmp_path):
     before = sorted(SRC.rglob("*.nb?"))
     assert start(XDG_CACHE_HOME=str(tmp_path)) == [0, 1, []]
     assert list((tmp_path / "tickmind" / "kernels").rglob("*.nbc"))
@@ -53,7 +73,7 @@ def test_machine_code_lies_in_the_users_cache_and_nothing_is_written_beside_the_
 
 
 @pytest.mark.slow
-def test_where_nothing_can_be_written_kernels_still_run_and_say_so(tmp_path):
+def test_where_nothing_can_be_written_kernels_still_run_and_say_so(start, tmp_path):
     in_the_way = tmp_path / "file"
     in_the_way.write_text("not a folder")
     hits, _, logged = start(NUMBA_CACHE_DIR=str(in_the_way), HOME=str(in_the_way))
@@ -63,11 +83,12 @@ def test_where_nothing_can_be_written_kernels_still_run_and_say_so(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_change_in_any_file_of_the_kernels_compiles_anew(tmp_path):
+def test_a_second_start_compiles_nothing_until_a_file_of_the_kernels_changes(start, tmp_path):
     copy = tmp_path / "src"
     cache = str(tmp_path / "cache")
     subprocess.run(["cp", "-r", str(SRC), str(copy)], check=True)
-    assert start(copy, NUMBA_CACHE_DIR=cache)[:2] == [0, 1]
+    assert start(copy, NUMBA_CACHE_DIR=cache) == [0, 1, []]
+    assert start(copy, NUMBA_CACHE_DIR=cache) == [1, 0, []]
     with (copy / "tickmind" / "world" / "kernels" / "compiled.py").open("a") as file:
         file.write("# changed\n")
     assert start(copy, NUMBA_CACHE_DIR=cache)[:2] == [0, 1]
