@@ -94,6 +94,11 @@ class Callbacks:
         return self._sink is not None
 
     @property
+    def reports_queries(self) -> bool:
+        """Whether there are callbacks for queries."""
+        return bool(self._on_query)
+
+    @property
     def estimates(self) -> bool:
         """Whether there are callbacks for estimates."""
         return bool(self._on_estimate)

@@ -1,6 +1,7 @@
 """The component that lets an entity deliberate."""
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any
 
 from tickmind.base import ConfigError
@@ -9,6 +10,8 @@ _NAMES = ("role", "personality", "context", "parser", "client", "trigger", "prom
 _NUMBERS = ("priority", "last_query_tick", "cooldown_until", "deferred_until")
 _COUNTS = ("query_interval", "consecutive_errors", "max_retries", "cooldown_ticks")  # 0 or more
 _LONGEST_SHOWN_CHARS = 60
+_names_of, _numbers_of, _counts_of = attrgetter(*_NAMES), attrgetter(*_NUMBERS, *_COUNTS), attrgetter(*_COUNTS)
+_TEXT, _WHOLE = {str}, {int}
 
 
 @dataclass
@@ -51,6 +54,14 @@ class LLMAgent:
 
 def flaw(agent: LLMAgent) -> str:
     """Say which field of an agent is of no use; empty if all are in order. Fields can be changed at any time."""
+    if (
+        set(map(type, _names_of(agent))) == _TEXT
+        and set(map(type, _numbers_of(agent))) == _WHOLE
+        and min(_counts_of(agent)) >= 0
+        and type(agent.turns) is list
+        and type(agent.streamed) is dict
+    ):
+        return ""  # the common case, for worlds with many agents
     for name in _NAMES:
         if not isinstance(value := getattr(agent, name), str):
             return f"{name} is a text, not {_shown(value)}"

@@ -28,6 +28,8 @@ class Copier:
     Raises `ParseError` for what is nested more than `levels` deep, if that is given.
     """
 
+    __slots__ = ("_copies", "_levels", "originals")
+
     def __init__(self, *, levels: int | None = None) -> None:
         self._levels = levels
         self._copies: dict[int, Any] = {}  # id of an object -> its copy
@@ -42,9 +44,9 @@ class Copier:
             raise ParseError(f"what the reply changes is nested more than {MAX_DEPTH.maximum} levels deep")
         depth += 1
         if kind is dict:
-            return {key: self.copy(item, depth) for key, item in value.items()}
+            return {key: item if type(item) in _ATOMS else self.copy(item, depth) for key, item in value.items()}
         if kind is list:
-            return [self.copy(item, depth) for item in value]
+            return [item if type(item) in _ATOMS else self.copy(item, depth) for item in value]
         if kind is tuple:
             return tuple([self.copy(item, depth) for item in value])
         if kind is set:

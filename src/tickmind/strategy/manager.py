@@ -261,9 +261,14 @@ class LLMManager(Callbacks):
         if problem := self.missing(agent):
             _log.warning("entity %d is not asked: %s", eid, problem)
             return None
+        return self.make_prompt(world, eid, agent)
+
+    def make_prompt(self, world: "World", eid: int, agent: LLMAgent) -> tuple[str, str]:
+        """Assemble the prompt of an agent that misses no definition; see `assemble_prompt`."""
         system_prompt = f"{self._roles[agent.role].text}\n\n{self._personalities[agent.personality]}"
         context = self._contexts[agent.context](world, eid)
-        refuse_coroutine(f"context {agent.context!r}", context)
+        if not isinstance(context, str):
+            refuse_coroutine(f"context {agent.context!r}", context)
         budget = self.config.token_budget
         if budget is not None:
             needed = self._count_tokens(system_prompt)

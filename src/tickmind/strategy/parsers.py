@@ -214,7 +214,7 @@ def take_over(draft: Draft, blackboard: Blackboard, declared: Declared) -> dict[
         changed = {key: value for key, value in changed.items() if key in declared.keys}
         gone = [key for key in gone if key in declared.keys]
     levels = int(MAX_DEPTH.maximum)
-    told = {key: copied(value, levels=levels) for key, value in changed.items()}
+    told = {key: copied(value, levels=levels) for key, value in changed.items()} if changed else {}
     for key, value in changed.items():
         blackboard.set(key, draft.settled(value), who="strategy")
     for key in gone:

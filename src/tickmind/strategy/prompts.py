@@ -54,6 +54,8 @@ def assemble(context: Context, *, budget: int | None, count: TokenCount = estima
     even that fits.
     """
     if isinstance(context, str):
+        if budget is None:
+            return context
         sections = [Section(context)]
     else:
         sections = [Section(part) if isinstance(part, str) else part for part in context]

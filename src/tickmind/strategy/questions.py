@@ -158,6 +158,8 @@ class Questions:
     def _client(self, world: "World", eid: int, agent: LLMAgent) -> str | None:
         """The name of the client to ask, if all that the agent refers to is there."""
         manager = self._manager
+        if not isinstance(agent.parser, str):
+            raise TypeError("parser is a text")  # the other names are looked up here and fail by themselves
         problem = manager.missing(agent)
         if not problem:
             try:
@@ -175,8 +177,7 @@ class Questions:
     def _assemble(self, world: "World", eid: int, agent: LLMAgent, client: str) -> Prepared | None:
         manager, config = self._manager, self._config
         try:
-            prompt = manager.assemble_prompt(world, eid, agent)
-            assert prompt is not None, "all definitions are there"
+            prompt = manager.make_prompt(world, eid, agent)
             turns = manager.turns_within(agent, prompt)
             unchanged = config.skip_unchanged and agent.prompt_hash == manager.prompt_hash(*prompt)
             if manager.estimates and not unchanged:
@@ -273,6 +274,8 @@ class Questions:
             return
         self._flights.add(flight)
         self._counts.asked += 1
+        if not manager.reports_queries:
+            return
         size = question.size(folds=not manager.answers_on_loop(first.client))
         for place, one in enumerate(group):
             manager.tell_query(one.entity_id, share(size, len(group), place) or 0, self._roster.tick)

@@ -108,7 +108,7 @@ class Roster:
             self.set_aside(eid, agent, error)
 
     def _priority(self, eid: int, agent: LLMAgent) -> int:
-        return URGENT if self._urgent and eid in self._urgent else agent.priority
+        return URGENT if eid in self._urgent else agent.priority
 
     def hold(self, eid: int, agent: LLMAgent) -> None:
         """Let an agent that can't be asked alone for an interval."""
@@ -153,8 +153,6 @@ class Roster:
             return None
 
     def _coming_up(self, world: "World", eid: int, agent: LLMAgent) -> LLMAgent | None:
-        if problem := flaw(agent):
-            raise TypeError(problem)
         self._end_cooldown(agent)
         if not world.has(eid, Blackboard):
             if eid not in self._without_board:
@@ -275,7 +273,8 @@ class Roster:
                     self._triggered.setdefault(eid, 0)
                 if agent.consecutive_errors:
                     self._end_cooldown(agent)
-                if not self.schedule.is_planned(eid, self.due(eid, agent), self._priority(eid, agent)):
+                priority = agent.priority if not self._urgent else self._priority(eid, agent)
+                if not self.schedule.is_planned(eid, self.due(eid, agent), priority):
                     self.put(eid, agent)
             except CAUGHT as error:
                 self.set_aside(eid, agent, error)
