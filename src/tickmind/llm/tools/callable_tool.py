@@ -45,7 +45,7 @@ class Tool:
     def __init__(
         self,
         name: str,
-        description: str,
+        description: str | Docstring,
         handler: Callable[..., Any],
         arguments: Arguments,
         *,
@@ -59,7 +59,7 @@ class Tool:
         if timeout_s is not None and timeout_s <= 0:
             raise LLMConfigError(f"tool {name!r}: timeout_s must be over 0, not {timeout_s}")
         self.name = name
-        self.description = description
+        self._description = description
         self.timeout_s = timeout_s
         self.inline = inline
         self._handler = handler
@@ -81,15 +81,18 @@ class Tool:
         inline: bool = False,
         max_result_chars: Limit = MAX_RESULT_CHARS,
     ) -> "Tool":
-        """Make one of a typed function, sync or async; the schema comes from its annotations and docstring."""
+        """Make one of a typed function, sync or async; the schema comes from its annotations and docstring.
+
+        Arguments are described in the docstring in the style of Google, numpy or Sphinx, or by `Annotated[int, "..."]`.
+        """
         target: Any = function
         while isinstance(target, functools.partial):
             target = target.func
         named: str = name or getattr(target, "__name__", None) or type(target).__name__
-        docstring = Docstring.parse(getattr(target, "__doc__", None))
+        docstring = Docstring(getattr(target, "__doc__", None))
         return cls(
             named,
-            docstring.description if description is None else description,
+            docstring if description is None else description,
             function,
             FunctionArguments(function, named, docstring),
             timeout_s=timeout_s,
@@ -126,6 +129,12 @@ class Tool:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function as if it were no tool."""
         return self._handler(*args, **kwargs)
+
+    @property
+    def description(self) -> str:
+        """What the tool is for, as the model reads it."""
+        given = self._description
+        return given if isinstance(given, str) else given.description
 
     @property
     def schema(self) -> Mapping[str, Any]:

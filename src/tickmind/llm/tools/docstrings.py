@@ -2,47 +2,49 @@
 
 import inspect
 import re
-from dataclasses import dataclass, field
+from functools import cached_property
 
-_SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns?|Yields?|Raises|Examples?|Notes?|Attributes)\s*:\s*$")
-_ARGUMENTS = {"Args", "Arguments", "Parameters"}
-_ENTRY = re.compile(r"^(\s*)\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+# A docstring without any of these is all description, and `griffe` need not be loaded for it.
+_SECTION = re.compile(
+    r"^[ \t]*(?:(?:Args|Arguments|Params|Parameters|Keyword Args|Keyword Arguments|Other Parameters|Returns?|Yields?"
+    r"|Raises|Warns|Examples?|Notes?|Attributes|See Also)[ \t]*:?[ \t]*|:\w[^:\n]*:.*)$",
+    re.MULTILINE,
+)
+_BLANKS = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
 class Docstring:
-    """A docstring in the Google style, taken apart."""
+    """A docstring in the style of Google, numpy or Sphinx, taken apart when it is first asked."""
 
-    description: str = ""
-    arguments: dict[str, str] = field(default_factory=dict)  # name -> what it means
+    def __init__(self, text: str | None) -> None:
+        self._text = inspect.cleandoc(text or "")
 
-    @classmethod
-    def parse(cls, text: str | None) -> "Docstring":
-        """Take it apart; anything that is not understood is left out."""
-        lines = inspect.cleandoc(text or "").splitlines()
+    @property
+    def description(self) -> str:
+        """All that stands before the first section."""
+        return self._parts[0]
+
+    @property
+    def arguments(self) -> dict[str, str]:
+        """What each argument means, by its name."""
+        return self._parts[1]
+
+    @cached_property
+    def _parts(self) -> tuple[str, dict[str, str]]:
+        if not _SECTION.search(self._text):
+            return self._text, {}
+        import griffe  # heavy
+
         intro: list[str] = []
-        arguments: list[str] = []
-        section = ""
-        for line in lines:
-            if heading := _SECTION.match(line):
-                section = heading[1]
-            elif not section:
-                intro.append(line)
-            elif section in _ARGUMENTS:
-                arguments.append(line)
-        return cls("\n".join(intro).strip(), _entries(arguments))
-
-
-def _entries(lines: list[str]) -> dict[str, str]:
-    found: dict[str, list[str]] = {}
-    depth: int | None = None  # indentation of the entries
-    words: list[str] = []
-    for line in lines:
-        entry = _ENTRY.match(line)
-        if entry and entry[1] and (depth is None or len(entry[1]) <= depth):
-            depth = len(entry[1])
-            words = found.setdefault(entry[2], [])
-            words.append(entry[3])
-        elif line.strip():
-            words.append(line.strip())
-    return {name: " ".join(text).strip() for name, text in found.items()}
+        arguments: dict[str, str] = {}
+        style, _ = griffe.infer_docstring_style(griffe.Docstring(self._text))
+        in_intro = True
+        for section in griffe.parse(griffe.Docstring(self._text), style or griffe.Parser.google, warnings=False):
+            if section.kind is griffe.DocstringSectionKind.text:
+                intro += [section.value] if in_intro else []
+                continue
+            in_intro = False
+            if section.kind in {griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.other_parameters}:
+                for argument in section.value:
+                    arguments[argument.name.lstrip("*")] = _BLANKS.sub(" ", argument.description).strip()
+        return "\n\n".join(intro).strip(), arguments

@@ -84,14 +84,16 @@ def test_a_long_result_is_shortened_and_says_so() -> None:
     assert result.text.endswith("[shortened: 1,031 characters in all]")
 
 
-def test_docstrings_without_sections_are_all_description() -> None:
-    assert Docstring.parse("One: two.\n\nThree.") == Docstring("One: two.\n\nThree.", {})
-    assert Docstring.parse(None) == Docstring()
+_WORDS = st.sampled_from(
+    ["Args:\n", "Returns:\n", "Parameters\n", "----------\n", ":param x: y\n", "    x: y\n", "\n", "a: "]
+)
 
 
-@given(st.text())
+@given(st.one_of(st.text(), st.lists(st.one_of(_WORDS, st.text(max_size=5)), max_size=12).map("".join)))
 def test_any_docstring_can_be_read(text: str) -> None:
-    Docstring.parse(text)
+    docstring = Docstring(text)
+    assert isinstance(docstring.description, str)
+    assert all(isinstance(meaning, str) for meaning in docstring.arguments.values())
 
 
 def test_registry_keeps_tools_by_name_and_refuses_doubles() -> None:
