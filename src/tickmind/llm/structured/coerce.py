@@ -124,6 +124,12 @@ def shape(data: Mapping[str, Any], fields: Iterable[Field]) -> Shaped:
     return Shaped(out, bad, tuple(valid), exact, tuple(notes))
 
 
+def fitted(data: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]:
+    """The object with all that could be converted; what doesn't fit stays as it is, for a check that names it."""
+    shaped = shape(data, fields)
+    return {**shaped.data, **{name: raw for name, (raw, _) in shaped.bad.items()}}
+
+
 def _check_near(value: Any, field: Field, note: str) -> None:
     """A key that is only almost the name must hold exactly what the field wants: `target_x: 5` is no target."""
     if note or (field.kind == "str" and isinstance(value, Plain) and not isinstance(meant(value), str)):
@@ -282,6 +288,8 @@ def _as_list(value: Any) -> tuple[list[Any], str]:
     text = value.strip()
     if text.lower() in _NOTHING:
         return [], "nothing was taken as an empty list"
+    if text.startswith("[") and not text.endswith("]") and "]" not in text:
+        raise _misfit("a whole list", value)  # what was cut off is no list
     if text.startswith("[") and isinstance(found := read_loose(text), list):
         return found, "a list in quotes was taken as a list"
     if _QUOTED_PIECES.fullmatch(text):
@@ -324,8 +332,7 @@ def _object(value: Any, field: Field) -> tuple[dict[str, Any], str]:
         raise _misfit("an object", value)
     if not field.fields:
         return settle(value), note
-    shaped = shape(value, field.fields)
-    return {**shaped.data, **{name: raw for name, (raw, _) in shaped.bad.items()}}, note
+    return fitted(value, field.fields), note
 
 
 def merge_single_keys(items: list[dict[str, Any]]) -> dict[str, Any] | None:

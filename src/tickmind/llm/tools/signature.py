@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.json_schema import without_titles
+from tickmind.llm.structured.coerce import fitted
+from tickmind.llm.structured.fields import Field as ReplyField
+from tickmind.llm.structured.fields import fields_of_schema
 from tickmind.llm.tools.arguments import misfit
 from tickmind.llm.tools.context import ToolContext
 from tickmind.llm.tools.docstrings import Docstring
-from tickmind.llm.tools.jsontext import decode_json
 from tickmind.llm.tools.plain import json_text
 
 if TYPE_CHECKING:
@@ -136,16 +138,19 @@ class FunctionArguments:
         plain.setdefault("properties", {})
         return plain
 
+    @functools.cached_property
+    def _shape(self) -> tuple[ReplyField, ...]:
+        return fields_of_schema(self.schema)
+
     def bind(self, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Typed positional and keyword arguments; raises `ToolError` in words that a model can act on."""
         from pydantic import ValidationError
 
         try:
             values = self._model.model_validate(dict(arguments))
-        except ValidationError as first:
-            mended = self._mended(arguments, first)
+        except ValidationError:
             try:
-                values = self._model.model_validate(mended)
+                values = self._model.model_validate(fitted(arguments, self._shape))
             except ValidationError as second:
                 problems = second.errors(include_url=False, include_context=False)
                 raise misfit(self._tool, [self._in_words(problem) for problem in problems]) from None
@@ -158,23 +163,6 @@ class FunctionArguments:
             else:
                 keywords[name] = value
         return positional, keywords
-
-    def _mended(self, arguments: Mapping[str, Any], error: Any) -> dict[str, Any]:
-        """Take back two habits of small models: `null` for "the default", and JSON inside a string."""
-        mended = dict(arguments)
-        for problem in error.errors(include_url=False, include_context=False):
-            name = problem["loc"][0] if problem["loc"] else None
-            value = mended.get(name) if isinstance(name, str) else None
-            if not isinstance(name, str) or name not in mended or name not in self._fields:
-                continue
-            if value is None and self._parameters[name].default is not inspect.Parameter.empty:
-                del mended[name]
-            elif isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-                try:
-                    mended[name] = decode_json(value)
-                except ValueError:
-                    continue  # the complaint about the string itself says more
-        return mended
 
     def _in_words(self, problem: Mapping[str, Any]) -> str:
         where = ".".join(str(part) for part in problem["loc"])
