@@ -28,14 +28,14 @@ from tickmind.llm.errors import (
     LLMReplyTooLargeError,
     LLMResponseError,
 )
-from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock, ToolCall
+from tickmind.llm.message_codec import filled, message_form
+from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 
 FORMAT_VERSION = 1
 Redactor = Callable[[str], str]
 TimedPiece = tuple[float, StreamPiece]  # seconds since the call began
 _KEY_DIGITS = 32
-_LONGEST_URL = 256  # longer ones are pictures themselves, of which the digest is kept
 _REDACTIONS = 3  # masking can uncover another shape; more rounds have never been needed
 _ERRORS: dict[str, type[LLMError]] = {
     kind.__name__: kind
@@ -84,7 +84,7 @@ def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[
     output = request.output
     form: dict[str, Any] = {
         "model": request.model,
-        "messages": [_message_form(message) for message in request.messages],
+        "messages": [message_form(message, brief=True) for message in request.messages],
         "temperature": None if request.temperature is None else float(request.temperature),
         "max_tokens": request.max_tokens,
         "tools": [
@@ -100,7 +100,7 @@ def request_form(request: ModelRequest, *, redactor: Redactor = redact) -> dict[
     cleaned: dict[str, Any] = _clean_value(form, _settled(redactor))
     to_json(cleaned)
     cleaned["extra"] = redact_fields(cleaned["extra"])
-    return _filled(cleaned)
+    return filled(cleaned)
 
 
 def to_json(value: Any) -> str:
@@ -114,9 +114,9 @@ def to_json(value: Any) -> str:
 def reply_form(reply: ModelReply, *, redactor: Redactor = redact) -> dict[str, Any]:
     """A whole reply as plain values, secrets masked."""
     form = asdict(replace(reply, served=None))  # who shared the model then is no part of what it said
-    form["thinking"] = [_filled(block) for block in form["thinking"]]
-    form["usage"] = _filled(form["usage"])
-    cleaned: dict[str, Any] = _clean_value(_filled(form), _settled(redactor))
+    form["thinking"] = [filled(block) for block in form["thinking"]]
+    form["usage"] = filled(form["usage"])
+    cleaned: dict[str, Any] = _clean_value(filled(form), _settled(redactor))
     return cleaned
 
 
@@ -134,7 +134,7 @@ def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) ->
     for (at_s, piece), content, thinking in zip(pieces, contents, thoughts, strict=True):
         calls = [
             {"index": delta.index}
-            | _filled({"id": clean(delta.id), "name": clean(delta.name), "arguments": next(left[delta.index])})
+            | filled({"id": clean(delta.id), "name": clean(delta.name), "arguments": next(left[delta.index])})
             for delta in piece.tool_calls
         ]
         form = {
@@ -142,8 +142,8 @@ def pieces_form(pieces: Sequence[TimedPiece], *, redactor: Redactor = redact) ->
             "thinking": thinking,
             "tool_calls": calls,
             "finish_reason": None if piece.finish_reason is None else clean(piece.finish_reason),
-            "usage": None if piece.usage is None else _filled(asdict(piece.usage)),
-            "block": None if piece.block is None else _clean_value(_filled(asdict(piece.block)), clean),
+            "usage": None if piece.usage is None else filled(asdict(piece.usage)),
+            "block": None if piece.block is None else _clean_value(filled(asdict(piece.block)), clean),
             "model": clean(piece.model),
             "id": clean(piece.id),
             "attempts": piece.attempts if piece.attempts > 1 else None,
@@ -160,7 +160,7 @@ def error_form(error: LLMError, *, redactor: Redactor = redact) -> dict[str, Any
         "status": getattr(error, "status", None),
         "retry_after_s": getattr(error, "retry_after_s", None),
     }
-    return _filled(form)
+    return filled(form)
 
 
 def read_reply(form: Mapping[str, Any]) -> ModelReply:
@@ -220,36 +220,6 @@ def _text(form: Mapping[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{name} is {type(value).__name__}, not text")
     return value
-
-
-def _message_form(message: Message) -> dict[str, Any]:
-    form = {
-        "parts": [_part_form(part) for part in message.parts],
-        "tool_calls": [asdict(call) for call in message.tool_calls],
-        "tool_call_id": message.tool_call_id,
-        "name": message.name,
-        "thinking": [block.text for block in message.thinking],
-    }
-    return {"role": message.role} | _filled(form)
-
-
-def _part_form(part: Part) -> dict[str, Any]:
-    match part:
-        case Text(text):
-            return {"text": text}
-        case Image(url, detail):
-            kept = url if len(url) <= _LONGEST_URL else _digest(url.encode("utf-8", "surrogatepass"))
-            return {"image": kept, "detail": detail}
-        case Audio(data, sound_format):
-            return {"audio": _digest(data), "format": sound_format}
-
-
-def _digest(data: bytes) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()} ({len(data)} bytes)"
-
-
-def _filled(form: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in form.items() if value not in (None, "", [], {})}
 
 
 def _without_headers(extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.message_codec import message_form, read_message
 from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall
 from tickmind.llm.tools import AgentState, Interrupt, StopReason, Tool, ToolAgent, ToolContext, tool
-from tickmind.llm.tools.state import message_from_plain, message_to_plain
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ messages = st.builds(
 
 @given(messages)
 def test_messages_come_back_from_json_as_they_were(message: Message) -> None:
-    assert message_from_plain(json.loads(json.dumps(message_to_plain(message)))) == message
+    assert read_message(json.loads(json.dumps(message_form(message)))) == message
 
 
 @pytest.mark.parametrize(
