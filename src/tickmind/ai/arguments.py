@@ -72,12 +72,15 @@ def resolver(
 
     def resolve(world: "World", entity_id: int) -> dict[str, Any]:
         data = world.get(entity_id, Blackboard).data
-        found = {**fixed, **{name: data.get(key) for name, key in keys.items()}}
+        return {**fixed, **{name: data.get(key) for name, key in keys.items()}}
+
+    def resolve_paths(world: "World", entity_id: int) -> dict[str, Any]:
+        found, data = resolve(world, entity_id), world.get(entity_id, Blackboard).data
         for name, (key, parts) in paths.items():
             found[name] = data[key] if key in data else _inside(data, parts)
         return found
 
-    return resolve
+    return resolve_paths if paths else resolve
 
 
 def _inside(value: Any, parts: tuple[str, ...]) -> Any:

@@ -5,7 +5,7 @@ in ascending id, with their components as they are at that moment. So a loop may
 likes: what is gone is skipped, what is new waits for the next loop.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 from tickmind.tick.filters import AnyOf, Not, QueryTerm
@@ -19,10 +19,10 @@ class Query:
 
     __slots__ = ("_any", "_earlier", "_excluded", "_new", "_required", "_rows")
 
-    def __init__(self, terms: tuple[QueryTerm, ...], stores: dict[type, Store], alive: dict[int, None]) -> None:
-        self._required = tuple(stores[term] for term in terms if isinstance(term, type))
-        self._excluded = tuple(stores[term.component_type] for term in terms if isinstance(term, Not))
-        self._any = tuple(tuple(stores[kind] for kind in t.component_types) for t in terms if isinstance(t, AnyOf))
+    def __init__(self, terms: tuple[QueryTerm, ...], store: Callable[[type], Store], alive: dict[int, None]) -> None:
+        self._required = tuple(store(term) for term in terms if isinstance(term, type))
+        self._excluded = tuple(store(term.component_type) for term in terms if isinstance(term, Not))
+        self._any = tuple(tuple(store(kind) for kind in t.component_types) for t in terms if isinstance(t, AnyOf))
         self._rows = Rows(self._read(alive))
         self._new: dict[int, Row] = {}  # entity id -> row that came while a loop was running
         self._earlier: list[Rows] = []  # tables without later additions, for loops that began before those

@@ -29,17 +29,6 @@ R = TypeVar("R", bound=RestoreHook)
 K = TypeVar("K", bound=type)
 
 
-class _Stores(dict[type, Store]):
-    """Component type -> entity id -> component; a type that is new here is shown to the world first."""
-
-    def __init__(self, meet: Callable[[type], None]) -> None:
-        self._meet = meet
-
-    def __missing__(self, kind: type) -> Store:
-        self._meet(kind)
-        return self.setdefault(kind, {})
-
-
 class World:
     """Entities and their components. Ids start at 1, only grow and are never used twice.
 
@@ -52,7 +41,7 @@ class World:
     def __init__(self) -> None:
         self._alive: dict[int, None] = {}  # entity id -> None; a dict because it keeps order
         self._next_id = 1
-        self._stores = _Stores(self._meet)  # a class that was replaced shares the store of its successor
+        self._stores: dict[type, Store] = {}  # a class that was replaced shares the store of its successor
         self._queries: dict[tuple[QueryTerm, ...], Query] = {}
         self._watchers: dict[type, list[Query]] = defaultdict(list)  # component type -> queries that mention it
         self._bare_watchers: list[Query] = []  # queries that an entity without components can match
@@ -98,19 +87,23 @@ class World:
         if entity_id not in self._alive:
             return
         errors: list[BaseException] = []
-        for kind in tuple(self._removing_hooks):
-            component = self._stores[kind].get(entity_id)
-            if component is not None and kind in self._current:
-                errors += self._run_removing(kind, entity_id, component)
-        if entity_id in self._alive:  # else a hook has despawned it
-            del self._alive[entity_id]
-            lost = [(kind, store.pop(entity_id)) for kind, store in self._stores.items() if entity_id in store]
-            for query in self._queries.values():
-                query.remove(entity_id)
-            for kind, component in lost:
-                if kind in self._detach_hooks:
-                    errors += call_all(self._detach_hooks[kind], self, entity_id, component)
-        raise_first(errors)
+        if self._removing_hooks:
+            for kind in tuple(self._removing_hooks):
+                component = self._store(kind).get(entity_id)
+                if component is not None and kind in self._current:
+                    errors += self._run_removing(kind, entity_id, component)
+            if entity_id not in self._alive:  # a hook has despawned it
+                raise_first(errors)
+                return
+        del self._alive[entity_id]
+        lost = [(kind, store.pop(entity_id)) for kind, store in self._stores.items() if entity_id in store]
+        for query in self._queries.values():
+            query.remove(entity_id)
+        for kind, component in lost:
+            if kind in self._detach_hooks:
+                errors += call_all(self._detach_hooks[kind], self, entity_id, component)
+        if errors:
+            raise_first(errors)
 
     def alive(self, entity_id: int) -> bool:
         """Tell whether the entity lives."""
@@ -134,26 +127,22 @@ class World:
             kind = self._admit(kind)
             if kind is not type(component):
                 component = self._types.renew(component)
-        errors: list[BaseException] = []
-        store = self._stores[kind]
-        if kind in self._removing_hooks and entity_id in store and store[entity_id] is not component:
-            errors = self._run_removing(kind, entity_id, store[entity_id])
-            if entity_id not in self._alive:
-                raise_first([*errors, DeadEntityError(entity_id, f"{kind.__qualname__} can't be attached to it")])
+        errors = self._replacing(kind, entity_id, component) if kind in self._removing_hooks else None
+        store = self._stores.get(kind)
+        if store is None:
+            store = self._store(kind)
         store[entity_id] = component
         for query in self._watchers.get(kind, ()):
             query.refresh(entity_id)
-        if kind in self._attach_hooks:
-            errors += call_all(self._attach_hooks[kind], self, entity_id, component)
-        if errors:
-            raise_first(errors)
+        if errors or kind in self._attach_hooks:
+            raise_first((errors or []) + call_all(self._attach_hooks[kind], self, entity_id, component))
 
     def detach(self, entity_id: int, component_type: type) -> None:
         """Take a component away, if it is there. Detach hooks run after the change.
 
         All hooks run, also after one has raised; then the first error is raised.
         """
-        store = self._stores[component_type]
+        store = self._store(component_type)
         if entity_id not in store:
             return
         errors: list[BaseException] = []
@@ -172,17 +161,31 @@ class World:
         try:
             return cast("T", self._stores[component_type][entity_id])
         except KeyError:
+            if entity_id in self._store(component_type):
+                return cast("T", self._stores[component_type][entity_id])
             if entity_id not in self._alive:
                 raise DeadEntityError(entity_id, f"it has no {component_type.__qualname__}") from None
             raise MissingComponentError(entity_id, component_type) from None
 
     def find(self, entity_id: int, component_type: type[T]) -> T | None:
         """The entity's component, or None if the entity is gone or has none."""
-        return self._stores[component_type].get(entity_id)
+        try:
+            return self._stores[component_type].get(entity_id)
+        except KeyError:
+            return self._store(component_type).get(entity_id)
 
     def has(self, entity_id: int, component_type: type) -> bool:
         """Tell whether the entity lives and has such a component."""
-        return entity_id in self._stores[component_type]
+        try:
+            return entity_id in self._stores[component_type]
+        except KeyError:
+            return entity_id in self._store(component_type)
+
+    def _store(self, kind: type) -> Store:
+        """Return the components of a type; the first time, see whether it is a known class defined anew."""
+        if kind not in self._stores:
+            self._meet(kind)
+        return self._stores.setdefault(kind, {})
 
     # Queries
 
@@ -236,7 +239,7 @@ class World:
                 kinds.add(term)
             else:
                 raise TypeError(f"a query takes component types, Not and AnyOf, not {term!r}")
-        query = self._queries[terms] = Query(terms, self._stores, self._alive)
+        query = self._queries[terms] = Query(terms, self._store, self._alive)
         for kind in kinds:
             self._watchers[kind].append(query)
         if query.takes_bare_entities:
@@ -300,14 +303,23 @@ class World:
         self._restore_hooks = without(self._restore_hooks, hook)
 
     def _hooked(self, hooks: HookTable, kind: type, hook: H | None) -> H | Callable[[H], H]:
-        if kind not in self._stores:
-            self._meet(kind)
+        self._store(kind)
 
         def add(hook: H) -> H:
             hooks[kind].append(checked(hook, "the hook"))
             return hook
 
         return add if hook is None else add(hook)
+
+    def _replacing(self, kind: type, entity_id: int, component: Any) -> list[BaseException]:
+        """Run the removing hooks of the component that another one takes the place of."""
+        old = self._store(kind).get(entity_id)
+        if old is None or old is component:
+            return []
+        errors = self._run_removing(kind, entity_id, old)
+        if entity_id not in self._alive:
+            raise_first([*errors, DeadEntityError(entity_id, f"{kind.__qualname__} can't be attached to it")])
+        return errors
 
     def _run_removing(self, kind: type, entity_id: int, component: Any) -> list[BaseException]:
         key = entity_id, kind
@@ -358,7 +370,7 @@ class World:
         try:
             replaced = self._types.add(kind, name=name, migrate=migrate)
             renewed = [
-                {entity_id: self._types.renew(component) for entity_id, component in self._stores[old].items()}
+                {entity_id: self._types.renew(component) for entity_id, component in self._store(old).items()}
                 for old, _ in replaced
             ]
         except BaseException:
@@ -400,6 +412,6 @@ class World:
         for store in self._stores.values():
             store.clear()
         for kind, store in stores.items():
-            self._stores[kind].update(store)
+            self._store(kind).update(store)
         for query in self._queries.values():
             query.reset(self._alive)

@@ -231,8 +231,8 @@ def test_actions_and_conditions_of_a_state_machine_are_reported():
 
 def test_a_component_with_impossible_values_is_reported():
     land = Land(Sequence(A, B), entities=3, a=S, b=R)
-    land.tree(1).memory = None  # type: ignore[assignment]  # the mistake under test
-    land.tree(2).tree_name = []  # type: ignore[assignment]
+    land.tree(1).memory = None
+    land.tree(2).tree_name = []
     land.engine.run(2)
     assert {(eid, kind) for eid, kind, _, _ in land.errors} == {(1, "tree_error"), (2, "tree_error")}
     assert land.tree(3).status is R

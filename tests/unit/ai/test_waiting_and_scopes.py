@@ -56,7 +56,7 @@ class Mind:
         letters = ""
         for _ in range(times):
             self.engine.step()
-            letters += self.engine.world.get(self.eid, BehaviorTree).status.name[0]
+            letters += str(self.engine.world.get(self.eid, BehaviorTree).status)[0].upper()
         return letters
 
 
