@@ -39,7 +39,7 @@ def slowly(text: str) -> str:
 
 
 # One part in front of another, with what may stand between them, so that every name meets every mark and value.
-BETWEEN = ("", " ", ":", "= ", '": "', "='", "-", "_", "\n")
+BETWEEN = ("", " ", ":", "= ", " : ", '": "', "='", "-", "_", "\n")
 VALUES = ("abcdef123", "short", "user:abcdef@", "Bearer abcdef123", "x-abcdef&abcdef")
 
 

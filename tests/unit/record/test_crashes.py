@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.long import LONG
+from tests.long import LONG, short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.protocol import TickRecord
@@ -27,7 +27,7 @@ from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differe
 
 OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)
 TICKS = 10
-SEEDS, STEP = (3, 1) if LONG else (1, 7)  # of each operation, and of the dearer ones only some
+SEEDS, STEP = short_or_long((1, 7), (3, 1))  # of each operation, and of the dearer ones only some
 
 
 def store_on(disk):
@@ -199,7 +199,7 @@ def test_a_full_disk_is_called_full():
 
 @pytest.mark.slow
 def test_without_syncs_a_crash_of_the_machine_leaves_a_readable_beginning():
-    for seed in range(40):
+    for seed in range(short_or_long(10, 40)):
         disk = MemoryDisk(seed)
         run = RandomRun(3, 6)
         options = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=3, segment_ticks=1000)
@@ -263,7 +263,7 @@ def crashed(tmp_path, fill):
 def test_a_torn_tail_is_cut_at_every_byte(crashed):
     store, records, segments = crashed
     whole = segments[-1].read_bytes()
-    for size in range(0, len(whole), 37):
+    for size in range(0, len(whole), short_or_long(149, 37)):
         segments[-1].write_bytes(whole[:size])
         with store.open("a-run") as reader:
             found = list(reader.records())
@@ -292,7 +292,7 @@ def test_a_flipped_bit_in_what_was_safe_is_damage_and_not_a_torn_tail(crashed):
         assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=False))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(short_or_long(12, 30)))
 def test_no_flipped_bit_anywhere_changes_a_tick(crashed, seed):
     store, records, segments = crashed
     dice = random.Random(seed)
