@@ -1,6 +1,7 @@
 """The program around its commands: help, versions, logs, endings and how soon it is there."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -115,32 +116,84 @@ def test_a_part_that_is_not_installed_is_told_with_what_to_install(module, extra
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "module", "extra"),
-    [
-        ("world arena --no-record", "grpc", "world"),
-        ("demo", "numpy", "world"),
-        ("up arena", "grpc", "world"),
-        ("gateway", "httptools", "gateway"),
-        ("viewer", "aiohttp", "viewer"),
-        ("runs", "pyarrow", "record"),
-        ("replay spring --gif spring.gif", "PIL", "gif"),
-    ],
-)
-def test_a_command_without_its_part_tells_what_to_install(tmp_path, command, module, extra):
-    program = f"import sys; sys.modules[{module!r}] = None; from tickmind.cli import main; main()"
+WITHOUT_PARTS = [
+    ("world arena --no-record", "grpc", "world"),
+    ("demo", "numpy", "world"),
+    ("up arena", "grpc", "world"),
+    ("gateway", "httptools", "gateway"),
+    ("viewer", "aiohttp", "viewer"),
+    ("runs", "pyarrow", "record"),
+    ("replay spring --gif spring.gif", "PIL", "gif"),
+]
+HEAVY = ("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml")
+MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yaml")  # typer reads values with pydantic
+HELPS = [
+    ("--help", HEAVY),
+    ("--version", HEAVY),
+    ("ask --help", MODEL_LAYER),
+    ("model --help", MODEL_LAYER),
+    ("gateway --help", MODEL_LAYER),
+]
+
+# Runs each command in a fork of one new interpreter, which has imported the program and no more, and prints what
+# became of it.
+FORKS = """
+import json, os, sys, tempfile
+from tickmind.cli import main
+for command, missing in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        if not os.fork():
+            os.dup2(out.fileno(), 1)
+            os.dup2(err.fileno(), 2)
+            if missing:
+                sys.modules[missing] = None
+            sys.argv = ["tickmind", *command.split()]
+            try:
+                main()
+            finally:
+                sys.stdout.flush()
+                print("loaded", *sys.modules, flush=True)
+        _, status = os.wait()
+        out.seek(0)
+        err.seek(0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), out.read(), err.read()]))
+"""
+
+
+Ends = dict[tuple[str, str], tuple[int, str, str]]
+
+
+def run_in_forks(folder: Path, cases: list[tuple[str, str]]) -> Ends:
+    """Command and missing module -> exit code, output with the modules that were loaded, and errors."""
     done = subprocess.run(
-        [sys.executable, "-c", program, *command.split()],
-        cwd=tmp_path,
+        [sys.executable, "-c", FORKS, json.dumps(cases)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SRC)},
         capture_output=True,
         text=True,
-        timeout=120,
-        check=False,
+        timeout=600,
+        check=True,
     )
-    assert done.returncode == 1, done.stderr
-    assert f"is not installed: `pip install 'tickmind[{extra}]'`" in done.stderr
-    assert "Traceback" not in done.stderr
+    return dict(zip(cases, map(tuple, map(json.loads, done.stdout.splitlines())), strict=True))
+
+
+@pytest.fixture(scope="module")
+def without_parts(tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    return run_in_forks(tmp_path_factory.mktemp("parts"), [(command, module) for command, module, _ in WITHOUT_PARTS])
+
+
+@pytest.fixture(scope="module")
+def helps(tmp_path_factory: pytest.TempPathFactory) -> Ends:
+    return run_in_forks(tmp_path_factory.mktemp("helps"), [(command, "") for command, _ in HELPS])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("command", "module", "extra"), WITHOUT_PARTS)
+def test_a_command_without_its_part_tells_what_to_install(without_parts, command, module, extra):
+    code, _, errors = without_parts[command, module]
+    assert code == 1, errors
+    assert f"is not installed: `pip install 'tickmind[{extra}]'`" in errors
+    assert "Traceback" not in errors
 
 
 def test_a_module_that_no_part_brings_is_no_plain_ending():
@@ -161,36 +214,10 @@ def test_main_runs_the_program(monkeypatch, capsys):
     assert "Usage: tickmind " in capsys.readouterr().out
 
 
-HEAVY = ("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml")
-MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yaml")  # typer reads values with pydantic
-
-
-@pytest.mark.parametrize(
-    ("arguments", "unwanted"),
-    [
-        (["--help"], HEAVY),
-        (["--version"], HEAVY),
-        (["ask", "--help"], MODEL_LAYER),
-        (["model", "--help"], MODEL_LAYER),
-        (["gateway", "--help"], MODEL_LAYER),
-    ],
-)
-def test_help_comes_without_anything_heavy(arguments, unwanted):
-    code = f"""
-import sys
-from tickmind.cli import main
-sys.argv = ["tickmind", *{arguments!r}]
-try:
-    main()
-finally:
-    print(sorted(set({unwanted!r}) & set(sys.modules)))
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"PYTHONPATH": str(SRC)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert done.stdout.splitlines()[-1] == "[]"
+@pytest.mark.parametrize(("command", "unwanted"), HELPS)
+def test_help_comes_without_anything_heavy(helps, command, unwanted):
+    code, output, errors = helps[command, ""]
+    assert code == 0, errors
+    loaded = output.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert set(unwanted) & set(loaded) == set()
