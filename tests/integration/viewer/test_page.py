@@ -57,7 +57,12 @@ async def test_live_and_replay_show_the_same_picture_at_the_same_tick(village, v
             ViewerServer(source, ViewerConfig(port=0)) as server,
         ):
             page = await browser.show(server.url)
-            assert [await still(page, tick) for tick in (7, 19)] == live
+            replayed = [await still(page, tick) for tick in (7, 19)]
+        if live != replayed:
+            pictures = zip(("live-7", "live-19", "replay-7", "replay-19"), (*live, *replayed), strict=True)
+            for name, png in pictures:
+                (tmp_path / f"{name}.png").write_bytes(png)
+            pytest.fail(f"the pictures differ: see {tmp_path}/*.png")
 
 
 # The small map is drawn once, and again too soon; then nothing moves any more.
@@ -84,6 +89,34 @@ async def test_the_small_map_shows_the_last_tick_though_nothing_moves_after_it(m
         earlier, too_soon, waiting, at_last = await page.evaluate(TOO_SOON)
         assert earlier == too_soon == waiting != right
         assert at_last == right
+
+
+# What bubbles say, from the lowest to the one that lies over all others.
+STACK = """[...document.querySelectorAll(".bubble")]
+  .map((bubble, at) => [Number(getComputedStyle(bubble).zIndex) || 0, at, bubble.textContent])
+  .sort((one, other) => one[0] - other[0] || one[1] - other[1])
+  .map(([, , text]) => text)"""
+
+
+async def test_bubbles_lie_over_one_another_alike_however_one_came_to_a_tick(browsing, page_built, tmp_path):
+    store, world = RunStore(tmp_path / "runs"), TileWorld.from_scenario(meadow(2))
+    said = {2: {0: Say("A")}, 3: {1: Say("B")}, 22: {1: Say("B")}, 23: {0: Say("A")}}
+    with store.create(world.info, "talk", options=LogOptions(sync=SyncPolicy.NEVER)) as log:
+        for tick in range(1, 31):
+            log.publish(world.step(said.get(tick, {})))
+    with store.open("talk") as reader:
+        (tmp_path / "clip.html").write_bytes(clip_of(reader))
+    async with browsing() as browser:
+        page = await browser.show((tmp_path / "clip.html").as_uri())
+        for tick in (3, 23):
+            stacks = []
+            for way in ((1, tick), (1, tick - 1, tick)):
+                for step in way:
+                    await page.get_by_role("slider", name="Tick").fill(str(step))
+                    await expect(page.locator(".map")).to_have_attribute("data-drawn-tick", str(step))
+                stacks.append(await page.evaluate(STACK))
+            assert sorted(stacks[0]) == ["A", "B"]
+            assert stacks[0] == stacks[1]
 
 
 async def test_a_tick_counts_as_drawn_only_with_what_was_said_before_it(browsing, tmp_path, monkeypatch):

@@ -31,6 +31,7 @@ interface Box {
 
 const MOST_BUBBLES = 20;
 const MARGIN = 4;
+const BUBBLES_FROM = 1000; // the lowest z-index of a bubble; names lie below it
 const FAR_UP = 170; // pixels; a bubble that would have to go higher is left out
 
 const overlaps = (one: Box, other: Box) =>
@@ -102,6 +103,7 @@ export class Overlay {
       const { style } = bubble.element;
       style.transform = `translate(${Math.round(box.left)}px, ${Math.round(box.top)}px)`;
       style.opacity = String(fade);
+      style.zIndex = String(BUBBLES_FROM + taken.length); // not the order in which they were first shown
       style.setProperty("--tail", `${Math.round(Math.min(Math.max(point[0] - box.left, 12), bubble.width - 12))}px`);
       style.setProperty("--stalk", `${Math.max(0, Math.round(bottom - box.bottom))}px`);
     }
@@ -145,7 +147,7 @@ export class Overlay {
       element.remove();
       this.labels.delete(row);
     }
-    for (const { row, strong } of labels) {
+    for (const [rank, { row, strong }] of labels.entries()) {
       let element = this.labels.get(row);
       if (!element) {
         element = document.createElement("div");
@@ -156,6 +158,7 @@ export class Overlay {
         this.labels.set(row, element);
       }
       element.classList.toggle("strong", strong);
+      element.style.zIndex = String(rank);
       const [tileX, tileY] = at(row);
       const [x, y] = camera.toScreen(tileX + 0.5, tileY + 0.98);
       element.style.transform = `translate(-50%, 0) translate(${Math.round(x)}px, ${Math.round(y)}px)`;
