@@ -159,7 +159,36 @@ async def test_a_process_that_spins_is_ended_by_its_limit(start):
 async def test_limits_of_files_and_politeness_hold(start, tools):
     show = "import os, resource; print(resource.getrlimit(resource.RLIMIT_NOFILE), os.nice(0))"
     agent = start(*tools.python, show, bounds=Bounds(files=99, nice=7))
-    assert await agent.output() == "(99, 99) 7\n"
+    assert await agent.output() == f"(99, 99) {max(7, os.nice(0))}\n"
+
+
+POLITE_RUNNER = """
+import asyncio, os, sys
+from pathlib import Path
+from tickmind.runner import Bounds, Command, Isolation, Warden
+
+async def run():
+    async with Warden(Isolation(sys.argv[1])) as warden:
+        show = ("sh", "-c", "cut -d' ' -f19 /proc/self/stat")
+        child = warden.launch(Command(show, dict(os.environ), Path("/"), Bounds(nice=3)), [1], lambda _: None)
+        await child.ended.wait()
+        sys.exit(str(child.ending) if child.ending.code else 0)
+
+os.nice(11 - os.nice(0))
+asyncio.run(run())
+"""
+
+
+def test_an_agent_of_a_runner_that_yields_more_yields_as_much(isolation):
+    done = subprocess.run(
+        [sys.executable, "-c", POLITE_RUNNER, str(isolation)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert (done.returncode, done.stdout) == (0, "11\n"), done.stderr
 
 
 @pytest.mark.asyncio

@@ -230,5 +230,5 @@ def _bind(bounds: Bounds) -> None:
             hard = resource.getrlimit(kind)[1]
             allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
             resource.setrlimit(kind, (allowed, allowed))
-    if bounds.nice:
+    if bounds.nice > os.getpriority(os.PRIO_PROCESS, 0):  # to yield less than the runner does may be forbidden
         os.setpriority(os.PRIO_PROCESS, 0, bounds.nice)
