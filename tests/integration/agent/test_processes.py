@@ -215,6 +215,7 @@ def test_secrets_and_heartbeats_go_through_descriptors(open_world, tmp_path):
             assert TOKEN.encode() not in (inside / "environ").read_bytes() + (inside / "cmdline").read_bytes()
             assert not any("secrets" in str(one.readlink()) for one in (inside / "fd").iterdir())
         assert process.wait(READY_S) == 0  # nobody reads its heartbeat any more
+        assert process.stderr is not None
         log = process.stderr.read()
         assert TOKEN not in log
         assert "whoever started this process is gone" in log

@@ -35,12 +35,13 @@ def start(warm):
 
     def begin(*arguments, program=None):
         env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        pipe = subprocess.PIPE
         if program is None:
-            started.append(warm.start(["-m", "tickmind.cli", "world", *arguments], env=env, **pipes))
+            started.append(warm.start(["-m", "tickmind.cli", "world", *arguments], env=env, stdout=pipe, stderr=pipe))
         else:
             words = [sys.executable, *program, "world", *map(str, arguments)]
-            started.append(subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, text=True, **pipes))
+            begun = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True)
+            started.append(begun)
         return started[-1]
 
     yield begin
