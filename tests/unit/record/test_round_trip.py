@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.long import short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.protocol import IntentColumns, ResultColumns
@@ -47,7 +46,7 @@ def plain(counts):
     return {**dataclasses.asdict(counts), "done": counts.done.tolist(), "needs": needs}
 
 
-@settings(max_examples=short_or_long(8, 25))
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32),
     actors=st.sampled_from((0, 1, 7, 33, 300)),
