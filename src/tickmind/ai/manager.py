@@ -50,7 +50,8 @@ class AIManager:
         self._utility_actions: dict[str, UtilityAction] = {}
         self._utility_selectors: dict[str, tuple[str, ...]] = {}
         self._machines: dict[str, Machine] = {}
-        self._compiled: dict[tuple[str, bool], CompiledTree] = {}  # tree name, traced -> ready to run
+        self._compiled: dict[str, CompiledTree] = {}  # tree name -> ready to run
+        self._traced: dict[str, CompiledTree] = {}  # tree name -> ready to run and to be traced
         self._scores: dict[str, ScoreFn] = {}  # utility action -> ready to ask
         self._reports = ErrorReports()
         self._halting = Halting(self._halts, self._reports, self._halting_in, max_past_trees)
@@ -60,6 +61,7 @@ class AIManager:
 
     def _changed(self) -> None:
         self._compiled.clear()
+        self._traced.clear()
         self._scores.clear()
         self._reports.forget()
 
@@ -114,9 +116,10 @@ class AIManager:
 
     def compiled(self, name: str, *, traced: bool = False) -> CompiledTree:
         """The tree, ready to run; made when first needed."""
-        ready = self._compiled.get((name, traced))
+        known = self._traced if traced else self._compiled
+        ready = known.get(name)
         if ready is None:
-            ready = self._compiled[name, traced] = compile_tree(name, self._library, traced=traced)
+            ready = known[name] = compile_tree(name, self._library, traced=traced)
             self._halting.remember(ready.shape, ready.halting)
         return ready
 
@@ -139,7 +142,7 @@ class AIManager:
 
     def run_tree(self, world: "World", ctx: "TickContext", entity_id: int, tree: BehaviorTree) -> Status | None:
         """Run a tree of a watched world; None if it was taken from its entity meanwhile. Raise what functions raise."""
-        ready = self._compiled.get((tree.tree_name, tree.traced))
+        ready = (self._traced if tree.traced else self._compiled).get(tree.tree_name)
         if ready is None:
             ready = self.compiled(tree.tree_name, traced=tree.traced)
         if tree.shape != ready.shape:
