@@ -2,7 +2,8 @@
 
 Ordinary schemas are open and have properties with defaults. Closing them loses nothing, because undeclared properties
 mean nothing to the reader; a property that may be left out becomes one that may be null, and the reader takes null for
-"left out". Bounds that strict decoding does not know are dropped here and checked when the reply is read.
+"left out". Bounds that strict decoding does not know are dropped here and checked when the reply is read. OpenAI and
+Anthropic refuse the lengths of texts; local servers hold a model to them, and a small one talks on without them.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from tickmind.llm.json_schema import resolve
 from tickmind.llm.transport import OutputSpec
 
+OPENAI_HOST = "api.openai.com"
 _DEEPEST = 32
 _KEPT = frozenset(
     {
@@ -25,6 +27,7 @@ _KEPT = frozenset(
         "maxItems",
     }
 )
+_LENGTHS = frozenset({"minLength", "maxLength"})
 _FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 _SHAPING = (
     "not",
@@ -43,13 +46,13 @@ class _NotStrictError(ValueError):
     """The schema has no strict form."""
 
 
-def strict_schema(schema: Mapping[str, Any], *, optional_as_null: bool) -> dict[str, Any] | None:
+def strict_schema(schema: Mapping[str, Any], *, optional_as_null: bool, lengths: bool = False) -> dict[str, Any] | None:
     """The schema for strict decoding, or None if it has no such form: free maps, tuples, values of any type.
 
     With `optional_as_null` a property that may be left out is allowed to be null; without, a schema with such a
-    property has no strict form.
+    property has no strict form. `lengths` keeps the lengths of texts.
     """
-    writer = _Writer(schema, optional_as_null=optional_as_null)
+    writer = _Writer(schema, _KEPT | _LENGTHS if lengths else _KEPT, optional_as_null=optional_as_null)
     try:
         strict = writer.part(schema, 0, in_union=False)
         definitions = {
@@ -62,15 +65,16 @@ def strict_schema(schema: Mapping[str, Any], *, optional_as_null: bool) -> dict[
     return {"$defs": definitions, **strict} if definitions else strict
 
 
-def form_of(output: OutputSpec) -> tuple[Mapping[str, Any], bool]:
-    """The schema to send, and whether the endpoint can be held to it strictly."""
-    strict = strict_schema(output.schema, optional_as_null=output.optional_as_null)
+def form_of(output: OutputSpec, *, lengths: bool) -> tuple[Mapping[str, Any], bool]:
+    """The schema to send, with the lengths of texts or without, and whether the endpoint can be held to it strictly."""
+    strict = strict_schema(output.schema, optional_as_null=output.optional_as_null, lengths=lengths)
     return (output.schema, False) if strict is None else (strict, True)
 
 
 class _Writer:
-    def __init__(self, root: Mapping[str, Any], *, optional_as_null: bool) -> None:
+    def __init__(self, root: Mapping[str, Any], kept: frozenset[str], *, optional_as_null: bool) -> None:
         self._root = root
+        self._kept = kept
         self._optional_as_null = optional_as_null
 
     def part(self, part: Any, depth: int, *, in_union: bool) -> dict[str, Any]:
@@ -84,7 +88,7 @@ class _Writer:
                 raise _NotStrictError
             rest = {key: value for key, value in part.items() if key != "allOf"}
             return self.part({**every[0], **rest}, depth + 1, in_union=in_union)
-        kept = {key: value for key, value in part.items() if key in _KEPT}
+        kept = {key: value for key, value in part.items() if key in self._kept}
         if part.get("format") in _FORMATS:
             kept["format"] = part["format"]
         for keyword in ("anyOf", "oneOf"):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from tickmind.base import ManualClock
 from tickmind.llm import CallConfig, LLMResponseError, ModelClient, ModelConfig, ModelReply, ReplySchema, merge
 from tickmind.llm.json_schema import SchemaChecker
-from tickmind.llm.strict_schema import strict_schema
+from tickmind.llm.strict_schema import OPENAI_HOST, strict_schema
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelRequest, OutputSpec
 from tickmind.llm.transports.chat import ChatForm
@@ -102,6 +102,16 @@ async def test_the_defaults_come_back_for_what_a_strict_reply_leaves_null() -> N
     result = await asking.complete_structured("?", Plan)
     assert result.value == Plan(goal="eat", steps=[Step(place="mill")])
     assert (result.attempts, result.value.count, result.value.tags) == (1, 3, ["plain"])
+
+
+@pytest.mark.parametrize("form", [ChatForm, ResponsesForm])
+@pytest.mark.parametrize(("host", "kept"), [(OPENAI_HOST, False), ("127.0.0.1", True)])
+def test_endpoints_that_know_lengths_of_texts_are_held_to_them(form: Any, host: str, kept: bool) -> None:
+    text = {"type": "string", "maxLength": 40}
+    schema = {"type": "object", "properties": {"say": text}, "required": ["say"]}
+    body = form(host=host).encode(ModelRequest("m", (), output=OutputSpec(schema)), stream=False)
+    sent = body["text"]["format"] if form is ResponsesForm else body["response_format"]["json_schema"]
+    assert (sent["schema"]["properties"]["say"] == text, sent["strict"]) == (kept, True)
 
 
 def test_variants_of_a_union_must_say_all_that_they_have() -> None:

@@ -92,7 +92,9 @@ class AnthropicForm:
             tools.append(_tool(request.output.name, "Gives the reply in the form asked for.", request.output.schema))
             choice = {"type": "any"} if request.tools else {"type": "tool", "name": request.output.name}
         elif request.output is not None and self._capabilities.output != "none":
-            body["output_config"] = {"format": {"type": "json_schema", "schema": form_of(request.output)[0]}}
+            body["output_config"] = {
+                "format": {"type": "json_schema", "schema": form_of(request.output, lengths=False)[0]}
+            }
         if tools:
             if not request.parallel_tool_calls and choice["type"] != "none":
                 choice["disable_parallel_tool_use"] = True

@@ -15,7 +15,7 @@ from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock
-from tickmind.llm.strict_schema import form_of
+from tickmind.llm.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import (
     Capabilities,
     ModelReply,
@@ -52,8 +52,8 @@ class ChatTransport(WireTransport):
     def __init__(self, config: ModelConfig, *, http: HttpClient | None = None) -> None:
         field = config.max_tokens_field
         if field is None:  # OpenAI's newer models refuse the old name, other servers don't know the new one
-            field = "max_completion_tokens" if config.host == "api.openai.com" else "max_tokens"
-        super().__init__(config, ChatForm(config.capabilities, max_tokens_field=field), http=http)
+            field = "max_completion_tokens" if config.host == OPENAI_HOST else "max_tokens"
+        super().__init__(config, ChatForm(config.capabilities, max_tokens_field=field, host=config.host), http=http)
 
 
 class ChatForm:
@@ -61,8 +61,15 @@ class ChatForm:
 
     path = "/chat/completions"
 
-    def __init__(self, capabilities: Capabilities = Capabilities(), *, max_tokens_field: str = "max_tokens") -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+        *,
+        max_tokens_field: str = "max_tokens",
+        host: str = OPENAI_HOST,
+    ) -> None:
         self._capabilities = capabilities
+        self._host = host
         self._max_tokens_field = max_tokens_field
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
@@ -92,7 +99,7 @@ class ChatForm:
             if not request.parallel_tool_calls:
                 body["parallel_tool_calls"] = False
         if request.output is not None and self._capabilities.output == "json_schema":
-            schema, strict = form_of(request.output)
+            schema, strict = form_of(request.output, lengths=self._host != OPENAI_HOST)
             body["response_format"] = {
                 "type": "json_schema",
                 "json_schema": {"name": request.output.name, "schema": schema, "strict": strict},

@@ -17,6 +17,7 @@ from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
 from tickmind.llm.http_errors import embedded_error, error_from_reply, silent_error
 from tickmind.llm.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
+from tickmind.llm.strict_schema import OPENAI_HOST
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, says_something
 from tickmind.llm.transports.chat import ChatForm
 from tickmind.llm.transports.wire import Json, is_silent
@@ -46,8 +47,8 @@ class OpenAITransport:
         self._key = Secret(client.api_key)  # so that a provider that repeats it does not put it into an error
         self._capabilities = capabilities
         self._host = urlsplit(str(client.base_url)).hostname or ""
-        field = max_tokens_field or ("max_completion_tokens" if self._host == "api.openai.com" else "max_tokens")
-        self._form = ChatForm(capabilities, max_tokens_field=field)
+        field = max_tokens_field or ("max_completion_tokens" if self._host == OPENAI_HOST else "max_tokens")
+        self._form = ChatForm(capabilities, max_tokens_field=field, host=self._host)
 
     @property
     def capabilities(self) -> Capabilities:

@@ -13,7 +13,7 @@ from tickmind.llm.grammar import json_grammar
 from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import embedded_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
-from tickmind.llm.strict_schema import form_of
+from tickmind.llm.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
@@ -40,7 +40,7 @@ class ResponsesTransport(WireTransport):
     """Talks to an endpoint by the Responses API."""
 
     def __init__(self, config: ModelConfig, *, http: HttpClient | None = None) -> None:
-        super().__init__(config, ResponsesForm(config.capabilities), http=http)
+        super().__init__(config, ResponsesForm(config.capabilities, host=config.host), http=http)
 
 
 class ResponsesForm:
@@ -48,8 +48,14 @@ class ResponsesForm:
 
     path = "/responses"
 
-    def __init__(self, capabilities: Capabilities = Capabilities()) -> None:  # noqa: B008 - frozen
+    def __init__(
+        self,
+        capabilities: Capabilities = Capabilities(),  # noqa: B008 - frozen
+        *,
+        host: str = OPENAI_HOST,
+    ) -> None:
         self._capabilities = capabilities
+        self._host = host
 
     def headers(self, key: Secret) -> dict[str, str | Secret]:
         """A bearer token."""
@@ -87,7 +93,7 @@ class ResponsesForm:
             if not request.parallel_tool_calls:
                 body["parallel_tool_calls"] = False
         if request.output is not None and self._capabilities.output == "json_schema":
-            schema, strict = form_of(request.output)
+            schema, strict = form_of(request.output, lengths=self._host != OPENAI_HOST)
             form = {"type": "json_schema", "name": request.output.name, "schema": schema, "strict": strict}
             body["text"] = {"format": form}
         elif request.output is not None and self._capabilities.output == "json_object":
