@@ -92,9 +92,12 @@ class Part:
             raise PartError(f"the {self._name} went down: {ending}")
 
     async def stop(self) -> None:
-        """Let it end in good order."""
+        """Let it end in good order; kill it if it is not up yet, for it would say where in its imports it was."""
         self._stopping = True
-        self._child.stop(_STOP_S)
+        if self._at.done():
+            self._child.stop(_STOP_S)
+        else:
+            self._child.kill()
         await self._child.ended.wait()
 
     def _take(self, data: bytes) -> None:
