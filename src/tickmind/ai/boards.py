@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import orjson
-
 from tickmind.ai.errors import AIError
 from tickmind.base import ConfigError, Limit
 
@@ -130,12 +128,10 @@ class BoardManager:
         Raises `BoardError` for a message that is empty or no JSON data, and `BoardAccessError` if the author takes no
         part in the board.
         """
-        text, data = _read_message(message)
+        text, data, size = _read_message(message)
         if not text.strip():
             raise BoardError("a post needs some text")
-        self._max_post_chars.check(len(text))
-        if data is not None:
-            self._max_post_chars.check(len(orjson.dumps(data)))
+        self._max_post_chars.check(size)
         with self._lock:
             board = self._board_for(board_id, author)
             made = Post(board.next_index, author, text, data)
@@ -210,17 +206,19 @@ class BoardManager:
         raise UnknownBoardError(words) if board is None else BoardAccessError(words)
 
 
-def _read_message(message: str | Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-    """The text of a message, and a copy of its data that nobody else holds."""
+def _read_message(message: str | Mapping[str, Any]) -> tuple[str, dict[str, Any] | None, int]:
+    """Return the text of a message, a copy of its data that nobody else holds, and its size."""
     if isinstance(message, str):
-        return message, None
+        return message, None, len(message)
+    import orjson
+
     try:
         encoded = orjson.dumps(dict(message))
     except (orjson.JSONEncodeError, TypeError) as error:
         raise BoardError(f"a post is a text or a mapping of JSON data ({error})") from error
     data: dict[str, Any] = orjson.loads(encoded)
     text = data.get("text")
-    return (text if isinstance(text, str) else encoded.decode() if data else ""), data
+    return (text if isinstance(text, str) else encoded.decode() if data else ""), data, len(encoded)
 
 
 def _data_of(post: Mapping[str, Any]) -> dict[str, Any] | None:

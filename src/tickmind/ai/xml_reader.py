@@ -37,6 +37,7 @@ from tickmind.base import Limit
 
 MAX_XML_BYTES = Limit("size of a tree file", 4_000_000, "bytes")
 MAX_XML_DEPTH = Limit("nesting of a tree file", 102, "levels")  # a tree as deep as can run, and the two tags around it
+SAME_NAME = "{=}"  # an argument: the Blackboard's key that is called as the port is
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _COUNT = re.compile(r"[+-]?[0-9]{1,15}")
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
@@ -267,7 +268,7 @@ class _Reader:
             if name.startswith("_"):
                 raise self.fail(element, f"the scripted attribute {name!r} is not supported; use a condition")
             try:
-                found[name] = f"{{{name}}}" if value == "{=}" else _argument(value)  # {=} is the key of the same name
+                found[name] = f"{{{name}}}" if value == SAME_NAME else _argument(value)
             except ValueError:
                 raise self.fail(element, f"{name} is too large a number: {value[:40]}") from None
         return found

@@ -29,6 +29,7 @@ from tickmind.ai.nodes import (
     children_of,
     walk,
 )
+from tickmind.ai.xml_reader import SAME_NAME
 
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OWN_NODES = (
@@ -117,7 +118,9 @@ def _tag(node: Node) -> tuple[str, dict[str, str]]:
 
 
 def _arguments(node: str, arguments: tuple[tuple[str, Argument], ...]) -> dict[str, str]:
-    for name, _ in arguments:
+    for name, value in arguments:
+        if value == SAME_NAME:
+            raise TreeError(f"{node}: in XML {SAME_NAME} means the key {name!r}, not '='; rename the Blackboard's key")
         try:
             xml.parsers.expat.ParserCreate().Parse(f"<{name}/>", True)
         except xml.parsers.expat.ExpatError:

@@ -44,7 +44,7 @@ def looks_like_text(value):
     try:
         float(value)
     except ValueError:
-        return value not in ("true", "false")
+        return value not in ("true", "false", "{=}")
     return False
 
 
@@ -134,6 +134,7 @@ def test_a_tree_that_xml_can_not_hold_is_refused_when_written(text, port):
         ({"main": Action("bell\a")}, r"can't hold the character '\\x07'"),
         ({"main": Action("a", {"ꙮ": 1})}, "a: XML can't have an attribute called 'ꙮ'"),
         ({"main": Action("a", {"x": float("inf")})}, "the number inf can't be written"),
+        ({"main": Action("a", {"x": "{=}"})}, "a: in XML {=} means the key 'x'"),
     ],
 )
 def test_what_can_not_be_written_says_why(trees, problem):
