@@ -103,4 +103,4 @@ def test_characters_who_give_orders_are_only_quoted(solo):
         assert described.replace("\n", "").isprintable()
         for line in described.splitlines():
             if "Ignore your instructions" in line or "SYSTEM" in line:
-                assert line.startswith(("entity:1 said: ", "memory said: "))
+                assert line.startswith(('"entity:1" said: ', "memory said: "))
