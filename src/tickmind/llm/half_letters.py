@@ -16,9 +16,12 @@ _LAST_IS_FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 def parse_with_halves(data: bytes) -> Any:
     """Parse JSON whose texts may hold half letters; raises `ValueError` if it is no JSON for another reason."""
-    if b"\\ud" not in data.lower():
-        raise ValueError("there is no half letter in it")
     return json.loads(data, parse_constant=_refuse)
+
+
+def may_hold_half(data: bytes) -> bool:
+    """Tell whether JSON text holds an escape that may be half a letter."""
+    return b"\\ud" in data.lower()
 
 
 def without_halves(value: Any) -> Any:

@@ -139,6 +139,7 @@ class Exchange:
     __slots__ = (
         "_client",
         "_connection",
+        "_counts",
         "_decoder",
         "_heard",
         "_parser",
@@ -149,7 +150,6 @@ class Exchange:
         "_timeout_s",
         "_timer",
         "ended",
-        "has_events",
     )
 
     def __init__(self, client: HttpClient, request: bytes, timeout_s: float) -> None:
@@ -161,10 +161,10 @@ class Exchange:
         self._parser = ResponseParser()
         self._pieces: list[bytes] = []  # of the body, that came with the headers
         self._decoder: Inflater | None = None
+        self._counts = True  # the size of the whole body is capped here
         self._read_bytes = 0
         self._heard = False  # anything of the reply has come
         self._timer: asyncio.TimerHandle | None = None
-        self.has_events = False  # the body is read event by event, and only the one that is coming is held
         self.ended = False  # the reader has all that it wants, though the body's end may still be to come
 
     @property
@@ -220,18 +220,17 @@ class Exchange:
             if self._decoder is not None and data:
                 data = self._decoder.decode(data, room=int(self._client.max_reply_bytes.maximum) - self._read_bytes)
             if data:
-                # of plain events those that come with this read may be small ones, so it counts with the next
-                held = self._read_bytes + (0 if self.has_events and self._decoder is None else len(data))
-                if held > self._client.max_reply_bytes.maximum:
-                    raise self._too_large()
-                self._read_bytes += len(data)
+                if self._counts:
+                    self._read_bytes += len(data)
+                    if self._read_bytes > self._client.max_reply_bytes.maximum:
+                        raise self.too_large()
                 return data
 
     async def read_all(self) -> bytes:
         """The whole decoded body."""
         length = self._parser.headers.get("content-length", "")
         if self._decoder is None and length.isdigit() and not self._client.max_reply_bytes.allows(int(length)):
-            raise self._too_large()
+            raise self.too_large()
         body = await self.read()
         if self._parser.done and not self._pieces:
             return body
@@ -240,13 +239,14 @@ class Exchange:
             parts.append(part)
         return b"".join(parts)
 
-    def forget_read(self) -> None:
-        """Count the size of the body anew, because what was read is no longer held.
+    def leave_size_to_reader(self) -> int:
+        """Let the reader cap what it holds, where it does not hold the whole body; returns how many bytes that may be.
 
-        A compressed body, which nobody asked for, counts whole: a little of it can keep a reader busy for long.
+        A compressed body, which nobody asked for, stays capped as a whole: a little of it can keep a reader busy for
+        long.
         """
-        if self._decoder is None:
-            self._read_bytes = 0
+        self._counts = self._decoder is not None
+        return int(self._client.max_reply_bytes.maximum)
 
     def close(self) -> None:
         """Give the connection back, or drop it if the reply was not read to its end."""
@@ -296,7 +296,8 @@ class Exchange:
             return LLMResponseError(f"{origin}: {exc}")
         return LLMConnectionError(f"the connection to {origin} broke: {exc}")
 
-    def _too_large(self) -> LLMError:
+    def too_large(self) -> LLMError:
+        """Return the error for a reply over the size limit."""
         return too_large_error(self._client.origin, self._client.max_reply_bytes)
 
     async def _status_error(self) -> LLMError:
@@ -325,12 +326,14 @@ async def _whole(exchange: Exchange) -> HttpReply:
 class EventStream:
     """The reply as events: `async with` opens it, `next_events` gives the data of one or more events at a time."""
 
-    __slots__ = ("_any", "_error", "_exchange", "_finished", "_sse")
+    __slots__ = ("_any", "_error", "_exchange", "_finished", "_held_bytes", "_max_held_bytes", "_sse")
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._sse: SseDecoder | None = None
         self._any = False  # an event has come
+        self._held_bytes = 0  # of the event that is coming; what an event brought before is not held here
+        self._max_held_bytes = 0
         self._finished = False
         self._error: LLMError | None = None  # how the stream failed, raised behind its last event
 
@@ -342,7 +345,7 @@ class EventStream:
             raise
         if self._exchange.content_type != "application/json":  # else the endpoint does not stream: one event
             self._sse = SseDecoder()
-            self._exchange.has_events = True
+            self._max_held_bytes = self._exchange.leave_size_to_reader()
         return self
 
     async def __aexit__(
@@ -382,8 +385,11 @@ class EventStream:
                 self._finish(self._sse)
                 return events or await self.next_events()
             if events:
-                self._exchange.forget_read()
+                self._held_bytes = 0
                 return events
+            self._held_bytes += len(data)
+            if self._held_bytes > self._max_held_bytes:
+                raise self._exchange.too_large()
 
     def _finish(self, sse: SseDecoder) -> None:
         self._finished = True

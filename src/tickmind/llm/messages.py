@@ -169,6 +169,7 @@ class Message:
 
 MessageLike = Message | Mapping[str, Any] | str
 MessagesLike = MessageLike | Iterable[MessageLike]
+_ONE_MESSAGE = (str, Message, Mapping)
 
 
 def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
@@ -181,7 +182,7 @@ def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     Mappings may have parts (`text`, `image_url`, `input_audio`), tool calls and results. Raises `LLMConfigError` for
     anything else.
     """
-    if isinstance(messages, str | Message | Mapping):
+    if isinstance(messages, _ONE_MESSAGE):
         return (_as_message(messages),)
     if not isinstance(messages, Iterable):
         raise LLMConfigError(f"messages are texts, messages or mappings, not {type(messages).__name__}")

@@ -20,6 +20,7 @@ from tickmind.llm.strict_schema import form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
+    Parse,
     WireTransport,
     as_count,
     as_list,
@@ -254,11 +255,11 @@ class AnthropicDecoder:
         self._thinking: dict[int | None, _OpenBlock] = {}  # block index -> block so far
         self._prompt = Usage()
 
-    def decode(self, data: bytes) -> StreamPiece | None:
+    def decode(self, data: bytes, parse: Parse = parse_event) -> StreamPiece | None:
         """Read one event."""
-        event = parse_event(data)
+        event = parse(data)
         kind = event.get("type")
-        if kind == "error" or event.get("error"):
+        if kind == "error" or (event.get("error")):
             raise embedded_error(event)
         if kind == "content_block_delta":
             return self._delta(as_count(event.get("index")), as_object(event.get("delta")))

@@ -26,6 +26,7 @@ from tickmind.llm.transport import (
 )
 from tickmind.llm.transports.wire import (
     Json,
+    Parse,
     WireTransport,
     arguments_text,
     as_count,
@@ -214,9 +215,9 @@ class ChatDecoder:
         self._field = _REASONING_FIELDS[0]
         self._named = False  # model and id were given out
 
-    def decode(self, data: bytes) -> StreamPiece | None:
+    def decode(self, data: bytes, parse: Parse = parse_event) -> StreamPiece | None:
         """Read one event."""
-        event = parse_event(data)
+        event = parse(data)
         choices = event.get("choices")
         if event.get("error"):
             raise embedded_error(event)
@@ -242,7 +243,7 @@ class ChatDecoder:
         else:
             thinking = ""
         calls = delta.get("tool_calls")
-        if not calls and type(delta.get("function_call")) is dict:
+        if not calls and "function_call" in delta and type(delta["function_call"]) is dict:
             calls = [{"index": 0, "function": delta["function_call"]}]
         named = self._named
         self._named = True

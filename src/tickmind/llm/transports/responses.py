@@ -17,6 +17,7 @@ from tickmind.llm.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
+    Parse,
     WireTransport,
     arguments_text,
     as_count,
@@ -215,11 +216,11 @@ class ResponsesDecoder:
         self._texts = False  # answer came in pieces
         self._thoughts = False  # reasoning came in pieces
 
-    def decode(self, data: bytes) -> StreamPiece | None:
+    def decode(self, data: bytes, parse: Parse = parse_event) -> StreamPiece | None:
         """Read one event."""
-        event = parse_event(data)
+        event = parse(data)
         kind = as_text(event.get("type"))
-        if kind == "error" or event.get("error"):
+        if kind == "error" or (event.get("error")):
             raise embedded_error(event)
         if kind in {"response.output_text.delta", "response.refusal.delta"}:
             self._texts = True

@@ -13,7 +13,7 @@ import orjson
 from tickmind.base import Secret
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, check_headers
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
-from tickmind.llm.half_letters import LetterJoiner, has_half, parse_with_halves, without_halves
+from tickmind.llm.half_letters import LetterJoiner, may_hold_half, parse_with_halves, without_halves
 from tickmind.llm.http import EventStream, Headers, HttpClient
 from tickmind.llm.http_errors import silent_error, too_large_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
@@ -22,13 +22,19 @@ from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, Strea
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms
 OnServed = Callable[[ModelRequest, Served], None]
+Parse = Callable[[bytes], Json]
+_NOT_JSON = "the endpoint's reply is not JSON; is this the address of a model endpoint?"
+
+
+class SplitLetterError(LLMResponseError):
+    """An event ends or begins inside a letter, so that only the events together are text."""
 
 
 class EventDecoder(Protocol):
     """Turns the events of one stream into pieces; it may remember earlier ones."""
 
-    def decode(self, data: bytes) -> StreamPiece | None:
-        """Read one event; None if it says nothing of interest."""
+    def decode(self, data: bytes, parse: Parse = ...) -> StreamPiece | None:
+        """Read one event; None if it says nothing of interest. `parse` reads its JSON, strictly unless given."""
         ...
 
     def finish(self) -> StreamPiece | None:
@@ -159,7 +165,7 @@ class PieceStream(AsyncIterator[StreamPiece]):
         self._timeout_s = timeout_s
         self._events: EventStream | None = None
         self._decoder = decoder
-        self._decode = decoder.decode
+        self._decode: Callable[[bytes], StreamPiece | None] = decoder.decode
         self._waiting: Iterable[bytes] = iter(())
         self._finished = False
         self._served: Served | None = None  # until the first piece carries it
@@ -181,11 +187,15 @@ class PieceStream(AsyncIterator[StreamPiece]):
     async def __anext__(self) -> StreamPiece:
         while True:
             for data in self._waiting:
-                piece = self._decode(data)
+                try:
+                    piece = self._decode(data)
+                except SplitLetterError:
+                    self._joiner, self._decode = LetterJoiner(), self._decode_halves
+                    piece = self._decode(data)
                 if piece is not None:
-                    if not (piece.content.isascii() and piece.thinking.isascii()) or piece.tool_calls or self._joiner:
-                        piece = self._with_whole_letters(piece)
                     self._room -= len(piece.content) + len(piece.thinking)
+                    if piece.tool_calls:
+                        self._room -= sum(len(call.arguments) for call in piece.tool_calls)
                     if self._room < 0:
                         http = self._transport.http
                         raise too_large_error(http.origin, http.max_reply_bytes)
@@ -207,14 +217,10 @@ class PieceStream(AsyncIterator[StreamPiece]):
                     piece = self._joiner.join(piece)
                 return piece if self._served is None else self._first(piece, self._served)
 
-    def _with_whole_letters(self, piece: StreamPiece) -> StreamPiece:
-        for call in piece.tool_calls:
-            self._room -= len(call.arguments)
-        if self._joiner is None:
-            if not has_half("".join((piece.content, piece.thinking, *(call.arguments for call in piece.tool_calls)))):
-                return piece
-            self._joiner = LetterJoiner()
-        return self._joiner.join(piece)
+    def _decode_halves(self, data: bytes) -> StreamPiece | None:
+        """Decode an event of a stream that cuts letters in two."""
+        piece = self._decoder.decode(data, parse_halves)
+        return None if piece is None or self._joiner is None else self._joiner.join(piece)
 
     def _first(self, piece: StreamPiece, served: Served) -> StreamPiece:
         self._served = None
@@ -243,30 +249,37 @@ def _as_plain(value: Any) -> Any:
 def parse_object(data: bytes) -> Json:
     """Read a whole reply; anything but a JSON object is an error that says so without showing it."""
     try:
-        return _object(orjson.loads(data))
-    except orjson.JSONDecodeError:
-        return _object(without_halves(_parse_tolerantly(data)))
+        return parse_event(data)
+    except SplitLetterError:
+        return _object(without_halves(parse_halves(data)))
 
 
 def parse_event(data: bytes) -> Json:
-    """Read an event like `parse_object`, but leave half letters as they are: the next event has the rest."""
+    """Read an event like `parse_object`; raises `SplitLetterError` if it holds half a letter."""
     try:
-        return _object(orjson.loads(data))
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
-        return _object(_parse_tolerantly(data))
+        if not may_hold_half(data):
+            raise LLMResponseError(_NOT_JSON) from None
+        parse_halves(data)
+        raise SplitLetterError("an event of the endpoint's reply holds half a letter") from None
+    if type(value) is not dict:
+        raise LLMResponseError("the endpoint's reply is not a JSON object")
+    return value
+
+
+def parse_halves(data: bytes) -> Json:
+    """Read an event that may hold half a letter, which is left as it is: the next event has the rest."""
+    try:
+        return _object(parse_with_halves(data))
+    except ValueError:
+        raise LLMResponseError(_NOT_JSON) from None
 
 
 def _object(value: Any) -> Json:
     if type(value) is not dict:
         raise LLMResponseError("the endpoint's reply is not a JSON object")
     return value
-
-
-def _parse_tolerantly(data: bytes) -> Any:
-    try:
-        return parse_with_halves(data)
-    except ValueError:
-        raise LLMResponseError("the endpoint's reply is not JSON; is this the address of a model endpoint?") from None
 
 
 def as_object(value: Any) -> Json:
