@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
-from tickmind.base import Clock
+from tickmind.base import Clock, error_text
 from tickmind.llm import LLMCooldownError, LLMDroppedError, LLMRateLimitError
 from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
 from tickmind.strategy.batches import Reply, share, taken_apart
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import CAUGHT, ErrorKind, ParseError, kind_of, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind, ParseError, kind_of
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.parsers import parse_into
@@ -142,7 +142,7 @@ class Answers:
                 except CAUGHT as flawed:
                     self._roster.set_aside(eid, agent, flawed)
             return
-        self._fail_all(world, flight, kind_of(error), told(error), at_s - flight.sent_at_s)
+        self._fail_all(world, flight, kind_of(error), error_text(error), at_s - flight.sent_at_s)
 
     def _cool(self, flight: Flight, wait_s: Any, at_s: float) -> None:
         """Let the agents of a query wait as its client said at some time."""
@@ -206,7 +206,7 @@ class Answers:
             parser, declared = self._manager.parser_of(agent), self._manager.declared(agent)
             changed = parse_into(reply.text, world.get(eid, Blackboard), parser, declared, reply.data)
         except CAUGHT as error:
-            self.fail(world, eid, agent, ErrorKind.PARSE, told(error), flight, said)
+            self.fail(world, eid, agent, ErrorKind.PARSE, error_text(error), flight, said)
             return
         agent.consecutive_errors = 0
         self._counts.answered += 1

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tickmind.base import error_text
 from tickmind.llm.structured.schema import compact
-from tickmind.strategy.errors import CAUGHT, ParseError, told
+from tickmind.strategy.errors import CAUGHT, ParseError
 from tickmind.strategy.parsers import read_object
 
 _INSTRUCTION = (
@@ -65,5 +66,5 @@ def _part(found: Mapping[str, Any], entity_id: int, *, read: bool) -> Reply | Pa
         part = found[name]
         text = json.dumps(part, ensure_ascii=False)
     except CAUGHT as error:  # what a client read is anybody's object
-        return ParseError(f"what the reply has for character {entity_id} is not JSON: {told(error)}")
+        return ParseError(f"what the reply has for character {entity_id} is not JSON: {error_text(error)}")
     return Reply(text, part if read and isinstance(part, Mapping) else None)

@@ -4,8 +4,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
+from tickmind.base import error_text
 from tickmind.protocol import Thought, ThoughtSink
-from tickmind.strategy.errors import CAUGHT, ErrorKind, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind
 from tickmind.strategy.functions import plain_function, refuse_coroutine
 
 OnQuery: TypeAlias = Callable[[int, int, int], object]  # entity id, prompt size in characters, tick
@@ -141,7 +142,7 @@ class Callbacks:
             thought = make()
         except CAUGHT as error:
             self.callback_errors += 1
-            self.tell_error(0, ErrorKind.CALLBACK, f"a thought could not be made: {told(error)}", tick)
+            self.tell_error(0, ErrorKind.CALLBACK, f"a thought could not be made: {error_text(error)}", tick)
             return
         self._call(tick, sink, thought)
 
@@ -151,4 +152,4 @@ class Callbacks:
         except CAUGHT as error:
             self.callback_errors += 1
             name = getattr(callback, "__qualname__", type(callback).__name__)
-            self.tell_error(0, ErrorKind.CALLBACK, f"{name} raised {told(error)}", tick)
+            self.tell_error(0, ErrorKind.CALLBACK, f"{name} raised {error_text(error)}", tick)

@@ -6,7 +6,6 @@ from enum import StrEnum
 from tickmind.base import TickmindError
 from tickmind.llm import LLMConnectionError
 
-LONGEST_TOLD_CHARS = 2000  # of an error's text
 CAUGHT = (Exception, CancelledError)
 """What user code may raise without ending the tick; Ctrl-C and the end of the process still do."""
 
@@ -32,13 +31,3 @@ class ParseError(TickmindError, ValueError):
 def kind_of(error: BaseException) -> ErrorKind:
     """Whether a client's error is about the way or about the answer."""
     return ErrorKind.NETWORK if isinstance(error, (OSError, LLMConnectionError)) else ErrorKind.API
-
-
-def told(error: BaseException) -> str:
-    """An error in words, whatever its own text does."""
-    name = type(error).__name__
-    try:
-        text = str(error)[:LONGEST_TOLD_CHARS]
-    except Exception:  # noqa: BLE001  an error's text is anybody's code too
-        return f"{name}, whose text can't be shown"
-    return f"{name}: {text}"

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tickmind.base import error_text
 from tickmind.strategy.answers import Answers, Counts
 from tickmind.strategy.batches import joined, joined_schema, share
 from tickmind.strategy.clients import Question, folded
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.prompts import PromptTooLongError
@@ -113,7 +114,7 @@ class Questions:
         try:
             return self._roster.ticks(shared.ready_in_s())
         except CAUGHT as error:
-            self._report(0, ErrorKind.API, f"ready_in_s of client {client!r} raised {told(error)}")
+            self._report(0, ErrorKind.API, f"ready_in_s of client {client!r} raised {error_text(error)}")
             return 0
 
     def tell_deferral(self, world: "World", eid: int, ticks: int) -> None:
@@ -129,7 +130,7 @@ class Questions:
             if shared is not None:
                 self._workers.submit_async(shared.defer(eid, ticks * self._roster.dt))
         except CAUGHT as error:
-            self._report(eid, kind_of(error), f"its deferral could not be told: {told(error)}")
+            self._report(eid, kind_of(error), f"its deferral could not be told: {error_text(error)}")
 
     # Prompts
 
@@ -165,7 +166,7 @@ class Questions:
             try:
                 client = manager.client_name(world, eid, agent)
             except CAUGHT as error:
-                self._give_up(world, eid, agent, f"the router raised {told(error)}")
+                self._give_up(world, eid, agent, f"the router raised {error_text(error)}")
                 return None
             if manager.client(client) is not None:
                 return client
@@ -185,7 +186,7 @@ class Questions:
                 manager.tell_estimate(eid, tokens, self._roster.tick)
         except CAUGHT as error:
             too_long = isinstance(error, PromptTooLongError)
-            problem = str(error) if too_long else f"context {agent.context!r} raised {told(error)}"
+            problem = str(error) if too_long else f"context {agent.context!r} raised {error_text(error)}"
             self._give_up(world, eid, agent, problem)
             return None
         if not self._roster.is_agent(world, eid, agent):

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
+from tickmind.base import error_text
 from tickmind.strategy.components import LLMAgent, flaw
-from tickmind.strategy.errors import CAUGHT, ErrorKind, told
+from tickmind.strategy.errors import CAUGHT, ErrorKind
 from tickmind.strategy.flights import Flights
 from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager, Wish
@@ -121,9 +122,9 @@ class Roster:
         try:
             problem = flaw(agent)
         except CAUGHT as worse:
-            problem = told(worse)
+            problem = error_text(worse)
         if not problem:
-            problem = told(error)
+            problem = error_text(error)
             self._held[eid] = self.tick + UNEXPLAINED_TICKS
         if self._malformed.get(eid) != problem:
             self._malformed[eid] = problem
@@ -236,7 +237,7 @@ class Roster:
             pressing = bool(pressing)
         except CAUGHT as error:
             self._triggered[eid] = self.tick + max(1, agent.query_interval)
-            problem = f"trigger {agent.trigger!r} raised {told(error)}"
+            problem = f"trigger {agent.trigger!r} raised {error_text(error)}"
             self._manager.tell_error(eid, ErrorKind.CONTEXT, problem, self.tick)
             return False
         return pressing and self.is_agent(world, eid, agent)
