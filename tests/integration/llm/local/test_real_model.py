@@ -16,7 +16,7 @@ from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "smollm2-135m"
-SYSTEM = "You are Anna, the smith of a small village. You like iron and fire, and you fear dragons. " * 4
+SYSTEM = "You are Anna, the smith of a small village. You like iron and fire, and you fear dragons. " * 3
 QUESTION = {"role": "user", "content": "A dragon lands in front of your door. What do you do?"}
 
 
@@ -129,8 +129,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
-@pytest.mark.parametrize("temperature", [0.0, 1.5])
+# A hot model strays furthest, so every schema meets it; one of all types shows that a cold one is held as well.
+@pytest.mark.parametrize(("name", "temperature"), [("decision", 0.0), *((name, 1.5) for name in SCHEMAS)])
 def test_a_grammar_holds_the_model_to_its_schema(model: LocalModel, name: str, temperature: float) -> None:
     reply = chat(model, grammar=json_grammar(SCHEMAS[name]), max_tokens=400, temperature=temperature, seed=5)
     assert reply["choices"][0]["finish_reason"] == "stop"
