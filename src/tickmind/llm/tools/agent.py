@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Unpack
 
-from typing_extensions import TypeVar
-
 from tickmind.base import Clock, IdMaker, Limit, SystemClock, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import ErrorType, LLMConfigError
@@ -24,9 +22,8 @@ from tickmind.llm.tools.output import OutputForm, TypedOutput
 from tickmind.llm.tools.registry import ToolRegistry
 from tickmind.llm.tools.run import AgentRun, AgentStream
 from tickmind.llm.tools.state import AgentState
+from tickmind.llm.tools.typevars import OutputT
 from tickmind.llm.transport import Usage
-
-T = TypeVar("T", default=Any)
 
 MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
 
@@ -55,7 +52,7 @@ class _Order:
     answers: Mapping[str, Any] = field(default_factory=dict)
 
 
-class ToolAgent(Generic[T]):
+class ToolAgent(Generic[OutputT]):
     """Talks with a model that may use tools. Runs of one agent take turns, because they share its history.
 
     The first argument is a `ModelClient`, or a `Transport` with the name of a model. Tools are `Tool`s, functions or a
@@ -69,7 +66,7 @@ class ToolAgent(Generic[T]):
         caller: Caller | ModelClient,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
         *,
-        output: OutputForm[T] | None = None,
+        output: OutputForm[OutputT] | None = None,
         deps: Any = None,
         agent_id: str | None = None,
         history: Iterable[MessageLike] = (),
@@ -119,7 +116,7 @@ class ToolAgent(Generic[T]):
         self.config = with_defaults(self._given, self._caller)
         self._output = self._typed_output()
 
-    def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent[T]":
+    def twin(self, *, agent_id: str | None = None, system: str | None = None) -> "ToolAgent[OutputT]":
         """Another agent with the same model, tools and options, which goes on by itself from the history of this one.
 
         Under the same id it is the same to tools; `system` stands in the place of this one's instructions.
@@ -148,18 +145,18 @@ class ToolAgent(Generic[T]):
         abandoned = sum(tool.statistics().abandoned for tool in self.tools)
         return AgentStatistics(len(self._runs), len(self._history), abandoned)
 
-    async def invoke(self, messages: MessagesLike, *, deps: Any = None) -> AgentResult[T]:
+    async def invoke(self, messages: MessagesLike, *, deps: Any = None) -> AgentResult[OutputT]:
         """Say something and wait for the end. Failures are in the result; only the caller's cancellation is raised.
 
         `deps` stands in the place of the agent's for this run.
         """
         return await self._wait(self._start(self._order(messages, deps, streaming=False)))
 
-    def ainvoke(self, messages: MessagesLike, *, streaming: bool = True, deps: Any = None) -> AgentRun[T]:
+    def ainvoke(self, messages: MessagesLike, *, streaming: bool = True, deps: Any = None) -> AgentRun[OutputT]:
         """Say something and get a handle at once, while the run goes on by itself."""
         return self._start(self._order(messages, deps, streaming=streaming))
 
-    def stream(self, messages: MessagesLike, *, deps: Any = None) -> AgentStream[T]:
+    def stream(self, messages: MessagesLike, *, deps: Any = None) -> AgentStream[OutputT]:
         """Say something and read along: `async with agent.stream("...") as stream: async for event in stream: ...`."""
         return AgentStream(partial(self._start, self._order(messages, deps, streaming=True)))
 
@@ -169,7 +166,7 @@ class ToolAgent(Generic[T]):
         answer: Any = _NO_ANSWER,
         *,
         answers: Mapping[str, Any] | None = None,
-    ) -> AgentResult[T]:
+    ) -> AgentResult[OutputT]:
         """Go on with a run that a tool's question stopped, here or in another process, and wait for the end.
 
         One question takes `answer`; several take `answers`, by call id.
@@ -183,7 +180,7 @@ class ToolAgent(Generic[T]):
         *,
         answers: Mapping[str, Any] | None = None,
         streaming: bool = True,
-    ) -> AgentRun[T]:
+    ) -> AgentRun[OutputT]:
         """Like `resume`, with a handle at once."""
         return self._start(self._resumption(interrupted, answer, answers, streaming=streaming))
 
@@ -229,11 +226,11 @@ class ToolAgent(Generic[T]):
             raise LLMConfigError(f"an answer is missing for {', '.join(missing)}")
         return _Order(state.messages, streaming, self.deps, state, given)
 
-    def _start(self, order: _Order) -> AgentRun[T]:
+    def _start(self, order: _Order) -> AgentRun[OutputT]:
         self._max_runs.check(len(self._runs) + 1)
         run_id = order.state.run_id if order.state else _make_id("run")
         log: EventLog[AgentEvent] = EventLog(self._max_events)
-        run: AgentRun[T] = AgentRun(self.agent_id, run_id, log)
+        run: AgentRun[OutputT] = AgentRun(self.agent_id, run_id, log)
         self._runs.add(run)
         self._tell(started := RunStarted(self.agent_id, run_id, 0))
         log.add_nowait(started)
@@ -241,7 +238,7 @@ class ToolAgent(Generic[T]):
         run.attach(task, partial(self._end, run, log))
         return run
 
-    async def _drive(self, run_id: str, log: EventLog[AgentEvent], order: _Order) -> AgentResult[T]:
+    async def _drive(self, run_id: str, log: EventLog[AgentEvent], order: _Order) -> AgentResult[OutputT]:
         async def emit(event: AgentEvent) -> None:
             self._tell(event)
             await log.add(event)
@@ -269,11 +266,13 @@ class ToolAgent(Generic[T]):
                 self._history = trimmed((*self._history, *loop.messages), self.config.max_history)
             return result
 
-    def _end(self, run: AgentRun[T], log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult[T]]") -> AgentResult[T]:
+    def _end(
+        self, run: AgentRun[OutputT], log: EventLog[AgentEvent], task: "asyncio.Task[AgentResult[OutputT]]"
+    ) -> AgentResult[OutputT]:
         self._runs.discard(run)
         if task.cancelled():
             error = Failed(ErrorType.CANCELLED, "the run was cancelled before it began")
-            result: AgentResult[T] = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
+            result: AgentResult[OutputT] = AgentResult(False, "", StopReason.CANCELLED, error=error, run_id=run.run_id)
         elif caught := task.exception():
             _log.error("a run ended in a way that it should not", run_id=run.run_id, exc_info=caught)
             error = Failed(ErrorType.TRANSPORT_ERROR, f"{type(caught).__name__}: {caught}")
@@ -285,7 +284,7 @@ class ToolAgent(Generic[T]):
         self._tell(finished)
         return result
 
-    async def _wait(self, run: AgentRun[T]) -> AgentResult[T]:
+    async def _wait(self, run: AgentRun[OutputT]) -> AgentResult[OutputT]:
         try:
             return await run.result()
         except asyncio.CancelledError:

@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic
 
-from typing_extensions import TypeVar
-
-D = TypeVar("D", default=Any)
+from tickmind.llm.tools.typevars import DepsT
 
 
 @dataclass(frozen=True, slots=True)
-class ToolContext(Generic[D]):
+class ToolContext(Generic[DepsT]):
     """Who calls a tool, made anew for each call. A tool gets it through a parameter of this type; models don't see it.
 
     `deps` is what the program gave the agent for its tools: `def look(ctx: ToolContext[Village])` reads `ctx.deps`.
@@ -23,7 +21,7 @@ class ToolContext(Generic[D]):
     call_id: str = ""
     tool: str = ""
     answer: Any = None
-    deps: D = None  # type: ignore[assignment]  # a tool without deps does not read them
+    deps: DepsT = None  # type: ignore[assignment]  # a tool without deps does not read them
 
 
 class Interrupt(Exception):  # noqa: N818 - a question, not an error

@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Generic
 
-from typing_extensions import TypeVar
-
 from tickmind.base import Limit, redact, redact_fields
 from tickmind.llm.errors import (
     ErrorType,
@@ -21,9 +19,8 @@ from tickmind.llm.messages import Message
 from tickmind.llm.texts import shortened_with_size
 from tickmind.llm.tools.state import AgentState
 from tickmind.llm.tools.trace import ToolTrace
+from tickmind.llm.tools.typevars import OutputT
 from tickmind.llm.transport import Usage
-
-T = TypeVar("T", default=Any)
 
 MAX_MESSAGE_CHARS = Limit("length of an error message", 2_000, "characters")
 
@@ -119,7 +116,7 @@ def stop_reason_of(error: LLMError) -> StopReason:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentResult(Generic[T]):
+class AgentResult(Generic[OutputT]):
     """How a run ended. `ok` means that there is an answer, or a question of a tool; `stopped` says why it ended.
 
     `text` is the model's answer, or all that it said until the run was stopped; `value` is the answer as the agent's
@@ -139,7 +136,7 @@ class AgentResult(Generic[T]):
     run_id: str = ""
     state: AgentState | None = None
     abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
-    value: T | None = None
+    value: OutputT | None = None
     thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:

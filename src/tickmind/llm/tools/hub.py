@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Unpack
 
-from typing_extensions import TypeVar
-
 from tickmind.base import Clock, Limit, Secret, get_logger
 from tickmind.llm.client import ModelClient
 from tickmind.llm.errors import LLMConfigError
@@ -27,8 +25,7 @@ from tickmind.llm.tools.events import (
 )
 from tickmind.llm.tools.output import OutputForm
 from tickmind.llm.tools.registry import ToolRegistry
-
-T = TypeVar("T", default=Any)
+from tickmind.llm.tools.typevars import OutputT
 
 MAX_LISTENERS = Limit("listeners of a hub", 256)
 
@@ -115,14 +112,14 @@ class AgentHub:
         self,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] | None = None,
         *,
-        output: OutputForm[T] | None = None,
+        output: OutputForm[OutputT] | None = None,
         deps: Any = None,
         agent_id: str | None = None,
         history: Iterable[MessageLike] = (),
         **options: Unpack[AgentOptions],
-    ) -> ToolAgent[T]:
+    ) -> ToolAgent[OutputT]:
         """A new agent; tools that are not given are the hub's, and so are options."""
-        agent: ToolAgent[T] = ToolAgent(
+        agent: ToolAgent[OutputT] = ToolAgent(
             self._caller,
             self.tools if tools is None else tools,
             output=output,

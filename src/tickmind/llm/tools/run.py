@@ -3,9 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from types import TracebackType
-from typing import Any, Generic
-
-from typing_extensions import TypeVar
+from typing import Generic
 
 from tickmind.llm.tools.envelope import AgentResult
 from tickmind.llm.tools.events import (
@@ -20,20 +18,19 @@ from tickmind.llm.tools.events import (
     ToolStarted,
 )
 from tickmind.llm.tools.state import AgentState
+from tickmind.llm.tools.typevars import OutputT
 
-T = TypeVar("T", default=Any)
 
-
-class AgentRun(Generic[T]):
+class AgentRun(Generic[OutputT]):
     """A handle on one run of an agent."""
 
     def __init__(self, agent_id: str, run_id: str, log: EventLog[AgentEvent]) -> None:
         self.agent_id = agent_id
         self.run_id = run_id
         self._log = log
-        self._task: asyncio.Task[AgentResult[T]] | None = None
+        self._task: asyncio.Task[AgentResult[OutputT]] | None = None
         self._cancelled = False
-        self._result: asyncio.Future[AgentResult[T]] = asyncio.get_running_loop().create_future()
+        self._result: asyncio.Future[AgentResult[OutputT]] = asyncio.get_running_loop().create_future()
 
     def __repr__(self) -> str:
         return f"AgentRun({self.run_id!r}, {'done' if self.done else 'running'})"
@@ -60,17 +57,19 @@ class AgentRun(Generic[T]):
             self._cancelled = self._task.cancel()
         return True
 
-    async def result(self) -> AgentResult[T]:
+    async def result(self) -> AgentResult[OutputT]:
         """Wait for the end. Cancelling one who waits does not cancel the run."""
         return await asyncio.shield(self._result)
 
     def attach(
-        self, task: "asyncio.Task[AgentResult[T]]", end: Callable[["asyncio.Task[AgentResult[T]]"], AgentResult[T]]
+        self,
+        task: "asyncio.Task[AgentResult[OutputT]]",
+        end: Callable[["asyncio.Task[AgentResult[OutputT]]"], AgentResult[OutputT]],
     ) -> None:
         """Bind the task that does the work; `end` makes the result of it, once, when no task is left."""
         self._task = task
 
-        def settle(done: "asyncio.Task[AgentResult[T]]") -> None:
+        def settle(done: "asyncio.Task[AgentResult[OutputT]]") -> None:
             result = end(done)
             self._log.close()
             self._result.set_result(result)
@@ -78,26 +77,26 @@ class AgentRun(Generic[T]):
         task.add_done_callback(settle)
 
 
-class AgentStream(Generic[T]):
+class AgentStream(Generic[OutputT]):
     """A run to be read as it speaks: `async with agent.stream(...) as stream: async for event in stream: ...`.
 
     A slow reader slows the run down and misses nothing; a loop that is left, or `result()`, lets it go on without being
     read. Leaving the block cancels what is not done.
     """
 
-    def __init__(self, start: Callable[[], AgentRun[T]]) -> None:
+    def __init__(self, start: Callable[[], AgentRun[OutputT]]) -> None:
         self._start = start
-        self._run: AgentRun[T] | None = None
+        self._run: AgentRun[OutputT] | None = None
         self._reader: EventReader[AgentEvent] | None = None
 
     @property
-    def run(self) -> AgentRun[T]:
+    def run(self) -> AgentRun[OutputT]:
         """The run behind it, within the block."""
         if self._run is None:
             raise RuntimeError("enter the stream first: async with agent.stream(...) as stream")
         return self._run
 
-    async def __aenter__(self) -> "AgentStream[T]":
+    async def __aenter__(self) -> "AgentStream[OutputT]":
         self._run = self._start()
         self._reader = self._run._log.reader(paced=True)  # noqa: SLF001 - the two are one
         return self
@@ -131,7 +130,7 @@ class AgentStream(Generic[T]):
             if isinstance(event, TextDelta):
                 yield event.text
 
-    async def result(self) -> AgentResult[T]:
+    async def result(self) -> AgentResult[OutputT]:
         """The result, whether or not the stream is read to its end."""
         self._release()
         return await self.run.result()
