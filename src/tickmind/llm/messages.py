@@ -182,11 +182,12 @@ def as_messages(messages: MessagesLike) -> tuple[Message, ...]:
     Mappings may have parts (`text`, `image_url`, `input_audio`), tool calls and results. Raises `LLMConfigError` for
     anything else.
     """
-    if isinstance(messages, _ONE_MESSAGE):
-        return (_as_message(messages),)
-    if not isinstance(messages, Iterable):
-        raise LLMConfigError(f"messages are texts, messages or mappings, not {type(messages).__name__}")
-    return tuple(_as_message(item) for item in messages)
+    if not isinstance(messages, list | tuple):  # asked first, because asking for a Mapping is slow
+        if isinstance(messages, _ONE_MESSAGE):
+            return (_as_message(messages),)
+        if not isinstance(messages, Iterable):
+            raise LLMConfigError(f"messages are texts, messages or mappings, not {type(messages).__name__}")
+    return tuple([_as_message(item) for item in messages])  # a list is made faster than a generator
 
 
 def instructed(turns: Sequence[Message], instructions: str) -> tuple[Message, ...]:

@@ -63,7 +63,10 @@ def estimate_tokens(text: str) -> int:
 
 def estimate_messages_tokens(messages: MessagesLike, *, counter: TokenCounter = _ESTIMATE) -> int:
     """About how many tokens a conversation takes, with what each turn costs beside its text."""
-    return CONVERSATION_OVERHEAD_TOKENS + sum(_message_tokens(item, counter) for item in as_messages(messages))
+    total = CONVERSATION_OVERHEAD_TOKENS
+    for message in as_messages(messages):
+        total += _message_tokens(message, counter)
+    return total
 
 
 def tokens_remaining(

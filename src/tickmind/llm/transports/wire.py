@@ -193,10 +193,13 @@ class PieceStream(AsyncIterator[StreamPiece]):
                     self._joiner, self._decode = LetterJoiner(), self._decode_halves
                     piece = self._decode(data)
                 if piece is not None:
-                    self._room -= len(piece.content) + len(piece.thinking)
+                    room = self._room - len(piece.content)
+                    if piece.thinking:
+                        room -= len(piece.thinking)
                     if piece.tool_calls:
-                        self._room -= sum(len(call.arguments) for call in piece.tool_calls)
-                    if self._room < 0:
+                        room -= sum(len(call.arguments) for call in piece.tool_calls)
+                    self._room = room
+                    if room < 0:
                         http = self._transport.http
                         raise too_large_error(http.origin, http.max_reply_bytes)
                     if self._silent and says_something(piece):
