@@ -29,7 +29,7 @@ from tickmind.gateway.settings.config import (
 
 KEY = b"fuzz-canary-4d1f77c0"
 TOKEN = re.compile(rb"tok-[0-9a-f]{16}-end")
-CALLERS = 12  # at once
+CALLERS = 36  # at once
 SILENCE_S = 0.3  # after which nothing more is expected where a request was spoiled
 PATIENCE_S = 60.0  # for replies that must come
 _SPICE = (b"\r\n", b"\n", b"\0", b":", b" ", b"HTTP/1.1", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n",

@@ -15,7 +15,7 @@ def test_mutated_bytes_on_both_sides_neither_break_nor_mix_up_anything(
 ) -> None:
     fuzz = Fuzz(seed=20_000)
     with asyncio.Runner(loop_factory=loop) as runner:
-        runner.run(fuzz.run(rounds=25))
+        runner.run(fuzz.run(rounds=9))
     assert fuzz.served >= 2 * CALLERS  # most of it was not refused
 
 
