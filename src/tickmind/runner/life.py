@@ -86,10 +86,18 @@ class Life:
         self.missed(0, now_s)
 
     def seen(self, now_s: float) -> None:
-        """It gave a sign of life: a heartbeat, or control of its character if it sends none."""
+        """It gave a sign of life: a heartbeat or an intent."""
         if self.state is LifeState.STARTING:
             self._go(LifeState.RUNNING)
         self._seen_s = now_s
+
+    def acted(self, opened_s: float, now_s: float) -> None:
+        """The world accepted an intent for one of its characters in a tick that opened at `opened_s`.
+
+        That is a sign of life, unless the tick opened before the start: then the intent may be of the process before.
+        """
+        if opened_s >= self._started_s:
+            self.seen(now_s)
 
     def excuse(self, now_s: float) -> None:
         """Nobody can be expected to give signs of life just now: the world does not tick."""
@@ -112,7 +120,7 @@ class Life:
                 return f"it gave no sign of life within {self.spec.start_timeout_ms:,} ms of its start"
         elif self.state is LifeState.RUNNING:
             if self.spec.heartbeat_timeout_ms and silent_s >= self._patience_s(tick_s):
-                return f"it sent no heartbeat for {silent_s:,.1f} s"
+                return f"it sent no heartbeat and no intent for {silent_s:,.1f} s"
             missing_s = 0.0 if self._missing_s is None else now_s - self._missing_s
             if 0 < self.spec.missed_intents <= self._missed and missing_s >= LEAST_MISSING_S:
                 return f"it missed {self._missed:,} intents in a row"

@@ -242,13 +242,16 @@ class Runner:
             await asyncio.sleep(_LONGEST_LOOK_S)
 
     def _judge_intents(self) -> None:
-        now_s = self._clock.monotonic()
+        """Take the intents of the last tick for signs of life, and count those that are missing."""
+        now_s, sight = self._clock.monotonic(), self._sight
         for unit in self._units.values():
-            if unit.life.state is LifeState.STARTING and not unit.group.spec.heartbeat_timeout_ms:
-                if any(self._sight.of(each).last_tick == self._sight.tick_id for each in unit.group.entity_ids):
-                    unit.life.seen(now_s)
-            elif unit.life.state is LifeState.RUNNING:
-                unit.life.missed(max(self._sight.of(each).missed for each in unit.group.entity_ids), now_s)
+            if unit.life.state not in (LifeState.STARTING, LifeState.RUNNING):
+                continue
+            characters = [sight.of(each) for each in unit.group.entity_ids]
+            if sight.opened_s is not None and any(seen.last_tick == sight.tick_id for seen in characters):
+                unit.life.acted(sight.opened_s, now_s)
+            if unit.life.state is LifeState.RUNNING:
+                unit.life.missed(max(seen.missed for seen in characters), now_s)
         self._wake.set()
 
     async def _supervise(self) -> None:
@@ -278,15 +281,18 @@ class Runner:
                     await self._wake.wait()
 
     def _is_free(self, unit: Unit) -> bool:
-        """Whether it can take its characters now: nobody has them, or it was its own process that had them."""
-        ids = unit.group.entity_ids
+        """Whether it can take its characters now: it kept their lease, or no controller has them.
+
+        The lease of a process that died runs on for a while. A successor that started meanwhile would be refused, and
+        would burn its restarts on that. Others may hold some characters of a group for longer, so the rest of the
+        group waits for them only as long as a lease lasts.
+        """
         if not self._is_there or any(not leaving.gives_way_to(unit) for leaving in self._leaving):
             return False
-        return (
-            unit.life.state is LifeState.BACKING_OFF
-            or any(not self._sight.of(each).controlled for each in ids)
-            or unit.was_here_before
-        )
+        if unit.was_here_before:
+            return True
+        free = [not self._sight.of(each).controlled for each in unit.group.entity_ids]
+        return all(free) or (any(free) and self._clock.monotonic() >= unit.follows_until_s)
 
     def _make(self, moves: Moves) -> None:
         for group in moves.stop:

@@ -25,7 +25,8 @@ class Sight:
         self._names: tuple[str, ...] = ()  # actor row -> id
         self.tick_id = 0
         self.tick_s = 0.0  # how long a tick lasts
-        self.ticked_s: float | None = None  # when the last tick was seen; None before the first
+        self.opened_s: float | None = None  # when the tick before the last one was seen to end; None before the second
+        self.ticked_s: float | None = None  # when the last tick was seen to end; None before the first
 
     def of(self, entity_id: str) -> Seen:
         """What was seen of one."""
@@ -67,7 +68,7 @@ class Sight:
             for name, seen in self._seen.items():
                 if seen.controlled and name not in acted:
                     seen.missed += 1
-        self.tick_id, self.ticked_s = event.tick_id, now_s
+        self.tick_id, self.opened_s, self.ticked_s = event.tick_id, self.ticked_s, now_s
 
     def is_ticking(self, now_s: float) -> bool:
         """Whether the world goes on, as far as we can see."""

@@ -22,6 +22,7 @@ from tickmind.runner.warden import Bounds, Child, Command, Ending, Warden
 
 _HEARTBEAT_FD, _SECRETS_FD = 3, 4  # in the agent
 _LOG_BUFFER_BYTES = 65_536
+LONGEST_LEASE_S = 15.0  # of a process that died: what the world gives by default, and half as much again
 KIT = (  # what nearly every agent imports, and what starts no thread
     "tickmind.agent",
     "tickmind.agent.columns",
@@ -70,6 +71,8 @@ class Unit:
         self._readers: list[PacedReader] = []
         self._beat_rest = b""
         self._why_killed = ""
+        self.follows_until_s = clock.monotonic() + LONGEST_LEASE_S if group.instead_of else 0.0
+        """Until when leases of a process before this one may run on."""
 
     @property
     def log_path(self) -> Path:
@@ -193,7 +196,9 @@ class Unit:
         why = self._why_killed or str(ending)
         if ending.code and not self._why_killed and self._log is not None and (said := self._log.last_line):
             why = f"{why}: {said}"
-        state = self.life.ended(self._clock.monotonic(), why)
+        now_s = self._clock.monotonic()
+        self.follows_until_s = now_s + LONGEST_LEASE_S
+        state = self.life.ended(now_s, why)
         if self._log is not None:
             self._log.note(f"ended: {why}; {state}")
         if state is not LifeState.STOPPED:

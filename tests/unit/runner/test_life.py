@@ -97,9 +97,28 @@ def test_silence_is_death():
     life.seen(1.0)
     assert life.state is LifeState.RUNNING
     assert life.verdict(2.99) == ""
-    assert "no heartbeat for 2.0 s" in life.verdict(3.0)
+    assert "no heartbeat and no intent for 2.0 s" in life.verdict(3.0)
     life.seen(3.0)
     assert life.verdict(4.9) == ""
+
+
+def test_intents_are_signs_of_life_of_an_agent_without_a_pipe():
+    life = Life(replace(SPEC, start_timeout_ms=5000, heartbeat_timeout_ms=2000))
+    life.started(10.0)
+    life.acted(11.0, 12.0)
+    assert life.state is LifeState.RUNNING
+    for now_s in range(13, 100):
+        assert life.verdict(now_s) == ""
+        life.acted(now_s - 1.0, float(now_s))
+    assert "no heartbeat and no intent for 2.0 s" in life.verdict(101.0)
+
+
+def test_an_intent_in_a_tick_that_opened_before_the_start_is_of_another_process():
+    life = Life(replace(SPEC, start_timeout_ms=5000))
+    life.started(10.0)
+    life.acted(9.9, 10.5)
+    assert life.state is LifeState.STARTING
+    assert life.due_s() == 15.0
 
 
 def test_slow_ticks_make_slow_heartbeats():
