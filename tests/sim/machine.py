@@ -20,6 +20,7 @@ from tickmind.cli import world_run
 from tickmind.cli.world_run import WorldRun, WorldRuns
 from tickmind.protocol import AgentState, AgentStatus, WorldInfo
 from tickmind.record import DiskFaultError, LogOptions, RunStore, store
+from tickmind.record.limits import MAX_CHUNK_BYTES
 from tickmind.record.testing import CrashedError, MemoryDisk
 from tickmind.record.world_files import WORLD_TABLES, write_world
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
@@ -61,7 +62,7 @@ def quick_worlds() -> Iterator[None]:
     read, known = RunStore._info, _worlds
 
     def info(runs: RunStore, folder: Path, world: Mapping[str, Any]) -> WorldInfo:
-        key = tuple(runs._disk.read_bytes(folder / one.file_name) for one in WORLD_TABLES.values())
+        key = tuple(runs._disk.read_bytes(folder / one.file_name, MAX_CHUNK_BYTES) for one in WORLD_TABLES.values())
         if key not in known:
             known[key] = read(runs, folder, world)
         return known[key]

@@ -1,5 +1,6 @@
 """What the house promises about itself: light imports, documented names, short files, honest tools."""
 
+import ast
 import importlib
 import inspect
 import json
@@ -245,6 +246,44 @@ def test_no_file_is_long():
         if not generated.search(file.name)
     }
     assert {file: length for file, length in lengths.items() if length > 450} == {}
+
+
+# File -> why it may open a name by itself; all others write through `base.files`, which follows no link.
+OPENS_BY_ITSELF = {
+    "base/files.py": "the one place",
+    "base/secret_sources.py": "reads only",
+    "llm/local/fetch.py": "writes into a folder that it has just made",
+    "llm/local/server.py": "writes into a temporary folder of its own",
+    "record/disk.py": "opens a folder to sync it",
+    "runner/warden/isolation.py": "writes to /proc",
+    "runner/warden/keeper.py": "writes to /proc",
+    "runner/warden/tree.py": "writes to /proc",
+    "runner/warden/warm.py": "opens a descriptor that it was given",
+    "viewer/gif.py": "writes into a temporary folder of its own",
+}
+
+
+def opens_to_write(call):
+    """Whether a call writes to a file by its name: `path.write_text(...)`, `os.open(...)`, `open(path, "wb")`."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in {"write_text", "write_bytes", "touch"}:
+        return True
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    modes = [
+        one.value for one in [*call.args, *(given.value for given in call.keywords)] if isinstance(one, ast.Constant)
+    ]
+    by_number = ast.unparse(call.func) == "os.open"
+    return by_number or (
+        name == "open" and any(isinstance(mode, str) and re.search(r"^[rwaxbt]*[wax+]", mode) for mode in modes)
+    )
+
+
+def test_every_file_is_written_through_the_module_that_follows_no_link():
+    found = {
+        str(file.relative_to(SRC / "tickmind"))
+        for file in SRC.rglob("*.py")
+        if any(isinstance(node, ast.Call) and opens_to_write(node) for node in ast.walk(ast.parse(file.read_text())))
+    }
+    assert found == set(OPENS_BY_ITSELF)
 
 
 def test_test_folders_are_not_packages():

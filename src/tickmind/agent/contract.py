@@ -32,6 +32,7 @@ from pathlib import Path
 from tickmind.agent.errors import LaunchError
 from tickmind.agent.settings import Json, Settings
 from tickmind.base import Limit, LimitExceededError, Secret
+from tickmind.base.files import PRIVATE_MODE, replace_file
 
 WORLD_ADDR = "WORLD_ADDR"
 ENTITY_ID = "ENTITY_ID"
@@ -50,7 +51,6 @@ WORLD_TOKEN = "WORLD_TOKEN"  # noqa: S105  # the name of a secret, not its value
 MAX_LAUNCH_BYTES = Limit("size of the launch file", 4_000_000, "bytes")
 MAX_SECRETS_BYTES = Limit("size of the secrets", 65_536, "bytes")
 MAX_ENTITIES = Limit("number of entities of one process", 10_000)
-_PRIVATE_FILE = 0o600
 _OTHERS = 0o077
 
 
@@ -149,7 +149,7 @@ class Launch:
             "session": self.session,
             "seed": self.seed,
         }
-        write_private(self.config_path, json.dumps(content, ensure_ascii=False).encode())
+        replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
     def take_secrets(self) -> dict[str, Secret]:
         """Read the secrets and close their descriptor: once, at the start of the process; none is an empty answer."""
@@ -181,17 +181,6 @@ def encode_secrets(secrets: Mapping[str, Secret]) -> bytes:
     content = json.dumps({name: secret.reveal() for name, secret in secrets.items()}).encode()
     MAX_SECRETS_BYTES.check(len(content))
     return content
-
-
-def write_private(path: Path, content: bytes) -> None:
-    """Replace a file by one that only this user may read, whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with suppress(FileNotFoundError):
-        draft.unlink()  # of a process with this id that died here
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE_FILE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    draft.replace(path)
 
 
 class _LaunchFile:

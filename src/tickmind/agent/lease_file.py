@@ -4,12 +4,13 @@ import json
 from contextlib import suppress
 from pathlib import Path
 
-from tickmind.agent.contract import write_private
 from tickmind.agent.errors import LaunchError
 from tickmind.base import Secret, get_logger
+from tickmind.base.files import PRIVATE_MODE, read_at_most, replace_file
 
 FILE_NAME = "lease.json"
 _PRIVATE_FOLDER = 0o700
+_MOST_BYTES = 65_536  # of the file; a longer one is not ours
 _log = get_logger(__name__)
 
 
@@ -34,7 +35,7 @@ class LeaseFile:
         if self._path is None:
             return None
         try:
-            content = json.loads(self._path.read_bytes())
+            content = json.loads(read_at_most(self._path, _MOST_BYTES))
             kept = {name: content[name] for name in self._owner}
             secret = content["lease_id"]
         except FileNotFoundError:
@@ -49,7 +50,8 @@ class LeaseFile:
         if self._path is None:
             return
         try:
-            write_private(self._path, json.dumps({**self._owner, "lease_id": secret.reveal()}).encode())
+            content = json.dumps({**self._owner, "lease_id": secret.reveal()}).encode()
+            replace_file(self._path, content, mode=PRIVATE_MODE)
         except OSError as error:
             _log.warning("the lease could not be kept in a file", path=str(self._path), why=error.strerror)
 

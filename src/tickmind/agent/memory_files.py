@@ -4,17 +4,16 @@ import hashlib
 import math
 import os
 import re
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from tickmind.agent.contract import write_private
 from tickmind.agent.knowledge import Memory, Note
 from tickmind.agent.knowledge.memory import MAX_NOTE_CHARS, MAX_NOTES
 from tickmind.base import Limit, get_logger
+from tickmind.base.files import PRIVATE_MODE, open_file, replace_file
 
 MAX_FILE_BYTES = Limit("size of a file of memories", 2_000_000, "bytes")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
@@ -65,7 +64,7 @@ class MemoryFiles:
             "notes": [(note.tick, note.text, note.importance, note.about) for note in notes],
         }
         try:
-            write_private(self.path(entity_id), orjson.dumps(content))
+            replace_file(self.path(entity_id), orjson.dumps(content), mode=PRIVATE_MODE)
         except (OSError, TypeError) as error:  # a text that is no text, such as half of a pair, can't be written
             why = error.strerror if isinstance(error, OSError) else str(error)
             _log.warning("a memory could not be kept in a file", entity_id=entity_id, why=why)
@@ -79,10 +78,7 @@ def restore(memory: Memory, notes: Iterable[Note]) -> None:
 
 def _read(path: Path) -> Any:
     """The content, whatever it is."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("it is no file")
+    with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
         data = file.read(int(MAX_FILE_BYTES.maximum) + 1)
     if not MAX_FILE_BYTES.allows(len(data)):
         raise ValueError("it is too large")

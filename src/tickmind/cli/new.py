@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.outputs import write_output
 
 new_app = typer.Typer(name="new", help="Write first files of your own.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -94,14 +95,10 @@ def new_agent(
         raise ConfigError(f"{name}.py would stand before Python's own {name}; choose another name, such as my_{name}")
     files = {folder / f"{name}.py": AGENT, folder / f"test_{name}.py": AGENT_TEST}
     for path in files:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} exists already; choose another name or --folder")
     for path, text in files.items():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text.format(name=name, title=name.replace("_", " ").capitalize()), encoding="utf-8")
-        except OSError as error:
-            raise ConfigError(f"{path} can't be written: {error.strerror}") from None
+        write_output(path, text.format(name=name, title=name.replace("_", " ").capitalize()).encode())
         typer.echo(f"Wrote {path}")
     typer.echo(f"Test it with: pytest {folder / f'test_{name}.py'}")
     typer.echo(f"Let it live in a world with: ENTITY_ID=entity:1 python {folder / f'{name}.py'}")

@@ -30,6 +30,7 @@ def report(
     """
     from rich.console import Console
 
+    from tickmind.cli.outputs import write_output
     from tickmind.record import RunStore
     from tickmind.record.report import page, read_figures
 
@@ -40,8 +41,7 @@ def report(
     with console.status("Reading the run") as status:
         figures = read_figures(folder, progress=lambda what: status.update(f"Counting {what}"))
     target = out or folder / PAGE
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page(figures), encoding="utf-8")
+    write_output(target, page(figures).encode())
     if not page_only:
         _summary(figures, Console())
     typer.echo(str(target))

@@ -9,6 +9,7 @@ import typer
 
 from tickmind.base import ConfigError
 from tickmind.base.garbage import settle
+from tickmind.cli.outputs import write_output
 
 if TYPE_CHECKING:
     from tickmind.record import RunReader
@@ -95,11 +96,11 @@ def replay(
 
         with open_run() as reader:
             page = clip_of(reader, first, last)
-        _write(export, page)
+        write_output(export, page)
         typer.echo(f"{export}: {len(page):,} bytes; it opens in any browser, without a server.")
     if gif is not None:
         picture = _gif(open_run, first, last, follow)
-        _write(gif, picture)
+        write_output(gif, picture)
         typer.echo(f"{gif}: {len(picture):,} bytes.")
     if export is not None or gif is not None:
         return
@@ -122,13 +123,6 @@ def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | Non
     with open_run() as reader:
         typer.echo("Drawing; a tick takes about a second.", err=True)
         return asyncio.run(gif_of(reader, program, first, last, GifLook(follow=follow)))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        raise ConfigError(f"{path} can't be written: {error.strerror}") from error
 
 
 def _opener(run: str, runs: Path) -> "Callable[[], RunReader]":

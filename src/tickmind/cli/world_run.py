@@ -7,7 +7,7 @@ from tickmind.base import Clock
 from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
 from tickmind.record.disk import disk_fault, write_whole
 from tickmind.record.sealing import Progress, no_progress
-from tickmind.world import Scenario, TileWorld, parse_scenario
+from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
 
 SCENARIO = "scenario.yaml"
 CHECKPOINT = "checkpoint"
@@ -85,7 +85,7 @@ class WorldRuns:
     def _scenario(self, run_id: str) -> Scenario:
         path = self._store.folder(run_id) / SCENARIO
         try:
-            return parse_scenario(self._disk.read_bytes(path).decode(), str(path))
+            return parse_scenario(self._disk.read_bytes(path, MAX_SCENARIO_BYTES).decode(), str(path))
         except FileNotFoundError:
             raise RecordError(
                 f"run {run_id} was stopped before its world began, so there is nothing to resume; begin a new one"

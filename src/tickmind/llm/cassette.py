@@ -6,14 +6,17 @@ are masked on the way in, and a crash or a full disk costs at most the calls tha
 
 import asyncio
 import json
+import os
 from collections import defaultdict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any, Literal
 
 from tickmind.base import Clock, Limit, SystemClock, get_logger, redact
+from tickmind.base.files import PRIVATE_MODE, open_file, read_at_most
 from tickmind.llm.cassette_format import (
     FORMAT_VERSION,
     Redactor,
@@ -76,8 +79,8 @@ class CassetteRecorder:
             self._sound_bytes = tape.sound_bytes
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._path.touch(mode=0o600)
-            self._file = self._path.open("r+b", buffering=0)
+            descriptor = open_file(self._path, os.O_RDWR | os.O_CREAT, mode=PRIVATE_MODE)
+            self._file = FileIO(descriptor, "r+")
         except OSError as error:
             raise LLMConfigError(f"nothing can be recorded to {self._path}: {error.strerror}") from error
         if not self._sound_bytes:
@@ -362,8 +365,8 @@ class _Tape:
     @classmethod
     def load(cls, path: Path) -> "_Tape":
         try:
-            MAX_CASSETTE_BYTES.check(path.stat().st_size)
-            data = path.read_bytes()
+            data = read_at_most(path, int(MAX_CASSETTE_BYTES.maximum) + 1)
+            MAX_CASSETTE_BYTES.check(len(data))
         except OSError as error:
             raise LLMConfigError(
                 f"the cassette {path} can't be read: {error.strerror}; record it with CassetteRecorder(transport, path)"

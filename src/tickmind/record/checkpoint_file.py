@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tickmind.record.disk import Disk, OsDisk, disk_fault, write_whole
+from tickmind.record.limits import MAX_CHECKPOINT_BYTES
 
 
 class CheckpointFile:
@@ -22,7 +23,7 @@ class CheckpointFile:
     def load(self) -> bytes | None:
         """The file's content, if there is one."""
         try:
-            return self._disk.read_bytes(self._path)
+            return self._disk.read_bytes(self._path, MAX_CHECKPOINT_BYTES)
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from tickmind.base import Limit
+from tickmind.base.files import UnsafeFileError, create_file, open_file, open_to_read, read_at_most
 from tickmind.record.errors import DiskFaultError, RunBusyError
 
 
@@ -45,19 +47,19 @@ class Disk(Protocol):
         ...
 
     def create(self, path: Path) -> DiskFile:
-        """Make a file that must not be there yet, or empty one that is."""
+        """Make an empty file in the place of whatever has the name; a link is replaced, never followed."""
         ...
 
     def append(self, path: Path) -> DiskFile:
-        """Go on at the end of a file."""
+        """Go on at the end of a file that is no link."""
         ...
 
     def open(self, path: Path) -> BinaryIO:
-        """Read a file from wherever one likes."""
+        """Read a regular file from any place in it; a pipe or a device is refused."""
         ...
 
-    def read_bytes(self, path: Path) -> bytes:
-        """All of a small file."""
+    def read_bytes(self, path: Path, limit: Limit) -> bytes:
+        """All of a small regular file; one beyond the limit is a `LimitExceededError`."""
         ...
 
     def size(self, path: Path) -> int:
@@ -65,7 +67,7 @@ class Disk(Protocol):
         ...
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file, and wait until that is on disk."""
+        """Cut a file that is no link, and wait until that is on disk."""
         ...
 
     def replace(self, old: Path, new: Path) -> None:
@@ -78,6 +80,10 @@ class Disk(Protocol):
 
     def list(self, path: Path) -> "list[str]":
         """The names in a folder, sorted; none if there is no such folder."""
+        ...
+
+    def is_link(self, path: Path) -> bool:
+        """Whether the name belongs to a symbolic link, whatever that leads to."""
         ...
 
     def sync_folder(self, path: Path) -> None:
@@ -96,8 +102,8 @@ class Disk(Protocol):
 class OsFile:
     """A file of the operating system, written without a buffer in between."""
 
-    def __init__(self, path: Path, flags: int) -> None:
-        self._number = os.open(path, flags | os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def __init__(self, number: int) -> None:
+        self._number = number
 
     def write(self, data: bytes) -> None:
         """Add all of it, however often the system has to be asked."""
@@ -122,7 +128,7 @@ class OsLock:
     """A lock of the operating system, which ends with the process."""
 
     def __init__(self, path: Path) -> None:
-        self._number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._number = open_file(path, os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BaseException:
@@ -144,20 +150,22 @@ class OsDisk:
         path.mkdir(parents=True, exist_ok=True)
 
     def create(self, path: Path) -> OsFile:
-        """Make a file, or empty the one that is there."""
-        return OsFile(path, os.O_TRUNC)
+        """Make a file in the place of whatever has the name."""
+        return OsFile(create_file(path))
 
     def append(self, path: Path) -> OsFile:
         """Go on at the end of a file."""
-        return OsFile(path, os.O_APPEND)
+        return OsFile(open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND))
 
     def open(self, path: Path) -> BinaryIO:
         """Read a file, without a buffer: somebody may be writing to it."""
-        return path.open("rb", buffering=0)
+        return open(path, "rb", buffering=0, opener=open_to_read)  # Path.open has no opener
 
-    def read_bytes(self, path: Path) -> bytes:
-        """All of a small file."""
-        return path.read_bytes()
+    def read_bytes(self, path: Path, limit: Limit) -> bytes:
+        """All of a small file, by what can be read of it: a size that the system tells may be a lie."""
+        data = read_at_most(path, int(limit.maximum) + 1)
+        limit.check(len(data))
+        return data
 
     def size(self, path: Path) -> int:
         """How many bytes a file has."""
@@ -165,7 +173,7 @@ class OsDisk:
 
     def truncate(self, path: Path, size: int) -> None:
         """Cut a file, and wait until that is on disk."""
-        number = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        number = open_file(path, os.O_WRONLY)
         try:
             os.ftruncate(number, size)
             os.fsync(number)
@@ -190,6 +198,10 @@ class OsDisk:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def is_link(self, path: Path) -> bool:
+        """Whether the name belongs to a symbolic link."""
+        return path.is_symlink()
+
     def sync_folder(self, path: Path) -> None:
         """Wait until the names in a folder are on disk."""
         number = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -205,7 +217,7 @@ class OsDisk:
     def is_locked(self, path: Path) -> bool:
         """Whether somebody has a lock; who may only read the file may ask."""
         try:
-            number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            number = open_to_read(path)
         except FileNotFoundError:
             return False
         try:
@@ -238,12 +250,16 @@ _READING_ADVICE = {
 def disk_fault(what: str, error: OSError) -> DiskFaultError:
     """An error that says what could not be done, why, and what to do."""
     why = _ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk, then resume the run or recover it")
+    if isinstance(error, UnsafeFileError):
+        why = f"{error.filename}: {error.strerror}"
     return DiskFaultError(f"{what} failed: {why}")
 
 
 def reading_fault(what: str, error: OSError) -> DiskFaultError:
     """The same, where somebody only wanted to look."""
     why = _READING_ADVICE.get(error.errno or 0, f"{error.strerror or error}; check the disk")
+    if isinstance(error, UnsafeFileError):
+        why = f"{error.filename}: {error.strerror}"
     return DiskFaultError(f"reading {what} failed: {why}")
 
 

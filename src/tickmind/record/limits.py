@@ -4,6 +4,7 @@ from tickmind.base import Limit
 
 MAX_FRAME_BYTES = Limit("size of one tick in the log", 96_000_000, "bytes")
 MAX_META_BYTES = Limit("size of meta.json", 16_000_000, "bytes")
+MAX_CHECKPOINT_BYTES = Limit("size of a checkpoint", 2_000_000_000, "bytes")
 MAX_PENDING_REPORTS = Limit("number of thoughts, statuses and insights that wait for the next tick", 20_000)
 MAX_PENDING_CHARS = Limit("length of the thoughts that wait for the next tick", 16_000_000, "characters")
 MAX_SEGMENT_BYTES = Limit("size of one segment of the log", 4_000_000_000, "bytes")

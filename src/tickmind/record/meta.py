@@ -108,8 +108,7 @@ def _typed(name: str, kind: Any, value: Any) -> Any:
 
 def read_meta(disk: Disk, folder: Path) -> tuple[RunMeta, Mapping[str, Any]]:
     """The `meta.json` of a run."""
-    MAX_META_BYTES.check(disk.size(folder / META))
-    return decode_meta(disk.read_bytes(folder / META))
+    return decode_meta(disk.read_bytes(folder / META, MAX_META_BYTES))
 
 
 def write_meta(disk: Disk, folder: Path, meta: RunMeta, world: Mapping[str, Any]) -> None:

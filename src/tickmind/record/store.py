@@ -1,5 +1,6 @@
 """The folder of all runs: begin one, go on with one, read one, mend one."""
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -61,6 +62,7 @@ class RunStore:
         folder = self._root / run_id
         if META in self._disk.list(folder):
             raise RunExistsError(f"there is a run {run_id} in {self._root} already; resume it, or choose another id")
+        self._refuse_links(run_id)
         try:
             self._disk.make_folder(folder / LIVE)
         except OSError as error:
@@ -169,8 +171,8 @@ class RunStore:
             return FolderTarget(self._disk, folder)
         target = ArchiveTarget(self._archive.filesystem, self._archive.path(run_id), self._disk, folder)
         for spec in WORLD_TABLES.values():
-            with target.open(spec.file_name) as file:
-                file.write(self._disk.read_bytes(folder / spec.file_name))
+            with target.open(spec.file_name) as file, self._disk.open(folder / spec.file_name) as source:
+                shutil.copyfileobj(source, file)
         return target
 
     def _clear(self, folder: Path, *, keep_log: bool = False) -> None:
@@ -242,6 +244,7 @@ class RunStore:
     def _locked(self, run_id: str, what: str) -> Iterator[DiskLock]:
         """The lock of a run, which is let go if something goes wrong."""
         lock: DiskLock | None = None
+        self._refuse_links(run_id)
         try:
             lock = take_lock(self._disk, self._root / run_id / LOCK, run_id)
             yield lock
@@ -251,6 +254,18 @@ class RunStore:
             if isinstance(error, OSError):
                 raise disk_fault(what, error) from error
             raise
+
+    def _refuse_links(self, run_id: str) -> None:
+        """Raise `DamagedRunError` where a folder of a run is a link: what it leads to may be no run."""
+        folder = self._root / run_id
+        if self._disk.is_link(folder):
+            raise DamagedRunError(
+                f"run {run_id} in {self._root} is a link, and a run is not written through one; "
+                "give the folder that it leads to with --runs"
+            )
+        for name in (LIVE, SEALING, DISCARDED):
+            if self._disk.is_link(folder / name):
+                raise DamagedRunError(f"{name} of run {run_id} is a link where a folder belongs; remove the link")
 
     def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
         """Finish a run that a crash has left, with all whole ticks before the first damage."""

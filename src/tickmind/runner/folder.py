@@ -6,13 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tickmind.base.files import PRIVATE_MODE, open_file
 from tickmind.runner.errors import RunnerError
 
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
     """Have a folder for oneself as long as this process lives; raises `RunnerError` if another runner has it."""
-    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = open_file(folder / "lock", os.O_RDWR | os.O_CREAT, mode=PRIVATE_MODE)
+    except OSError as error:
+        raise RunnerError(f"{folder / 'lock'} can't be opened: {error.strerror}") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tickmind.base import Clock, Limit, get_logger, redact
+from tickmind.base.files import PRIVATE_MODE, create_file, open_file
 
 MAX_LOG_BYTES = Limit("size of one log file of an agent", 1_000_000, "bytes")
 MAX_LOG_RATE = Limit("what an agent may log", 65_536, "bytes a second")
@@ -43,9 +44,9 @@ class AgentLog:
         self._left_out_lines = 0
         self._broken = False
         self._last = ""  # line that the agent wrote since its start
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode=PRIVATE_MODE)
         self._file = os.fdopen(descriptor, "ab", buffering=0)
-        self._size = path.stat().st_size
+        self._size = os.fstat(descriptor).st_size
 
     def take(self, data: bytes) -> None:
         """More output, cut anywhere."""
@@ -135,8 +136,7 @@ class AgentLog:
             older = self._numbered(number - 1)
             if older.exists():
                 older.replace(self._numbered(number))
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        self._file = os.fdopen(descriptor, "ab", buffering=0)
+        self._file = os.fdopen(create_file(self._path, mode=PRIVATE_MODE), "ab", buffering=0)
         self._size = 0
 
     def _numbered(self, number: int) -> Path:

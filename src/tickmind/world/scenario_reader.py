@@ -23,13 +23,15 @@ def scenario_text(path: Path | str) -> str:
     """The text of a scenario file, for whoever keeps it beside a run. Raises `ScenarioError` if it can't be read."""
     file = Path(path)
     try:
-        if not MAX_SCENARIO_BYTES.allows(file.stat().st_size):
-            raise ScenarioError(str(file), 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
-        return file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as opened:  # it may be a pipe or a device: neither says how large it is
+            text = opened.read(int(MAX_SCENARIO_BYTES.maximum) + 1)
     except OSError as error:
         raise ScenarioError(str(file), 0, 0, f"can't be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ScenarioError(str(file), 0, 0, "is not UTF-8 text") from error
+    if not MAX_SCENARIO_BYTES.allows(len(text)):
+        raise ScenarioError(str(file), 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
+    return text
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:

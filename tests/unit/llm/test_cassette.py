@@ -514,12 +514,7 @@ def small_disk(monkeypatch: pytest.MonkeyPatch) -> type[SmallDisk]:
     class Disk(SmallDisk):
         """One for this test."""
 
-    usual = Path.open
-
-    def open_there(path: Path, mode: str = "r", *more: Any, **others: Any) -> Any:
-        return Disk(path, "r+") if mode == "r+b" else usual(path, mode, *more, **others)
-
-    monkeypatch.setattr(Path, "open", open_there)
+    monkeypatch.setattr("tickmind.llm.cassette.FileIO", Disk)
     return Disk
 
 

@@ -408,6 +408,10 @@ class RefusingDisk(OsDisk):
         self._ask(path)
         return super().open(path)
 
+    def read_bytes(self, path, limit):
+        self._ask(path)
+        return super().read_bytes(path, limit)
+
     def list(self, path):
         self._ask(path)
         return super().list(path)

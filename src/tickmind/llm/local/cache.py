@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tickmind.base import Clock, SystemClock
+from tickmind.base.files import open_file
 from tickmind.llm.errors import LLMConfigError, LLMDeadlineError
 
 CACHE_VARIABLE = "TICKMIND_CACHE"
@@ -65,7 +66,11 @@ def install_lock(
     """Hold the lock of one install; a second one waits. The system frees it when its process dies."""
     clock = clock or SystemClock()
     make_folder(path.parent)
-    with path.open("ab") as handle:
+    try:
+        descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    except OSError as error:
+        raise LLMConfigError(f"the lock {path} can't be taken: {error.strerror}") from error
+    with os.fdopen(descriptor, "ab") as handle:
         deadline = clock.monotonic() + timeout_s
         while True:
             try:

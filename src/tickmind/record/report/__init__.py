@@ -1,7 +1,7 @@
 """What became of a run: its figures, asked of the finished files, and one page that shows them.
 
 figures = read_figures(Path("runs") / run_id)
-Path("report.html").write_text(page(figures))
+html = page(figures)
 """
 
 from tickmind.record.report.figures import (

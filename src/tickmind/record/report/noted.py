@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.base import Limit
-from tickmind.record.disk import OsDisk, write_whole
+from tickmind.record.disk import OsDisk, reading_fault, write_whole
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.report.figures import Outage
 
@@ -26,12 +26,14 @@ def note_outages(folder: Path, outages: Iterable[Outage]) -> None:
 
 def noted_outages(folder: Path) -> tuple[Outage, ...]:
     """The outages that were noted, or none."""
-    file = folder / FILE
-    if not file.is_file():
-        return ()
-    MAX_BYTES.check(file.stat().st_size)
     try:
-        return tuple(_outage(row) for row in json.loads(file.read_bytes()))
+        data = OsDisk().read_bytes(folder / FILE, MAX_BYTES)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise reading_fault(FILE, error) from error
+    try:
+        return tuple(_outage(row) for row in json.loads(data))
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise DamagedRunError(f"{FILE} is not what was noted there; remove it to have a report without it") from error
 

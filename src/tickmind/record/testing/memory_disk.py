@@ -2,6 +2,7 @@
 
 import errno
 import io
+import math
 import os
 import random
 from collections.abc import Mapping
@@ -9,7 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from tickmind.base import Limit
+
 SECTOR_BYTES = 512
+ANY_SIZE = Limit("size of a file in memory", math.inf, "bytes")
 
 
 class CrashedError(BaseException):
@@ -174,13 +178,12 @@ class MemoryDisk:
             self._folders.setdefault(one, _Folder())
 
     def create(self, path: Path) -> "MemoryFile":
-        """Make a file, or empty the one that is there."""
+        """Make a file in the place of whatever has the name, which is removed first."""
         self._operate()
-        inode = self._folder(path.parent).seen.get(path.name)
-        if inode is None:
-            inode = _Inode()
-            self._folder(path.parent).change({path.name: inode})
-        inode.seen = bytearray()
+        folder, inode = self._folder(path.parent), _Inode()
+        if path.name in folder.seen:
+            folder.change({path.name: None})
+        folder.change({path.name: inode})
         return MemoryFile(self, inode)
 
     def append(self, path: Path) -> "MemoryFile":
@@ -196,9 +199,11 @@ class MemoryDisk:
         """Read a file, however it grows."""
         return cast("BinaryIO", MemoryReader(self._inode(path)))
 
-    def read_bytes(self, path: Path) -> bytes:
+    def read_bytes(self, path: Path, limit: Limit = ANY_SIZE) -> bytes:
         """All of a file."""
-        return bytes(self._inode(path).seen)
+        data = bytes(self._inode(path).seen)
+        limit.check(len(data))
+        return data
 
     def size(self, path: Path) -> int:
         """How many bytes a file has."""
@@ -242,6 +247,10 @@ class MemoryDisk:
         self._alive()
         files = self._folders[path].seen if path in self._folders else {}
         return sorted({*files, *(one.name for one in self._folders if one.parent == path and one != path)})
+
+    def is_link(self, path: Path) -> bool:  # noqa: ARG002  # there are none
+        """A disk in memory has no links."""
+        return False
 
     def sync_folder(self, path: Path) -> None:
         """Make the names in a folder safe."""
