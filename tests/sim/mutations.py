@@ -12,7 +12,7 @@ from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
-from tickmind.record.segment import SegmentReader
+from tickmind.record.segment import Index, SegmentReader, foot_frame
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
 from tickmind.server.reports import Told
 
@@ -67,11 +67,25 @@ def torn_tail_not_cut() -> AbstractContextManager[Any]:
 
 
 def tail_of_a_killed_process_not_synced() -> AbstractContextManager[Any]:
-    def careless(disk: Disk, path: Path, foot: bytes = b"") -> None:
-        if foot:
-            disk.append(path).write(foot)
+    def careless(disk: Disk, path: Path, index: Index) -> None:
+        with disk.open(path) as file:
+            data = file.read(index.end)
+        beside = path.with_name("beside")
+        disk.create(beside).write(data + foot_frame(index, index.end, index.end))
+        disk.replace(beside, path)
+        disk.sync_folder(path.parent)
 
-    return patch.object(mending, "_make_safe", careless)
+    return patch.object(mending, "_write_anew", careless)
+
+
+def segment_trusted_after_a_failed_sync() -> AbstractContextManager[Any]:
+    def trusting(disk: Disk, path: Path, index: Index) -> None:
+        disk.truncate(path, index.end)
+        file = disk.append(path)
+        file.write(foot_frame(index, index.end, index.end))
+        file.sync()
+
+    return patch.object(mending, "_write_anew", trusting)
 
 
 def rename_without_folder_sync() -> AbstractContextManager[Any]:
@@ -179,6 +193,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     start_not_counted_before_leases,
     torn_tail_not_cut,
     tail_of_a_killed_process_not_synced,
+    segment_trusted_after_a_failed_sync,
     rename_without_folder_sync,
     file_replaced_without_sync,
     session_without_a_tick_taken_for_damage,

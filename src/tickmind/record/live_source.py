@@ -51,8 +51,9 @@ class LiveSource:
         for number in sorted(filter(None, map(segment_number, names))):
             if number <= known:
                 continue
-            if self._segments:
-                self._segments[-1].load()  # it may have been closed since
+            if self._segments and not self._segments[-1].closed:  # it was closed since, or written anew and closed
+                self._segments[-1].reopen()
+                self._segments[-1].load()
             segment = SegmentReader(self._disk, self._folder / segment_name(number))
             self._segments.append(segment)
             self._numbers.append(number)

@@ -6,11 +6,15 @@ from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
 
+_COPY_BYTES = 1 << 20
+
 
 def mend_tail(disk: Disk, folder: Path) -> int:
     """Cut what a crash left half written at the end of a log, and close the last segment; gives the bytes cut.
 
-    Damage to what was safe on disk already is not cut: it is a `DamagedRunError`.
+    The last segment is written anew: a sync that failed may have left a part of it in memory only, where it can be
+    read until the power is lost and no later sync of the same file writes it. Damage to what was safe on disk already
+    is not cut: it is a `DamagedRunError`.
     """
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
     if not names:
@@ -19,24 +23,41 @@ def mend_tail(disk: Disk, folder: Path) -> int:
     segment = SegmentReader(disk, path)
     try:
         segment.load()
-        if segment.closed and segment.is_complete():
-            _make_safe(disk, path)  # its end may have been written just before the crash
-            return 0
-        size, end = disk.size(path), segment.index.end
-        if size > end and segment.safe_beyond(end):
+        size, index = disk.size(path), segment.index
+        bad = next((at for at, offset in enumerate(index.offsets) if segment.frame_at(offset) is None), None)
+        if bad is not None:
+            index = index.before(bad)
+        whole = segment.closed and bad is None
+        if not whole and size > index.end and segment.safe_beyond(index.end):
             raise DamagedRunError(
-                f"{segment.name} is damaged at byte {end:,}, and there are whole ticks after that; "
+                f"{segment.name} is damaged at byte {index.end:,}, and there are whole ticks after that; "
                 "recover the run to keep what comes before"
             )
     finally:
         segment.close()
-    if not segment.index.ticks:
-        disk.remove(path)
-        disk.sync_folder(folder)
-        return size
-    disk.truncate(path, end)
-    _make_safe(disk, path, foot_frame(segment.index, end, end))
-    return size - end
+    if whole or index.ticks:
+        _write_anew(disk, path, index)
+        return 0 if whole else size - index.end
+    disk.remove(path)
+    disk.sync_folder(folder)
+    return size
+
+
+def _write_anew(disk: Disk, path: Path, index: Index) -> None:
+    """Put a new file with the ticks of an index, and a foot, in the place of a segment."""
+    beside = path.with_name(f"{path.name}.new")
+    file = disk.create(beside)
+    try:
+        with disk.open(path) as source:
+            for start in range(0, index.end, _COPY_BYTES):
+                source.seek(start)
+                file.write(source.read(min(_COPY_BYTES, index.end - start)))
+        file.write(foot_frame(index, index.end, index.end))
+        file.sync()
+    finally:
+        file.close()
+    disk.replace(beside, path)
+    disk.sync_folder(path.parent)
 
 
 def cut_damage(disk: Disk, folder: Path) -> int:

@@ -108,6 +108,11 @@ class SegmentReader:
         """Let go of the file."""
         self._file.close()
 
+    def reopen(self) -> None:
+        """Go on with the file that has the name now; the one before may have been written anew, ticks and all."""
+        self._file.close()
+        self._file = self._disk.open(self._path)
+
     @property
     def name(self) -> str:
         """The name of the file, for messages."""
@@ -123,7 +128,10 @@ class SegmentReader:
         MAX_SEGMENT_BYTES.check(size)
         if size < len(MAGIC) + END.size:
             return False
-        offset, mark = END.unpack(self._read(size - END.size, END.size))
+        end = self._read(size - END.size, END.size)
+        if len(end) < END.size:  # of a file that another one has replaced
+            return False
+        offset, mark = END.unpack(end)
         if mark != END_MARK or not len(MAGIC) <= offset < size:
             return False
         frame = self.frame_at(offset)

@@ -211,6 +211,8 @@ class RunStore:
             if meta.finished:
                 self._remove_folder(folder / DISCARDED)
                 self._check_kept(meta, actor_ids)
+            for path in (folder, self._root):  # a name that can be seen may not be on disk yet
+                self._disk.sync_folder(path)
             mend_tail(self._disk, folder / LIVE)
             source = LiveSource(self._disk, folder / LIVE, actor_ids)
             source.close()

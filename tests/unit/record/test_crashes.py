@@ -186,6 +186,68 @@ def test_a_disk_fault_stops_the_run_and_says_what_to_do(at, code):
     assert_kept(store, published)
 
 
+def lose_power(disk):
+    disk.crash_at(1)
+    with pytest.raises(CrashedError):
+        disk.make_folder(Path("/runs"))
+    disk.restart()
+
+
+def published_until_fault(store, options):
+    """A run until the disk fails; gives the ticks that were published."""
+    run, published = RandomRun(3, 6), []
+    log = None
+    try:
+        log = store.create(run.info, "r", options=options)
+        for _ in range(TICKS):
+            record = run.tick()
+            log.publish(record)
+            published.append(record)
+        log.close(seal=False)
+    except DiskFaultError:
+        if log is not None:
+            log.close()
+    return published
+
+
+@pytest.mark.parametrize("at", range(1, UNSEALED + 1))
+@pytest.mark.parametrize("sync", [SyncPolicy.EVERY_TICK, SyncPolicy(1000)])
+def test_a_failed_sync_and_then_a_power_loss_cost_no_tick_that_counted_as_kept(at, sync):
+    options = LogOptions(sync=sync, keyframe_ticks=3, segment_ticks=4)
+    disk = MemoryDisk(at)
+    disk.fail_at(at, errno.EIO)
+    store = store_on(disk)
+    published = published_until_fault(store, options)
+    disk.spare()
+    if not store.runs():
+        assert not published
+        return
+    log = store.resume("r", options=OPTIONS)  # on the same machine, which has given up on some pages
+    assert (log.last_tick_id or 0) >= len(published)
+    run = RandomRun(3, 6)
+    for _ in range(log.last_tick_id or 0):
+        run.tick()
+    for _ in range(3):
+        log.publish(run.tick())
+    last = log.last_tick_id
+    lose_power(disk)
+    resumed = store.resume("r", options=OPTIONS)
+    assert resumed.last_tick_id == last
+    resumed.close(seal=False)
+    again = RandomRun(3, 6)
+    assert [differences(one, again.tick()) for one in read_all(store)] == [[]] * (last or 0)
+
+
+def test_a_reader_goes_on_after_the_segment_that_it_reads_was_written_anew(store, fill):
+    log, _ = fill(store, 3, options=OPTIONS, actors=6)
+    log.abandon()
+    with store.open("a-run") as reader:
+        assert reader.last_tick_id == 3
+        records = go_on(store, 3)
+        reader.refresh()
+        assert [differences(one, other) for one, other in zip(reader.records(), records, strict=True)] == [[]] * 6
+
+
 def test_a_full_disk_is_called_full():
     disk = MemoryDisk()
     run = RandomRun(1)

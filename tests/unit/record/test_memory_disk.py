@@ -133,6 +133,54 @@ def test_a_fault_fails_one_operation_and_writes_a_part():
     assert disk.read_bytes(FILE).endswith(b"!")
 
 
+def test_what_a_failed_sync_gave_up_is_seen_until_the_power_is_lost():
+    disk = made()
+    file = disk.create(FILE)
+    disk.sync_folder(FOLDER)
+    for number, text in enumerate((b"safe ", b"lost ", b"more")):
+        file.write(text)
+        if number == 1:
+            disk.fail_at(1, errno.EIO)
+            with pytest.raises(OSError, match="Input/output"):
+                file.sync()
+        else:
+            file.sync()
+    assert disk.read_bytes(FILE) == b"safe lost more"
+    disk.restart(lost_power=False)
+    assert disk.copy().read_bytes(FILE) == b"safe lost more"
+    disk.restart()
+    assert disk.read_bytes(FILE) == b"safe \x00\x00\x00\x00\x00more"
+
+
+def test_what_is_written_again_after_a_failed_sync_is_safe():
+    disk = made()
+    file = disk.create(FILE)
+    file.write(b"first")
+    disk.fail_at(1, errno.EIO)
+    with pytest.raises(OSError, match="Input/output"):
+        file.sync()
+    disk.truncate(FILE, 2)
+    disk.append(FILE).write(b"xed")
+    disk.append(FILE).sync()
+    disk.sync_folder(FOLDER)
+    disk.restart()
+    assert disk.read_bytes(FILE) == b"\x00\x00xed"
+
+
+def test_a_disk_that_drops_nothing_writes_it_with_the_next_sync():
+    disk = MemoryDisk(drops_failed_syncs=False)
+    disk.make_folder(FOLDER)
+    file = disk.create(FILE)
+    file.write(b"first")
+    disk.fail_at(1, errno.EIO)
+    with pytest.raises(OSError, match="Input/output"):
+        file.sync()
+    file.sync()
+    disk.sync_folder(FOLDER)
+    disk.restart()
+    assert disk.read_bytes(FILE) == b"first"
+
+
 def test_a_folder_that_is_not_empty_stays():
     disk = made()
     disk.create(FILE)

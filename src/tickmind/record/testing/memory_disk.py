@@ -26,6 +26,30 @@ class _Inode:
 
     safe: bytes = b""
     seen: bytearray = field(default_factory=bytearray)
+    clean: int = 0  # bytes from the beginning that the system will not write again
+    lost: list[tuple[int, int]] = field(default_factory=list)  # of these: what never reached the disk, as start and end
+
+    def settle(self) -> None:
+        """Put everything on disk but what the system has given up."""
+        self.safe, self.clean = self.written(), len(self.seen)
+
+    def give_up(self) -> None:
+        """Forget what was to be written, as Linux does after an error; programs see it as before."""
+        self.lost.append((self.clean, len(self.seen)))
+        self.clean = len(self.seen)
+
+    def cut(self, size: int) -> None:
+        """Make the file shorter."""
+        del self.seen[size:]
+        self.clean = min(self.clean, size)
+        self.lost = [(start, min(end, size)) for start, end in self.lost if start < size]
+
+    def written(self) -> bytes:
+        """What would be on disk if everything that still can be written were."""
+        data = bytearray(self.seen)
+        for start, end in self.lost:
+            data[start:end] = bytes(end - start)
+        return bytes(data)
 
 
 @dataclass(eq=False)
@@ -56,9 +80,14 @@ class MemoryDisk:
     `crash_at(n)` stops the machine at the n-th operation from now: it raises `CrashedError`, as does every later one,
     until `restart`. `fail_at(n)` makes the n-th operation from now fail with an error of the system; a write that
     fails has written a part. Reading and listing are no operations, because nothing is lost between them.
+
+    After a sync that failed, Linux counts what it could not write as written: programs go on seeing it, later syncs
+    succeed, and the next loss of power shows that it was never on disk. So does this disk, unless
+    `drops_failed_syncs` is False: then the next sync writes it.
     """
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, *, drops_failed_syncs: bool = True) -> None:
+        self.drops_failed_syncs = drops_failed_syncs
         self._random = random.Random(seed)
         self._folders: dict[Path, _Folder] = {}
         self._locks: set[Path] = set()
@@ -70,13 +99,13 @@ class MemoryDisk:
 
     def copy(self, seed: int = 0) -> "MemoryDisk":
         """A disk of the same content, on which something else happens; nobody has a file of it open, or a lock."""
-        found = MemoryDisk(seed)
+        found = MemoryDisk(seed, drops_failed_syncs=self.drops_failed_syncs)
         known: dict[_Inode | None, _Inode | None] = {None: None}  # file here -> the same there
 
         def same(names: Mapping[str, _Inode | None]) -> dict[str, Any]:
             for inode in names.values():
                 if inode is not None and inode not in known:
-                    known[inode] = _Inode(inode.safe, bytearray(inode.seen))
+                    known[inode] = _Inode(inode.safe, bytearray(inode.seen), inode.clean, list(inode.lost))
             return {name: known[inode] for name, inode in names.items()}
 
         for path, one in self._folders.items():
@@ -121,7 +150,7 @@ class MemoryDisk:
             torn.update((id(inode), inode) for inode in folder.safe.values())
         for inode in torn.values():
             inode.safe = self._tear(inode)
-            inode.seen = bytearray(inode.safe)
+            inode.seen, inode.clean, inode.lost = bytearray(inode.safe), len(inode.safe), []
 
     def _undo_moves(self) -> None:
         """Give folders their old names again, where the new ones had not reached the disk."""
@@ -136,7 +165,7 @@ class MemoryDisk:
 
     def _tear(self, inode: _Inode) -> bytes:
         """What was synced, and of the rest a part that ends anywhere, with sectors that never arrived."""
-        safe, seen = inode.safe, bytes(inode.seen)
+        safe, seen = inode.safe, inode.written()
         if seen == safe:
             return safe
         common = len(safe) if seen.startswith(safe) else 0
@@ -213,8 +242,8 @@ class MemoryDisk:
         """Cut a file; when it returns, that is on disk."""
         inode = self._inode(path)
         self._operate()
-        del inode.seen[size:]
-        inode.safe = bytes(inode.seen)
+        inode.cut(size)
+        inode.settle()
 
     def replace(self, old: Path, new: Path) -> None:
         """Give a file another name, or a folder a name that nothing has, in the same folder."""
@@ -303,8 +332,13 @@ class MemoryFile:
     def sync(self) -> None:
         """Make it safe."""
         self._check()
-        self._disk._operate()  # noqa: SLF001  # one thing in three classes
-        self._inode.safe = bytes(self._inode.seen)
+        try:
+            self._disk._operate()  # noqa: SLF001  # one thing in three classes
+        except OSError:
+            if self._disk.drops_failed_syncs:
+                self._inode.give_up()
+            raise
+        self._inode.settle()
 
     def close(self) -> None:
         """Nothing is held."""
