@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tickmind.base import Secret, get_logger
+from tickmind.base import Secret, get_logger, secret_token
 from tickmind.llm.default_model import scripted_choice
 from tickmind.llm.errors import LLMError
 from tickmind.llm.gateway.calls import load_gateway_config
@@ -92,8 +92,10 @@ async def served_model(
             from tickmind.llm.testing import FakeProvider, Say
 
             script = steps or (lambda request: Say(villager_says(request)))
-            server = await stack.enter_async_context(FakeProvider(script, remember=_REMEMBERED))
-            yield ServedModel(choice.why, server.base_url, choice.name)
+            key = secret_token()  # so that no page in a browser can use the script's address
+            fake = FakeProvider(script, accept_keys=(key,), remember=_REMEMBERED)
+            server = await stack.enter_async_context(fake)
+            yield ServedModel(choice.why, server.base_url, choice.name, Secret(key, lasting=True))
         elif choice.kind is ModelKind.GATEWAY:
             config = load_gateway_config(url=choice.base_url, env=env)
             url = f"{config.base_url.removesuffix('/v1')}/v1"

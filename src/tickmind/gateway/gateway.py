@@ -70,7 +70,8 @@ class Gateway:
         self._replace_older = config.queue.replace_older
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
-        self._routes = Routes(origins=config.allowed_origins, loopback=is_loopback(config.host))
+        local_pages = bool(config.callers) and is_loopback(config.host)
+        self._routes = Routes(origins=config.allowed_origins, local_pages=local_pages)
         CallEndpoints(self).add_to(self._routes)
         Pages(self).add_to(self._routes)
         self.handle: Handler = self._routes.handle  # serves a request of any kind

@@ -3,6 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING
 
+from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.base.exposition import CONTENT_TYPE, Exposition
 from tickmind.server.authority import Authority
 from tickmind.server.errors import AddressError
@@ -93,11 +94,27 @@ class MetricsPage:
             writer.close()
 
     def _reply(self, request: bytes) -> bytes:
-        words = request.split(b"\r\n", 1)[0].split(b" ")
-        if words[:1] != [b"GET"] or words[1:2] != [b"/metrics"]:
-            status, kind, text = "404 Not Found", "text/plain; charset=utf-8", "There is only GET /metrics here.\n"
+        first, *lines = request.decode("latin-1").split("\r\n")
+        words = first.split(" ")
+        kind, text = "text/plain; charset=utf-8", ""
+        if not _is_from_here(lines):
+            status, text = "403 Forbidden", "Only this machine's names and no pages of other sites are served here.\n"
+        elif words[:2] != ["GET", "/metrics"]:
+            status, text = "404 Not Found", "There is only GET /metrics here.\n"
         else:
             status, kind, text = "200 OK", CONTENT_TYPE, metrics_of(self._authority)
         body = text.encode()
         head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         return head.encode() + body
+
+
+def _is_from_here(lines: list[str]) -> bool:
+    """Whether a request has one `Host`, a name of this machine, and comes from no page but our own."""
+    fields = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    hosts = [value for name, value in fields if name == "host"]
+    origins = [value for name, value in fields if name == "origin"]
+    return (
+        len(hosts) == 1
+        and host_name(hosts[0]) in LOOPBACK_NAMES
+        and all(is_own_origin(origin, hosts[0]) for origin in origins)
+    )

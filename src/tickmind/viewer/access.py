@@ -3,16 +3,12 @@
 import hashlib
 import hmac
 import ipaddress
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from tickmind.base import Secret
+from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
 from tickmind.viewer.errors import ViewerAddressError
-
-_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]]+)(?::[0-9]{1,5})?")
-_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +29,11 @@ class Access:
 
     def host_allowed(self, host: str | None) -> bool:
         """Whether the Host of a request is one of ours."""
-        return host is not None and _name(host) in self.hosts
+        return host is not None and host_name(host) in self.hosts
 
     def origin_allowed(self, origin: str | None, host: str | None) -> bool:
         """Whether a request comes from our own page, or from no page at all."""
-        if origin is None:
-            return True
-        try:
-            parts = urlsplit(origin)
-        except ValueError:
-            return False
-        return parts.scheme in {"http", "https"} and parts.netloc == host and self.host_allowed(host)
+        return origin is None or (host is not None and is_own_origin(origin, host) and self.host_allowed(host))
 
     def token_allowed(self, token: str | None) -> bool:
         """Whether somebody may look; everybody may where there are no tokens."""
@@ -63,7 +53,7 @@ def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: It
                 "or stay on 127.0.0.1"
             )
     own = f"[{address}]" if ":" in address else address
-    return Access(_LOOPBACK_NAMES | {own.lower()} | {_name(host) for host in hosts}, tokens)
+    return Access(LOOPBACK_NAMES | {own.lower()} | {host_name(host) for host in hosts}, tokens)
 
 
 def is_loopback(address: str) -> bool:
@@ -74,10 +64,3 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-def _name(host: str) -> str:
-    """A Host header without its port, in lower case."""
-    host = host.strip().lower()
-    found = _HOST.fullmatch(host)
-    return found["name"] if found else ""

@@ -326,10 +326,31 @@ async def test_other_sites_pages_and_names_are_turned_away(housing: Any) -> None
         writer.write(b"GET /v1/models HTTP/1.1\r\nHost: evil.example\r\n\r\n")
         assert (await reader.readline()).startswith(b"HTTP/1.1 404")
         writer.close()
-        own = await house.chat(headers={"origin": "http://localhost:3000"})
-        assert (own.status, own.headers["access-control-allow-origin"]) == (200, "http://localhost:3000")
+        for origin in ("http://localhost:3000", "http://127.0.0.1:3000"):
+            denied = await house.chat(headers={"origin": origin})
+            assert (denied.status, "`allowed_origins`" in denied.json["error"]["message"]) == (403, True)
+            assert (await house.ask("/api/llm/generate", method="OPTIONS", origin=origin)).status == 403
+        assert not house.providers["one"].seen
+        own = f"http://127.0.0.1:{house.server.port}"
+        assert (await house.chat(headers={"origin": own})).status == 200
+
+
+async def test_listed_pages_may_use_the_gateway(housing: Any) -> None:
+    async with housing(one=(), settings={"allowed_origins": ("http://localhost:3000",)}) as house:
+        reply = await house.chat(headers={"origin": "http://localhost:3000"})
+        assert (reply.status, reply.headers["access-control-allow-origin"]) == (200, "http://localhost:3000")
         pre = await house.ask("/api/llm/generate", method="OPTIONS", origin="http://localhost:3000")
         assert (pre.status, "POST" in pre.headers["access-control-allow-methods"]) == (204, True)
+        assert (await house.chat(headers={"origin": "http://localhost:3001"})).status == 403
+
+
+async def test_where_callers_have_keys_any_page_of_this_machine_may_ask_with_one(housing: Any) -> None:
+    key, page = "sk-tm-0123456789abcdef", "http://localhost:3000"
+    async with housing(one=(), settings={"callers": (Caller("ada", hash_key(key)),)}) as house:
+        assert (await house.ask("/v1/chat/completions", method="OPTIONS", origin=page)).status == 204
+        assert (await house.chat(headers={"origin": page})).status == 401
+        assert (await house.chat(headers={"origin": page, "authorization": f"Bearer {key}"})).status == 200
+        assert (await house.chat(headers={"origin": "https://evil.example", "authorization": key})).status == 403
 
 
 async def test_models_are_listed(housing: Any) -> None:

@@ -362,7 +362,7 @@ async def test_metrics_are_served_on_a_port_of_their_own(serve):
 
         async def get(path):
             reader, writer = await asyncio.open_connection(host, int(port))
-            writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
             data = await asyncio.wait_for(reader.read(), 60)
             writer.close()
             return data.decode()

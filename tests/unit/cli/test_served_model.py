@@ -3,6 +3,7 @@
 import asyncio
 import logging
 
+import aiohttp
 import pytest
 
 import tickmind.cli.served_model as module
@@ -96,6 +97,15 @@ async def test_a_model_that_does_not_start_is_told_and_a_script_takes_its_place(
         assert "no memory" in model.why
         assert model.environment({})["LLM_MODEL"] == "scripted"
     assert local.stopped.is_set()
+
+
+async def test_a_script_answers_its_gateway_and_no_page_that_found_its_port():
+    document = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+    async with served_model({}, scripted=True) as model, aiohttp.ClientSession() as session:
+        key = model.environment({})["LLM_API_KEY"]
+        for headers, status in (({}, 401), ({"Authorization": f"Bearer {key}"}, 200)):
+            async with session.post(f"{model.base_url}/chat/completions", json=document, headers=headers) as reply:
+                assert reply.status == status
 
 
 async def test_a_gateway_of_the_environment_is_asked_through_the_one_that_serves_the_demo():

@@ -363,4 +363,4 @@ class _BadRequestError(Exception):
 _FAULT = b'{"error":{"message":"a fault of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
 _TOO_MANY = b"too many requests without waiting for a reply"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
-_ONCE = _FRAMING | {b"host", b"authorization"}
+_ONCE = _FRAMING | {b"host", b"authorization", b"origin"}

@@ -173,7 +173,7 @@ class GatewayConfig:
     host: str = "127.0.0.1"
     port: int = 8766
     callers: tuple[Caller, ...] = ()
-    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside those of this machine
+    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside its own
     allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name
     private_base_urls: tuple[str, ...] = ()  # the same, for origins inside the operator's own network
     queue: QueueConfig = QueueConfig()

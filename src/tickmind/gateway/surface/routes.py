@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from tickmind.base.browser_guard import is_own_origin
 from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.openai import OpenAIForm
@@ -19,12 +20,16 @@ _CORS_HEADERS = (
 
 
 class Routes:
-    """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked."""
+    """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked.
 
-    def __init__(self, *, origins: tuple[str, ...], loopback: bool) -> None:
+    Pages of the gateway itself and of the listed `origins` may use it. Those of `local_pages` may, too: every origin on
+    this machine. Any program can open a port here, so they are for gateways that ask each caller for a key.
+    """
+
+    def __init__(self, *, origins: tuple[str, ...], local_pages: bool) -> None:
         self._hosts: frozenset[bytes] = frozenset()  # names by which we may be called; empty: any
         self._origins = frozenset(origin.encode() for origin in origins)
-        self._loopback = loopback
+        self._local_pages = local_pages
         self._table: dict[bytes, dict[bytes, Handler]] = {}  # path -> method -> endpoint
 
     def add(self, method: str, path: str, endpoint: Handler) -> None:
@@ -49,8 +54,8 @@ class Routes:
             host = headers.get(b"host", b"").decode("latin-1")
             return _refusing(Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"))
         origin = headers.get(b"origin")
-        if origin is not None and not self._may_speak(origin):
-            words = "pages of this origin may not use the gateway; list it under allowed_origins"
+        if origin is not None and not self._may_speak(origin, headers.get(b"host", b"")):
+            words = "pages of this origin may not use the gateway; list it under `allowed_origins` in its settings"
             return _refusing(Refusal(Code.FORBIDDEN_URL, words))
         methods = self._table.get(request.path)
         if methods is None:
@@ -67,14 +72,20 @@ class Routes:
         refusal = Refusal(Code.METHOD_NOT_ALLOWED, f"this path takes {allowed}")
         return _refusing(refusal, b"allow: %b\r\n" % allowed.encode())
 
-    def _may_speak(self, origin: bytes) -> bool:
-        if origin in self._origins:
+    def _may_speak(self, origin: bytes, host: bytes) -> bool:
+        if origin in self._origins or is_own_origin(origin.decode("latin-1"), host.decode("latin-1")):
             return True
-        try:
-            parts = urlsplit(origin.decode("ascii"))
-            return self._loopback and parts.scheme in {"http", "https"} and is_loopback(parts.hostname or "")
-        except ValueError:
-            return False
+        return self._local_pages and _is_local(origin)
+
+
+def _is_local(origin: bytes) -> bool:
+    """Whether an origin is one of this machine."""
+    try:
+        parts = urlsplit(origin.decode("ascii"))
+        plain = parts.scheme in {"http", "https"} and f"{parts.scheme}://{parts.netloc}".encode() == origin
+        return plain and parts.username is None and parts.port != 0 and is_loopback(parts.hostname or "")
+    except ValueError:
+        return False
 
 
 def cors(request: Request) -> bytes:
