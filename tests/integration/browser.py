@@ -17,6 +17,7 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
+    "--disable-partial-raster",  # a tile that is painted again in part keeps soft edges of before: pictures differ by a shade
 ]
 WATCH = """
 window.violations = [];
