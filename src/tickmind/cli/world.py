@@ -82,6 +82,7 @@ def world(
         keep_garbage=True,
     )
     config.check()
+    tick_ms = None if tps is None else Pace.of(1000, 500, tps=tps).tick_ms
 
     def pace_of(found: "Scenario") -> Pace:
         rules = found.rules
@@ -98,11 +99,12 @@ def world(
         from tickmind.world import load_scenario
 
         assert scenario is not None, "the arguments were checked"
-        found = load_scenario(scenario)
+        found = load_scenario(scenario).with_ticks_of(tick_ms)
         Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
         return
-    run = _open_run(scenario, runs, run_id, resume, sync)
+    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms)
     try:
+        _check_pace(run, tick_ms)
         left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
         Serving(run.scenario, config, pace_of(run.scenario), _fewer(ticks, left), run, runs, wait_for).run()
     finally:
@@ -120,7 +122,19 @@ def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | No
         raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
 
 
-def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str) -> "WorldRun":
+def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
+    """Raise if a run that goes on is to have ticks of another length, because its record states one length for all."""
+    of_run_ms = run.scenario.rules.tick_duration_ms
+    if tick_ms not in (None, of_run_ms):
+        raise ConfigError(
+            f"run {run.run_id} has {1000 / of_run_ms:.6g} ticks per second, and its record says so; leave out --tps, "
+            "or let its time pass faster or slower with --speed"
+        )
+
+
+def _open_run(
+    scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str, tick_ms: int | None
+) -> "WorldRun":
     from tickmind.world.scenario_reader import scenario_text
 
     try:
@@ -135,4 +149,4 @@ def _open_run(scenario: Path | None, runs: Path, run_id: str | None, resume: str
     if resume is not None:
         return found.resume(resume)
     assert scenario is not None, "the arguments were checked"
-    return found.begin(scenario_text(scenario), str(scenario), run_id)
+    return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms)

@@ -59,9 +59,12 @@ class WorldRuns:
         self._store = RunStore(root, self._disk, clock=clock)
         self._options = options
 
-    def begin(self, text: str, source: str, run_id: str | None = None) -> WorldRun:
-        """Begin a run of the scenario in this text; `source` names it in messages."""
-        scenario = parse_scenario(text, source)
+    def begin(self, text: str, source: str, run_id: str | None = None, *, tick_ms: int | None = None) -> WorldRun:
+        """Begin a run of the scenario in this text; `source` names it in messages.
+
+        `tick_ms` is the length of a tick in this run, where it is not the scenario's.
+        """
+        scenario = parse_scenario(text, source).with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
@@ -74,7 +77,7 @@ class WorldRuns:
             raise
 
     def resume(self, run_id: str) -> WorldRun:
-        """Go on with a run after its last tick."""
+        """Go on with a run after its last tick, with ticks as long as they were."""
         log = self._store.resume(run_id, options=self._options)
         try:
             return self._run(self._scenario(run_id), log)
@@ -97,4 +100,5 @@ class WorldRuns:
 
     def _run(self, scenario: Scenario, log: LiveLog) -> WorldRun:
         checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
-        return WorldRun(scenario, log, checkpoints, self._store.open(log.run_id, from_log=True))
+        history = self._store.open(log.run_id, from_log=True)
+        return WorldRun(scenario.with_ticks_of(history.info.tick_duration_ms), log, checkpoints, history)

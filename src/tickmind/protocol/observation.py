@@ -114,7 +114,8 @@ class Observation:
     """All that one actor perceives at the start of tick `tick_id`: what it sees now, and what happened since the last.
 
     `deadline_ms` is the time that is left for an intent; a world that waits for everybody says a whole day. `result` is
-    what became of the actor's own last intent.
+    what became of the actor's own last intent. The times are the server's, in ms since 1970: when the tick began, and
+    until when intents for it count, so that an observation that was read late is known to be stale; 0 if not known.
     """
 
     tick_id: int
@@ -125,3 +126,5 @@ class Observation:
     visible_objects: tuple[VisibleObject, ...] = ()
     events: tuple[Event, ...] = ()
     result: ActionResult | None = None
+    tick_start_server_time_ms: int = 0
+    intent_deadline_server_time_ms: int = 0

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tickmind.protocol import TickEvent
 from tickmind.server.leases import Grant
 from tickmind.server.outbox import Outbox
 from tickmind.server.slices import slice_columns
-from tickmind.wire.codec import ObservationWriter
+from tickmind.wire.codec import ObservationWriter, write_times
 from tickmind.wire.columns import write_observations
 from tickmind.wire.frames import ObservationBatch
 from tickmind.world import TileWorld
@@ -24,16 +25,20 @@ ROWS_AT_ONCE = 150_000  # the same for actors of hosts
 class Listener:
     """One actor's process, on a control stream or on a plain one."""
 
-    __slots__ = ("frames", "grant", "outbox", "ready", "row", "tick_id", "want_floors")
+    __slots__ = ("frames", "grant", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors")
 
-    def __init__(self, row: int, grant: Grant, outbox: Outbox[bytes], *, frames: bool, want_floors: bool) -> None:
+    def __init__(
+        self, row: int, grant: Grant, outbox: Outbox[bytes], *, frames: bool, want_floors: bool, once: bool = False
+    ) -> None:
         self.row = row
         self.grant = grant
         self.outbox = outbox
         self.frames = frames  # whether observations travel as frames of a control stream
         self.want_floors = want_floors
-        self.tick_id = 0  # the last one that an observation was made for
+        self.once = once  # whether it wants one observation, which its lease has not had yet
+        self.tick_id = grant.observed_tick if once else 0  # the last one that an observation was made for
         self.ready: bytes | None = None  # the observation, until it is sent
+        self.sent = False  # whether the one that it wanted was
 
 
 class Host:
@@ -98,19 +103,32 @@ class Audience:
                 yield
         yield from self._make_parts(hosts)
 
-    def send(self) -> None:
-        """Send what was not sent yet of the tick that has begun; what is not prepared is made now."""
+    def send(self, event: TickEvent, left_ms: int | None = None) -> None:
+        """Send what was not sent yet of the tick that has begun; what is not prepared is made now.
+
+        `left_ms` is the time that is left for intents where the tick has begun a while ago.
+        """
         self.has_late = False
         for _ in self.prepare():
             pass
-        for listener in self._listeners:
+        frame_times, response_times = write_times(event, left_ms)
+        for listener in list(self._listeners):
             if listener.ready is not None:
-                listener.outbox.replace((listener.ready,))
+                message = listener.ready + (frame_times if listener.frames else response_times)
                 listener.ready = None
+                if listener.once:
+                    self._send_last(listener, message)
+                else:
+                    listener.outbox.replace((message,))
         for host in self._hosts:
             if host.ready is not None:
                 host.outbox.replace(host.ready)
                 host.ready = None
+
+    def _send_last(self, listener: Listener, message: bytes) -> None:
+        listener.grant.observed_tick, listener.sent = listener.tick_id, True
+        self.remove(listener)
+        listener.outbox.end(message)
 
     def _look(self, listeners: Sequence[Listener], hosts: Sequence[Host]) -> None:
         """Let all look at once. Rows of hosts are theirs alone and ascend, so mostly they are in order as they come."""

@@ -83,14 +83,13 @@ class Authority:
         reports: ReportSink | None = None,
         limits: ServerLimits = MAX,
     ) -> None:
-        info = world.info
         self.world = world
         self.run_id = run_id
-        self.info = info
+        self.pace = pace or Pace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
+        self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)
         self.clock = clock
         self.limits = limits
-        self.pace = pace or Pace.of(info.tick_duration_ms, info.intent_deadline_ms)
         self.leases = Leases(
             [actor.entity_id for actor in info.actors],
             clock=clock,
@@ -121,6 +120,7 @@ class Authority:
         self._view: WorldView | None = None  # the world after the last tick on record
         self._viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
+        self._tick = self._tick_event()  # the tick that is or was open last
 
     # The tick
 
@@ -128,7 +128,7 @@ class Authority:
         """Open the next tick."""
         self.leases.expire()
         self._started_s = self.clock.monotonic()
-        event = self._tick_event()
+        event = self._tick = self._tick_event()
         self.inbox.open(self.world.tick_id)
         self._acks.clear()
         self.read_intents.clear()
@@ -136,7 +136,7 @@ class Authority:
             message = StreamTicksResponse(tick=encode_tick(event)).SerializeToString()
             for reader in self.tick_readers:
                 reader.replace((message,))
-        self.audience.send()
+        self.audience.send(event)
         return event
 
     def _tick_event(self) -> TickEvent:
@@ -150,7 +150,7 @@ class Authority:
         """Whether enough actors are controlled and all of those have an intent; for worlds in lockstep."""
         self.leases.expire()
         if self.audience.has_late:
-            self.audience.send()  # to those that came after the tick began
+            self.audience.send(self._tick)  # to those that came after the tick began
         controlled = self.leases.controlled
         return bool(controlled.sum() >= self.pace.controllers and (self.inbox.answered | ~controlled).all())
 
@@ -262,11 +262,17 @@ class Authority:
             return grant
         if reason := self.leases.check(request.lease_id, row):
             return reason
-        listener = Listener(row, grant, outbox, frames=False, want_floors=request.want_floors)
+        listener = Listener(row, grant, outbox, frames=False, want_floors=request.want_floors, once=request.once)
         self.audience.add(listener)
         self._plain.setdefault(grant.number, []).append(listener)
+        if request.once and self.inbox.is_open:
+            self.audience.send(self._tick, self._left_ms())
         self.on_progress()
         return listener
+
+    def _left_ms(self) -> int:
+        """The time that is left for intents of the open tick, at least 1."""
+        return max(1, self.pace.deadline_ms - round((self.clock.monotonic() - self._started_s) * 1000))
 
     def leave(self, listener: Listener) -> None:
         """Send no more observations to a plain stream, which ends."""

@@ -24,7 +24,7 @@ HELD = REASON_CODES[Reason.LEASE_HELD]
 class Grant:
     """One lease as the server knows it, of one actor or of all actors of a host; the secret itself is not kept."""
 
-    __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "rows", "single")
+    __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "observed_tick", "rows", "single")
 
     def __init__(
         self, number: int, rows: "Int32", key: bytes, controller_id: str, expires_s: float, *, single: bool
@@ -36,6 +36,7 @@ class Grant:
         self.expires_s = expires_s
         self.single = single
         self.ended = Reason.NONE  # why it is over
+        self.observed_tick = 0  # the last one whose observation was asked for by itself
 
     def __repr__(self) -> str:
         return f"Grant({self.number}, {self.controller_id!r}, ended={self.ended!r})"

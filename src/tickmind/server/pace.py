@@ -1,8 +1,9 @@
 """When ticks begin and end. The grid of starts never drifts; only a tick that takes too long moves it, and says so."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tickmind.base import ConfigError
+from tickmind.protocol import WorldInfo
 from tickmind.wire.limits import MAX_DURATION_MS
 
 MAX_TPS = 1000.0
@@ -56,6 +57,12 @@ class Pace:
     def deadline_ms(self) -> int:
         """The time for intents in whole milliseconds, at least 1; in lockstep the longest that can be told."""
         return int(MAX_DURATION_MS.maximum) if self.lockstep else max(1, round(self.deadline_s * 1000))
+
+    def state_in(self, info: WorldInfo) -> WorldInfo:
+        """A world's description with the times of this pace; lockstep has none, so the rules' own stay."""
+        if self.lockstep:
+            return info
+        return replace(info, tick_duration_ms=self.tick_ms, intent_deadline_ms=self.deadline_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,10 +165,15 @@ class WorldClient:
     def observations(
         self, lease: Lease, *, want_floors: bool = False, retry: Backoff | None = RETRY
     ) -> AsyncIterator[Observation]:
-        """What an entity perceives at the start of each tick; `control` is quicker."""
-        request = codec.encode_observations_request(ObservationsRequest(lease.lease_id, lease.entity_id, want_floors))
+        """What an entity perceives at the start of each tick; `control` is quicker.
+
+        A caller that is slower than the ticks gets the newest observation each time, and never a backlog.
+        """
+        request = codec.encode_observations_request(
+            ObservationsRequest(lease.lease_id, lease.entity_id, want_floors, once=True)
+        )
         decode = _part("observation", codec.decode_observation)
-        return self._stream(self._observations.StreamObservations, request, decode, retry)
+        return self._stream(self._observations.StreamObservations, request, decode, retry, again=True)
 
     async def submit(self, lease: Lease, tick_id: int, intent: Intent) -> Ack:
         """Submit the intent of one tick."""
@@ -250,15 +255,18 @@ class WorldClient:
             raise call_error(error, connection) from None
 
     async def _stream(
-        self, method: Any, request: Any, decode: Callable[[Any], T], retry: Backoff | None
+        self, method: Any, request: Any, decode: Callable[[Any], T], retry: Backoff | None, *, again: bool = False
     ) -> AsyncIterator[T]:
+        """Read a stream, and open it anew after a break; `again` opens it anew whenever it has brought something."""
         failures = 0
         while True:
-            call = method(request, metadata=self._connection.metadata)
+            call, brought = method(request, metadata=self._connection.metadata), False
             try:
                 async for message in call:
-                    failures = 0
+                    failures, brought = 0, True
                     yield decode(message)
+                if again and brought:
+                    continue
                 if retry is None or failures >= retry.attempts:
                     return
             except grpc.aio.AioRpcError as error:

@@ -27,11 +27,12 @@ class AcquireRequest:
 
 @dataclass(frozen=True, slots=True)
 class ObservationsRequest:
-    """Whose observations are asked for, and the right to have them."""
+    """Whose observations are asked for, and the right to have them; `once` is for the newest alone."""
 
     lease_id: Secret
     entity_id: str
     want_floors: bool = False
+    once: bool = False
 
 
 @dataclass(frozen=True, slots=True)

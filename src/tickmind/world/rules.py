@@ -1,6 +1,6 @@
 """The rules that a scenario chooses among: the version, distances, times and needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 NEED_MOST = 1000  # energy and hunger go from 0 to this
@@ -38,6 +38,11 @@ class Rules:
     text_limit_chars: int = 500
     rest_tag: str = "furniture"  # uncontrolled actors fall asleep on objects with this tag
     needs: Needs | None = None
+
+    def with_ticks_of(self, tick_duration_ms: int) -> "Rules":
+        """The same rules with ticks of another length; the deadline keeps its share of them."""
+        deadline_ms = max(1, round(tick_duration_ms * self.intent_deadline_ms / self.tick_duration_ms))
+        return replace(self, tick_duration_ms=tick_duration_ms, intent_deadline_ms=deadline_ms)
 
     @property
     def sight_rule(self) -> str:

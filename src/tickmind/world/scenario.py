@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tickmind.world.kinds import FloorKind, ItemKind, Items, ObjectKind
@@ -70,6 +70,12 @@ class Scenario:
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
         return f"Scenario({self.name!r}, {size})"
+
+    def with_ticks_of(self, tick_duration_ms: int | None) -> "Scenario":
+        """The same scenario with ticks of another length; None leaves them as they are."""
+        if tick_duration_ms is None or tick_duration_ms == self.rules.tick_duration_ms:
+            return self
+        return replace(self, rules=self.rules.with_ticks_of(tick_duration_ms))
 
     @cached_property
     def digest(self) -> bytes:

@@ -86,6 +86,17 @@ async def test_lockstep_waits_for_all_of_several_agents(serve, talk, lockstep):
         assert server.statistics().late_intents == 0
 
 
+async def test_a_slow_plain_reader_gets_the_newest_observation_and_no_backlog(serve, talk, until):
+    async with serve() as server, talk(server) as client:
+        stream = aiter(client.observations(await client.acquire("entity:1", "me")))
+        first = await anext(stream)
+        await until(lambda: server.statistics().tick_id > first.tick_id + 10)
+        now = server.statistics().tick_id
+        seen = await anext(stream)
+        assert seen.tick_id >= now
+        assert seen.intent_deadline_server_time_ms > seen.tick_start_server_time_ms > first.tick_start_server_time_ms
+
+
 async def test_an_agent_lives_with_plain_calls(serve, talk):
     async with serve() as server, talk(server) as client:
         lease = await client.acquire("entity:2", "me")

@@ -80,6 +80,7 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
     scenario.write_text(CLEARING.read_text())
     process = start(scenario, "--port", 0, "--tps", 20, "--run-id", "one")
     with SyncWorldClient(address_of(process)) as client:
+        assert client.world().tick_duration_ms == 50  # as --tps says
         lease = client.acquire("entity:1", "me")
         ack = Ack(False)
         for observation in client.observations(lease):
@@ -103,7 +104,7 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
         assert [said.text for record in reader.records() for said in record.utterances] == ["hello"]
         assert [one.thought.reply for one in reader.thoughts()] == ["because"]
     scenario.unlink()  # the run has its own
-    code, _, err = run("--resume", "one", "--port", 0, "--tps", 50, "--ticks", 5)
+    code, _, err = run("--resume", "one", "--port", 0, "--speed", 2.5, "--ticks", 5)
     assert code == 0
     assert f"goes on after tick {summary.last_tick_id}" in err
     assert store.summary("one").ticks == summary.ticks + 5

@@ -114,6 +114,7 @@ class FakeWorld(
         self.status = grpc.StatusCode.UNAVAILABLE  # how they break off
         self.seen = []  # all that was received on control streams and by reports
         self.ticks_before_pause = 3
+        self.ticks_to_see = (5, 6)  # of the observations that are still to be sent
         self.samples = ColumnSamples(5, columns.ColumnBounds.of(WORLD))
         self.close_after_intent = None
         self.mute = False  # whether intents are never answered
@@ -168,7 +169,8 @@ class FakeWorld(
 
     async def StreamObservations(self, request, context):
         self.seen.append(codec.decode_observations_request(request))
-        for tick_id in (5, 6):
+        for tick_id in self.ticks_to_see[: 1 if request.once else None]:
+            self.ticks_to_see = self.ticks_to_see[1:]
             yield observation_pb2.StreamObservationsResponse(observation=codec.encode_observation(observation(tick_id)))
 
     async def SubmitIntent(self, request, context):

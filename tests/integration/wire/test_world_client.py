@@ -119,7 +119,7 @@ async def test_plain_observations_and_intents(world, client):
     observations = await first(client.observations(lease, want_floors=True, retry=None), 2)
     assert [seen.tick_id for seen in observations] == [5, 6]
     assert await client.submit(lease, 6, Move(Direction.E)) == Ack(True)
-    assert ObservationsRequest(lease.lease_id, "actor:0", True) in world.seen
+    assert ObservationsRequest(lease.lease_id, "actor:0", True, once=True) in world.seen
     assert SubmitRequest(lease.lease_id, "actor:0", 6, Move(Direction.E)) in world.seen
 
 

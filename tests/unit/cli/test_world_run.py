@@ -1,5 +1,6 @@
 """Worlds that are begun, resumed and ended, without a server."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from tickmind.cli.world_run import SCENARIO, WorldRuns
 from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError, RunState, RunStore
 from tickmind.record.testing import MemoryDisk
 from tickmind.server import Checkpoint, resume
+from tickmind.viewer.frames import Tag, unpack
+from tickmind.viewer.replay import ReplaySource
 from tickmind.world import ScenarioError, TileWorld
 
 ROOT = Path("/runs")
@@ -44,6 +47,31 @@ def test_a_run_goes_on_with_the_scenario_as_it_was(runs):
     data = again.checkpoints.load()
     assert resume(other, Checkpoint.decode(data), again.history) == 2
     assert other.state_hash() == world.state_hash()
+
+
+def test_the_length_of_a_tick_reaches_the_record_the_replay_and_a_run_that_goes_on(runs, disk):
+    run = runs.begin(TEXT, "small.yaml", "one", tick_ms=50)
+    world = TileWorld.from_scenario(run.scenario)
+    assert (world.info.tick_duration_ms, world.info.intent_deadline_ms) == (50, 25)
+    for _ in range(3):
+        run.log.publish(world.step({}))
+    run.finish()
+    document = json.loads(disk.read_bytes(ROOT / "one" / "meta.json"))
+    assert document["world"]["tick_duration_ms"] == 50
+    with RunStore(ROOT, disk).open("one") as reader:
+        assert [record.sim_time_ms for record in reader.records()] == [50, 100, 150]
+    (frame,) = unpack(ReplaySource(lambda: RunStore(ROOT, disk).open("one")).hello())
+    assert json.loads(bytes(frame.sections[Tag.INFO]))["tick_ms"] == 50
+    again = runs.resume("one")
+    assert again.scenario.digest == run.scenario.digest
+
+
+def test_a_run_that_goes_on_keeps_its_ticks_per_second(tickmind, tmp_path):
+    WorldRuns(tmp_path / "runs").begin(TEXT, "small.yaml", "one", tick_ms=50).pause()
+    found = tickmind("world", "--resume", "one", "--port", "0", "--tps", "5", "--ticks", "1")
+    assert found.exit_code == 1
+    assert "run one has 20 ticks per second" in found.output
+    assert "--speed" in found.output
 
 
 @pytest.mark.parametrize("end", ["finish", "pause", "abandon"])

@@ -15,6 +15,7 @@ from tickmind.protocol import (
     Insight,
     LifecycleKind,
     Move,
+    Observation,
     Reason,
     Say,
     Status,
@@ -241,6 +242,18 @@ def test_the_same_intents_give_the_same_world(make_game):
 # Plain streams of observations
 
 
+def ask_once(game, lease):
+    """Ask for the newest observation; where it comes, or will come."""
+    outbox: Outbox[bytes] = Outbox(1)
+    game.authority.listen(ObservationsRequest(lease.lease_id, lease.entity_id, once=True), outbox)
+    return outbox
+
+
+def observation_in(outbox):
+    message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take() or b"")
+    return codec.decode_observation(message.observation)
+
+
 def test_a_plain_stream_observes_for_its_lease(game):
     lease = lease_of(game)
     outbox: Outbox[bytes] = Outbox(1)
@@ -249,6 +262,56 @@ def test_a_plain_stream_observes_for_its_lease(game):
     message = codec.parse(observation_pb2.StreamObservationsResponse, outbox.take() or b"")
     seen = codec.decode_observation(message.observation)
     assert (seen.tick_id, seen.me.entity_id, seen.visible_tiles.floors) == (1, "entity:1", b"")
+
+
+def test_an_observation_has_the_start_and_the_deadline_of_its_tick(game):
+    lease, seat = lease_of(game), game.control("entity:2")
+    outbox: Outbox[bytes] = Outbox(1)
+    game.authority.listen(ObservationsRequest(lease.lease_id, "entity:1"), outbox)
+    for _ in game.authority.prepare():
+        pass  # it is written before the tick begins
+    game.clock.advance(3)
+    event = game.authority.begin()
+    seen = observation_in(outbox)
+    assert seen.tick_start_server_time_ms == round(game.clock.wall() * 1000)
+    assert seen.intent_deadline_server_time_ms == seen.tick_start_server_time_ms + seen.deadline_ms
+    (other,) = [frame for frame in seat.read() if isinstance(frame, Observation)]
+    assert other.intent_deadline_server_time_ms == event.intent_deadline_server_time_ms
+
+
+def test_who_asks_for_one_observation_gets_the_newest_and_each_tick_once(game):
+    lease = lease_of(game)
+    first = ask_once(game, lease)
+    game.tick()
+    assert observation_in(first).tick_id == 1
+    assert first.ended
+    for _ in range(5):
+        game.tick()
+    late, again = ask_once(game, lease), ask_once(game, lease)
+    game.authority.begin()
+    assert observation_in(late).tick_id == 7
+    third = ask_once(game, lease)
+    assert third.take() is None, "the lease has had this tick's"
+    game.finish()
+    game.authority.begin()
+    assert observation_in(third).tick_id == 8
+    assert observation_in(again).tick_id == 7
+
+
+def test_who_asks_within_a_tick_is_answered_with_the_time_that_is_left(game):
+    lease = lease_of(game)
+    event = game.authority.begin()
+    game.clock.advance(0.2)
+    seen = observation_in(ask_once(game, lease))
+    assert (seen.tick_id, seen.deadline_ms) == (1, game.authority.pace.deadline_ms - 200)
+    assert seen.tick_start_server_time_ms == event.tick_start_server_time_ms
+
+
+def test_the_world_states_the_pace_at_which_it_is_served(make_game):
+    game = make_game(4, pace=Pace.of(1000, 500, tps=20))
+    assert (game.authority.info.tick_duration_ms, game.authority.info.intent_deadline_ms) == (50, 25)
+    game = make_game(4, pace=Pace(0.25, 0.1, lockstep=True))
+    assert game.authority.info == game.world.info
 
 
 def test_floors_are_for_those_who_want_them(game):

@@ -54,7 +54,8 @@ def observation_methods(authority: Authority) -> dict[str, Any]:
             return
         try:
             await Sender(authority, context, stream).run()
-            await _finish(authority, context, listener.grant.ended or Reason.INVALID_LEASE)
+            if not listener.sent:
+                await _finish(authority, context, listener.grant.ended or Reason.INVALID_LEASE)
         finally:
             authority.leave(listener)
 

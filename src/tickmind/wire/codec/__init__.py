@@ -53,7 +53,7 @@ from tickmind.wire.codec.requests import (
 )
 from tickmind.wire.codec.telemetry import decode_status, decode_thought_report, encode_status, encode_thought_report
 from tickmind.wire.codec.values import parse
-from tickmind.wire.codec.writer import ObservationWriter
+from tickmind.wire.codec.writer import ObservationWriter, write_times
 
 __all__ = [
     "ObservationWriter",
@@ -106,4 +106,5 @@ __all__ = [
     "encode_up",
     "encode_world",
     "parse",
+    "write_times",
 ]

@@ -94,6 +94,8 @@ def encode_own_part(observation: Observation) -> pb.Observation:
             walkable=tiles.walkable,
             floors=tiles.floors,
         ),
+        tick_start_server_time_ms=observation.tick_start_server_time_ms,
+        intent_deadline_server_time_ms=observation.intent_deadline_server_time_ms,
     )
     if observation.result is not None:
         message.result.CopyFrom(encode_result(observation.result))
@@ -174,6 +176,8 @@ def decode_observation(message: pb.Observation) -> Observation:
         tuple([_decode_object(seen) for seen in objects]) if objects else (),
         tuple([_decode_event(event) for event in events]) if events else (),
         decode_result(message.result) if message.HasField("result") else None,
+        message.tick_start_server_time_ms,
+        message.intent_deadline_server_time_ms,
     )
 
 

@@ -80,14 +80,17 @@ def decode_lease_id(message: lease_pb2.RenewLeaseRequest | lease_pb2.ReleaseLeas
 def encode_observations_request(request: ObservationsRequest) -> observation_pb2.StreamObservationsRequest:
     """Write whose observations are asked for."""
     return observation_pb2.StreamObservationsRequest(
-        lease_id=request.lease_id.reveal(), entity_id=request.entity_id, want_floors=request.want_floors
+        lease_id=request.lease_id.reveal(),
+        entity_id=request.entity_id,
+        want_floors=request.want_floors,
+        once=request.once,
     )
 
 
 def decode_observations_request(message: observation_pb2.StreamObservationsRequest) -> ObservationsRequest:
     """Read whose observations are asked for."""
     lease_id, entity_id = secret(message.lease_id, "lease_id"), name(message.entity_id, "entity_id")
-    return ObservationsRequest(lease_id, entity_id, message.want_floors)
+    return ObservationsRequest(lease_id, entity_id, message.want_floors, message.once)
 
 
 @encoder

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from tickmind.protocol import Event, Observation, VisibleEntity, VisibleObject
+from tickmind.protocol import Event, Observation, TickEvent, VisibleEntity, VisibleObject
 from tickmind.wire.codec.observations import encode_object, encode_own_part, write_entity, write_event
 from tickmind.wire.codec.values import encoder
 from tickmind.wire.v1 import control_pb2, observation_pb2
@@ -69,6 +69,20 @@ class ObservationWriter:
         data = _field(EVENT_FIELD, message.SerializeToString())
         self._shared[id(event)] = (event, data)
         return data
+
+
+def write_times(event: TickEvent, left_ms: int | None = None) -> tuple[bytes, bytes]:
+    """The times of a tick, to be put behind what `write_frame` and `write_response` gave before the tick began.
+
+    A message that comes in two pieces is one message, and the later piece counts where both have a number. So `left_ms`
+    replaces the deadline of an observation that is sent when part of its time is over.
+    """
+    data = observation_pb2.Observation(
+        deadline_ms=left_ms,
+        tick_start_server_time_ms=event.tick_start_server_time_ms,
+        intent_deadline_server_time_ms=event.intent_deadline_server_time_ms,
+    ).SerializeToString()
+    return _field(FRAME_FIELD, data), _field(STREAM_FIELD, data)
 
 
 def field_head(field: int, size: int) -> bytes:

@@ -219,6 +219,8 @@ class Samples:
             self.several(self.visible_object),
             self.several(self.event),
             self.rng.choice((None, self.result())),
+            self.number(2**63 - 1),
+            self.number(2**63 - 1),
         )
 
     def entity(self) -> EntityInfo:

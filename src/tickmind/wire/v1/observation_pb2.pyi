@@ -158,7 +158,7 @@ class Event(_message.Message):
     def __init__(self, entered: _Optional[_Union[Entered, _Mapping]] = ..., left: _Optional[_Union[Left, _Mapping]] = ..., moved: _Optional[_Union[Moved, _Mapping]] = ..., acted: _Optional[_Union[Acted, _Mapping]] = ..., heard: _Optional[_Union[Heard, _Mapping]] = ...) -> None: ...
 
 class Observation(_message.Message):
-    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result")
+    __slots__ = ("tick_id", "deadline_ms", "me", "visible_tiles", "visible_entities", "visible_objects", "events", "result", "tick_start_server_time_ms", "intent_deadline_server_time_ms")
     TICK_ID_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_MS_FIELD_NUMBER: _ClassVar[int]
     ME_FIELD_NUMBER: _ClassVar[int]
@@ -167,6 +167,8 @@ class Observation(_message.Message):
     VISIBLE_OBJECTS_FIELD_NUMBER: _ClassVar[int]
     EVENTS_FIELD_NUMBER: _ClassVar[int]
     RESULT_FIELD_NUMBER: _ClassVar[int]
+    TICK_START_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
+    INTENT_DEADLINE_SERVER_TIME_MS_FIELD_NUMBER: _ClassVar[int]
     tick_id: int
     deadline_ms: int
     me: SelfState
@@ -175,17 +177,21 @@ class Observation(_message.Message):
     visible_objects: _containers.RepeatedCompositeFieldContainer[VisibleObject]
     events: _containers.RepeatedCompositeFieldContainer[Event]
     result: _action_pb2.ActionResult
-    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ...) -> None: ...
+    tick_start_server_time_ms: int
+    intent_deadline_server_time_ms: int
+    def __init__(self, tick_id: _Optional[int] = ..., deadline_ms: _Optional[int] = ..., me: _Optional[_Union[SelfState, _Mapping]] = ..., visible_tiles: _Optional[_Union[VisibleTiles, _Mapping]] = ..., visible_entities: _Optional[_Iterable[_Union[VisibleEntity, _Mapping]]] = ..., visible_objects: _Optional[_Iterable[_Union[VisibleObject, _Mapping]]] = ..., events: _Optional[_Iterable[_Union[Event, _Mapping]]] = ..., result: _Optional[_Union[_action_pb2.ActionResult, _Mapping]] = ..., tick_start_server_time_ms: _Optional[int] = ..., intent_deadline_server_time_ms: _Optional[int] = ...) -> None: ...
 
 class StreamObservationsRequest(_message.Message):
-    __slots__ = ("lease_id", "entity_id", "want_floors")
+    __slots__ = ("lease_id", "entity_id", "want_floors", "once")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     ENTITY_ID_FIELD_NUMBER: _ClassVar[int]
     WANT_FLOORS_FIELD_NUMBER: _ClassVar[int]
+    ONCE_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     entity_id: str
     want_floors: bool
-    def __init__(self, lease_id: _Optional[str] = ..., entity_id: _Optional[str] = ..., want_floors: _Optional[bool] = ...) -> None: ...
+    once: bool
+    def __init__(self, lease_id: _Optional[str] = ..., entity_id: _Optional[str] = ..., want_floors: _Optional[bool] = ..., once: _Optional[bool] = ...) -> None: ...
 
 class StreamObservationsResponse(_message.Message):
     __slots__ = ("observation",)

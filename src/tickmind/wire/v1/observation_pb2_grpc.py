@@ -47,7 +47,8 @@ class ObservationServiceServicer:
     """
 
     def StreamObservations(self, request, context):
-        """Sends an observation at the start of each tick. A reader that can't keep up misses older ones, never the newest.
+        """Sends an observation at the start of each tick. What gRPC has buffered for a reader can't be taken back, so a reader
+        that is slower than the ticks asks for one at a time (`once`): then it gets the newest, and no backlog.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
