@@ -29,6 +29,10 @@ ACTION_TYPES = tuple(ActionType)  # code -> type
 ACTION_CODES = {action: code for code, action in enumerate(ACTION_TYPES)}
 
 
+LOCAL = "local"  # heard within a radius
+CHANNELS = (LOCAL,)
+
+
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Do nothing; also what an actor does that says nothing before the deadline."""
@@ -61,10 +65,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Speak to everybody within hearing."""
+    """Speak to everybody within hearing. There must be a text, and the channel must be one of `CHANNELS`."""
 
     text: str
-    channel: str = "local"
+    channel: str = LOCAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """Speaking: what is said is heard within a radius, through walls."""
 
 from tickmind.protocol import ActionType, Reason, Utterance
+from tickmind.protocol.intent import CHANNELS
 from tickmind.world.turn import Turn
-
-LOCAL = "local"  # the one channel there is
 
 
 def speak(turn: Turn) -> None:
@@ -11,7 +10,7 @@ def speak(turn: Turn) -> None:
     state = turn.state
     for place in turn.places(ActionType.SAY).tolist():
         channel, text = turn.intents.texts.get(place, ("", ""))
-        if channel != LOCAL or not text:
+        if channel not in CHANNELS or not text:
             turn.refuse(place, Reason.ILLEGAL_ACTION)
         elif len(text) > turn.rules.text_limit_chars:
             turn.refuse(place, Reason.TEXT_TOO_LONG)

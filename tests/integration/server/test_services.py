@@ -97,6 +97,15 @@ async def test_a_slow_plain_reader_gets_the_newest_observation_and_no_backlog(se
         assert seen.intent_deadline_server_time_ms > seen.tick_start_server_time_ms > first.tick_start_server_time_ms
 
 
+async def test_speech_that_nobody_could_hear_is_refused_in_the_ack(serve, talk, lockstep):
+    async with serve(pace=lockstep) as server, talk(server) as client:
+        lease = await client.acquire("entity:1", "me")
+        seen = await anext(aiter(client.observations(lease)))
+        for said in (Say(""), Say("hi", "radio")):
+            assert await client.submit(lease, seen.tick_id, said) == Ack(False, Reason.ILLEGAL_ACTION)
+        assert (await client.submit(lease, seen.tick_id, Say("hi"))).accepted
+
+
 async def test_an_agent_lives_with_plain_calls(serve, talk):
     async with serve() as server, talk(server) as client:
         lease = await client.acquire("entity:2", "me")

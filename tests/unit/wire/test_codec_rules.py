@@ -44,6 +44,9 @@ def test_amount_and_channel_have_their_defaults():
         action_pb2.Intent(give=action_pb2.Give(kind="berries")),
         action_pb2.Intent(interact=action_pb2.Interact(target_id="a\nb")),
         action_pb2.Intent(say=action_pb2.Say(text="hi", channel="")),
+        action_pb2.Intent(say=action_pb2.Say(text="hi", channel="radio")),
+        action_pb2.Intent(say=action_pb2.Say(text="")),
+        action_pb2.Intent(say=action_pb2.Say(text=" \n")),
     ],
     ids=str,
 )

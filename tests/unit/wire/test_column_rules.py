@@ -80,6 +80,13 @@ def test_an_illegal_intent_is_refused_alone(row):
     assert (batch.refused.tolist(), batch.refused_reason.tolist()) == ([1], [ILLEGAL])
 
 
+@pytest.mark.parametrize("said", [("radio", "hi"), ("local", ""), ("local", " ")])
+def test_speech_without_a_text_or_on_an_unknown_channel_is_refused(said):
+    row = (code(ActionType.SAY), _, _, _, _)
+    batch = decode_intent_batch(encode_intent_batch(3, intents([row], {0: said})), BOUNDS)
+    assert (batch.intents.texts, batch.refused_reason.tolist()) == ({}, [ILLEGAL])
+
+
 def test_texts_move_with_their_speakers_when_others_are_refused():
     say = (code(ActionType.SAY), _, _, _, _)
     texts = {0: ("local", "x" * 501), 1: ("local", "one"), 2: ("", "two"), 4: ("local", "four")}

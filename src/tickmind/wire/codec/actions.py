@@ -22,6 +22,7 @@ from tickmind.protocol import (
     Wait,
     Wake,
 )
+from tickmind.protocol.intent import CHANNELS, LOCAL
 from tickmind.wire.codec.values import (
     ACTIONS,
     DIRECTIONS,
@@ -39,7 +40,6 @@ from tickmind.wire.errors import MessageError
 from tickmind.wire.limits import MAX_AMOUNT, MAX_EFFECTS, MAX_TEXT_CHARS
 from tickmind.wire.v1 import action_pb2 as pb
 
-DEFAULT_CHANNEL = Say("").channel
 AMOUNT = int(MAX_AMOUNT.maximum)
 
 _WAIT, _SLEEP, _WAKE = Wait(), Sleep(), Wake()
@@ -57,8 +57,8 @@ def encode_intent(intent: Intent) -> pb.Intent:
             return pb.Intent(pickup=pb.Pickup(kind=kind, amount=amount, item_id=item_id))
         case Use(kind, amount, item_id):
             return pb.Intent(use=pb.Use(kind=kind, amount=amount, item_id=item_id))
-        case Say(said, channel):
-            return pb.Intent(say=pb.Say(text=said, channel=channel))
+        case Say(said, heard_on):
+            return pb.Intent(say=pb.Say(text=said, channel=heard_on))
         case Interact(target_id, verb):
             return pb.Intent(interact=pb.Interact(target_id=target_id, verb=verb))
         case Drop(kind, amount, item_id):
@@ -93,8 +93,22 @@ def _items(message: pb.Pickup | pb.Use | pb.Drop | pb.Give) -> tuple[str, int, s
 
 
 def _say(message: pb.Say) -> Say:
-    said = text(message.text, "text", MAX_TEXT_CHARS)
-    return Say(said, name(message.channel, "channel") if message.HasField("channel") else DEFAULT_CHANNEL)
+    return Say(speech(message.text), channel(message.channel) if message.HasField("channel") else LOCAL)
+
+
+def speech(value: str) -> str:
+    """What an actor says; spaces alone are nothing."""
+    said = text(value, "text", MAX_TEXT_CHARS)
+    if not said or said.isspace():
+        raise MessageError("text", "what is said, not empty")
+    return said
+
+
+def channel(value: str) -> str:
+    """A channel that worlds have."""
+    if value not in CHANNELS:
+        raise MessageError("channel", f"one of {', '.join(CHANNELS)}")
+    return value
 
 
 # form of the message -> reader

@@ -14,12 +14,11 @@ from tickmind.protocol import (
     IntentColumns,
     Reason,
 )
-from tickmind.wire.codec.actions import AMOUNT
-from tickmind.wire.codec.values import encoder, name, tick
+from tickmind.wire.codec.actions import AMOUNT, channel, speech
+from tickmind.wire.codec.values import encoder, tick
 from tickmind.wire.columns.packing import I1, I4, U1, ColumnBounds, pack, read_rows, unpack
 from tickmind.wire.errors import MessageError
 from tickmind.wire.frames import IntentBatch
-from tickmind.wire.limits import MAX_TEXT_CHARS
 from tickmind.wire.v1 import columns_pb2 as pb
 from tickmind.wire.v1 import control_pb2
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 COLUMNS = (("actor", I4), ("action", U1), ("direction", I1), ("kind", I4), ("amount", I4), ("target", I4))
 ILLEGAL = REASON_CODES[Reason.ILLEGAL_ACTION]
-TOO_LONG = REASON_CODES[Reason.TEXT_TOO_LONG]
 MOVE, SAY = ACTION_CODES[ActionType.MOVE], ACTION_CODES[ActionType.SAY]
 INTERACT, GIVE = ACTION_CODES[ActionType.INTERACT], ACTION_CODES[ActionType.GIVE]
 OF_ITEMS = np.array(
@@ -92,7 +90,7 @@ def _named(codes: "Int32", bound: "NDArray[Any]", needed: "NDArray[np.bool_]") -
 
 
 def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:
-    """The texts by their places; those that are too long, and speakers without a text, get a reason."""
+    """The texts by their places; speakers without a text, or with one that no intent may have, get a reason."""
     places = read_rows(columns.speech_place, len(action), "speech_place")
     if len(places) != len(columns.speeches):
         raise MessageError("speeches", "as many as their places")
@@ -102,12 +100,9 @@ def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8")
     silent[places] = False
     reasons[silent] = ILLEGAL
     texts: dict[int, tuple[str, str]] = {}
-    for at, speech in zip(places.tolist(), columns.speeches, strict=True):
-        if not MAX_TEXT_CHARS.allows(len(speech.text)):
-            reasons[at] = TOO_LONG
-            continue
+    for at, said in zip(places.tolist(), columns.speeches, strict=True):
         try:
-            texts[at] = (name(speech.channel, "channel"), speech.text)
-        except MessageError:
-            reasons[at] = ILLEGAL
+            texts[at] = (channel(said.channel), speech(said.text))
+        except MessageError as error:
+            reasons[at] = REASON_CODES[error.reason]
     return texts

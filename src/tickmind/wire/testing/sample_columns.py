@@ -20,6 +20,7 @@ from tickmind.protocol import (
     ResultColumns,
     Utterance,
 )
+from tickmind.protocol.intent import LOCAL
 from tickmind.wire.columns.observations import mask_words
 from tickmind.wire.columns.packing import ColumnBounds
 from tickmind.wire.frames import (
@@ -164,7 +165,7 @@ class ColumnSamples(Samples):
             columns["amount"].append(self.number(2_000_000_000, 1) if of_items else UNUSED)
             columns["target"].append(self._code(targets))
             if action is ActionType.SAY:
-                texts[place] = (self.name(), self.text())
+                texts[place] = (LOCAL, self.speech())
         types = {"action": np.uint8, "direction": np.int8}
         arrays: dict[str, Any] = {name: np.array(found, types.get(name, np.int32)) for name, found in columns.items()}
         return IntentColumns(actor=actor, texts=texts, **arrays)

@@ -97,6 +97,10 @@ class Samples:
         """A text, with line ends in some."""
         return "".join(self.rng.choices(LETTERS + "\n\t", k=self.rng.choice((0, 5, 40, longest))))
 
+    def speech(self) -> str:
+        """A text that may be said."""
+        return f"o{self.text(499)}"
+
     def secret(self) -> Secret:
         """A lease's secret."""
         return Secret("".join(self.rng.choices("abcXYZ019_-", k=32)))
@@ -135,7 +139,7 @@ class Samples:
                 Pickup(self.name(), amount, self.maybe(self.name)),
                 Use(self.name(), amount, self.maybe(self.name)),
                 Use("", amount, self.name()),
-                Say(self.text(), self.name()),
+                Say(self.speech()),
                 Interact(self.name(), self.maybe(self.name)),
                 Drop(self.name(), amount, self.maybe(self.name)),
                 Give(self.name(), self.name(), amount, self.maybe(self.name)),
