@@ -15,7 +15,7 @@ from tickmind.ai.node_functions import ScoreFn, TreeRemovedError
 from tickmind.ai.nodes import Node, Status
 from tickmind.ai.reports import ErrorReports, OnAIError
 from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
-from tickmind.ai.xml_reader import read_trees
+from tickmind.ai.xml_reader import MAX_XML_BYTES, read_trees
 from tickmind.ai.xml_writer import write_trees
 from tickmind.base import Limit, LimitExceededError
 from tickmind.tick.hooks import checked
@@ -332,7 +332,9 @@ class AIManager:
 
 
 def _text_of(file: Path) -> str:
-    raw = file.read_bytes()
+    with file.open("rb") as opened:
+        raw = opened.read(int(MAX_XML_BYTES.maximum) + 1)
+    MAX_XML_BYTES.check(len(raw))
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

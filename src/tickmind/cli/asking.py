@@ -247,8 +247,10 @@ def read_schema(text: str) -> ReplySchema[Any]:
 
 def _read_file(path: Path) -> str:
     try:
-        MAX_SCHEMA_BYTES.check(path.stat().st_size)
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:  # it may be a pipe, which does not say how large it is
+            data = file.read(int(MAX_SCHEMA_BYTES.maximum) + 1)
+        MAX_SCHEMA_BYTES.check(len(data))
+        return data.decode("utf-8")
     except OSError as error:
         raise ConfigError(f"the schema {path} can't be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

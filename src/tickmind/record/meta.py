@@ -10,6 +10,7 @@ from typing import Any
 from tickmind.record.disk import Disk, write_whole
 from tickmind.record.errors import DamagedRunError, SchemaVersionError
 from tickmind.record.limits import MAX_META_BYTES
+from tickmind.record.run_id import is_run_id
 
 META = "meta.json"
 LOG_SCHEMA_VERSION = "1.0.0"
@@ -88,8 +89,8 @@ def decode_meta(data: bytes) -> tuple[RunMeta, Mapping[str, Any]]:
         world = document["world"]
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedRunError(f"{META} lacks what every run has, or has it in another form") from error
-    if not isinstance(world, dict):
-        raise DamagedRunError(f"{META} does not describe a world")
+    if not isinstance(world, dict) or not is_run_id(known["run_id"]):
+        raise DamagedRunError(f"{META} does not describe the world of a run")
     return RunMeta(**known), world
 
 

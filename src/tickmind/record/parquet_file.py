@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
@@ -130,12 +131,28 @@ class TableFile:
         """Some columns of a row group, in this order."""
         return self._trying(lambda: self._read(number, columns, threads))
 
+    def check_pages(self, columns: Sequence[str]) -> None:
+        """Raise `DamagedRunError` unless all pages of these columns are such as we write; nothing is unpacked for it.
+
+        Call it before another reader gets the file.
+        """
+        for number in range(self.groups):
+            self._trying(partial(self._check, number, columns))
+
     def empty(self, columns: Sequence[str]) -> pa.Table:
         """These columns without rows."""
         kinds = {one.name: one.type for one in self._file.schema_arrow}
         return pa.table({name: pa.array([], kinds[name]) for name in columns})
 
     def _read(self, number: int, columns: Sequence[str], threads: bool) -> pa.Table:
+        metadata = self._check(number, columns)
+        table = self._file.read_row_group(number, columns=list(columns), use_threads=threads).select(list(columns))
+        if table.num_rows != metadata.num_rows:
+            raise DamagedRunError(f"{self._spec.file_name} has another number of rows than it says")
+        return table
+
+    def _check(self, number: int, columns: Sequence[str]) -> pq.RowGroupMetaData:
+        """Look at the pages of some columns of a row group, once."""
         metadata = self._file.metadata.row_group(number)
         for place in range(metadata.num_columns):
             chunk = metadata.column(place)
@@ -143,10 +160,7 @@ class TableFile:
             if name in columns and (number, name) not in self._checked:
                 check_column(self._source, chunk, self._spec.file_name)
                 self._checked.add((number, name))
-        table = self._file.read_row_group(number, columns=list(columns), use_threads=threads).select(list(columns))
-        if table.num_rows != metadata.num_rows:
-            raise DamagedRunError(f"{self._spec.file_name} has another number of rows than it says")
-        return table
+        return metadata
 
     def _trying(self, work: "Callable[[], Any]") -> Any:
         name = self._spec.file_name

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import os
 import random
 import shutil
 import subprocess
@@ -33,6 +34,7 @@ from tickmind.record.columns import batch, pack_batches
 from tickmind.record.frame import HEADER, Codec, FrameKind, pack_frame
 from tickmind.record.log_schema import SCHEMAS, Table
 from tickmind.record.page_guard import check_column, read_page_header
+from tickmind.record.report import page, read_figures
 from tickmind.record.run_id import check_run_id
 from tickmind.record.segment import END, END_MARK, Index, foot_frame, head_frame
 from tickmind.record.testing import RandomRun
@@ -47,11 +49,16 @@ READ = textwrap.dedent("""
     from pathlib import Path
     from tickmind.base import TickmindError
     from tickmind.record import RunStore
+    from tickmind.record.report.noted import noted_outages
     import pyarrow.parquet, pyarrow.compute, numpy
 
     def read(root):
         began = time.process_time()
         try:
+            (summary,) = RunStore(Path(root)).runs()
+            if summary.problem:
+                return summary.problem, time.process_time() - began
+            noted_outages(Path(root) / "a-run")
             with RunStore(Path(root)).open("a-run") as run:
                 for record in run.records():
                     pass
@@ -277,6 +284,147 @@ def test_a_huge_world_is_refused_before_anything_is_read(copy):
     meta["world"]["width"] = 10**6
     (folder / "meta.json").write_text(json.dumps(meta))
     assert "tiles" in refuses(folder)
+
+
+# What is no file
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [
+        ("finished", "meta.json"),
+        ("finished", "ticks.parquet"),
+        ("finished", "map.parquet"),
+        ("finished", "outages.json"),
+        ("crashed", "meta.json"),
+        ("crashed", "lock"),
+        ("crashed", "live/00000001.tmlog"),
+    ],
+)
+def test_what_is_no_file_is_refused_and_not_waited_for(copy, read_apart, run, name, kind):
+    folder = copy(run)
+    (folder / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to("/dev/zero")
+    said = read_apart(folder)
+    assert "it is no regular file" in said
+    assert name.rpartition("/")[2] in said
+
+
+def test_other_runs_are_listed_beside_one_that_is_no_run(copy):
+    folder = copy("finished")
+    shutil.copytree(folder, folder.with_name("other"))
+    (folder / "meta.json").unlink()
+    os.mkfifo(folder / "meta.json")
+    os.mkfifo(folder.with_name("pipe"))
+    bad, good = RunStore(folder.parent).runs()
+    assert (bad.run_id, bad.state, good.run_id, good.state) == ("a-run", "damaged", "other", "clean")
+    assert "no regular file" in bad.problem
+
+
+def test_a_meta_is_as_large_as_what_can_be_read_of_it(copy):
+    folder = copy("finished")
+    (folder / "meta.json").unlink()
+    (folder / "meta.json").symlink_to("/proc/kallsyms")  # 0 bytes, by what the system says
+    assert "meta.json" in refuses(folder)
+
+
+# The report, by another reader
+
+
+@pytest.mark.parametrize("with_files", [False, True])
+def test_a_report_reads_no_folder_that_a_run_names(copy, tmp_path, with_files):
+    folder = copy("finished")
+    other = tmp_path / "other"
+    shutil.copytree(folder, other)
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps({**meta, "stored_at": str(other)}))
+    (other / "ticks.parquet").write_bytes(b"not for you")
+    if with_files:
+        assert read_figures(folder).last_tick_id == 30
+        return
+    for table in folder.glob("*.parquet"):
+        table.unlink()
+    with pytest.raises(NoSuchRunError, match="the finished files of run a-run are at"):
+        read_figures(folder)
+
+
+@pytest.mark.parametrize("change", [{"hearing_radius": "far"}, {"hearing_radius": -1}, {"width": None}, {"name": None}])
+def test_a_report_of_a_world_that_lies_is_refused_or_made(copy, change):
+    folder = copy("finished")
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["world"].update(change)
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with contextlib.suppress(TickmindError):
+        page(read_figures(folder))
+
+
+def test_a_run_that_calls_itself_something_else_than_a_run_id_is_refused(copy):
+    folder = copy("finished")
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps({**meta, "run_id": "\x1b]0;owned\x07"}))
+    assert "owned" not in refuses(folder)
+
+
+REPORT = textwrap.dedent("""
+    import json, resource, sys
+    from pathlib import Path
+    from tickmind.base import TickmindError
+    from tickmind.record.report import page, read_figures
+    read_figures(Path(sys.argv[1]))  # what an honest run takes
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        said = len(page(read_figures(Path(sys.argv[2]))))
+    except TickmindError as error:
+        said = str(error)
+    print(json.dumps([said, 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)]))
+""")
+
+
+def report_apart(honest, hostile):
+    """What a process of its own says of the report of a run, and how much more memory it took than an honest one."""
+    done = subprocess.run(
+        [sys.executable, "-c", REPORT, str(honest), str(hostile)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_report_is_not_made_of_a_page_that_unpacks_to_too_much(copy, whole):
+    folder = copy("finished")
+    path = folder / "utterances.parquet"
+    table = pq.read_table(path)
+    text = pa.array(["y" * 600_000_000] + [""] * (len(table) - 1), pa.string())
+    at = table.column_names.index("text")
+    pq.write_table(
+        table.set_column(at, "text", text), path, compression="zstd", use_dictionary=False, store_schema=False
+    )
+    assert path.stat().st_size < 1_000_000
+    said, more_bytes = report_apart(whole / "finished" / "a-run", folder)
+    assert "utterances.parquet is refused: size of one page" in str(said)
+    assert more_bytes < MEMORY_BYTES
+
+
+@pytest.mark.slow
+def test_a_report_takes_no_more_of_a_text_that_repeats_than_a_page_shows(copy, whole):
+    folder = copy("finished")
+    path = folder / "utterances.parquet"
+    table = pq.read_table(path).slice(0, 1)
+    rows = 3000  # times a megabyte
+    table = pa.concat_tables([table] * rows)
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 1_000_000]))
+    at = table.column_names.index("text")
+    pq.write_table(table.set_column(at, "text", text), path, compression="zstd", store_schema=False)
+    said, more_bytes = report_apart(whole / "finished" / "a-run", folder)
+    assert isinstance(said, int), said
+    assert more_bytes < MEMORY_BYTES
 
 
 # Bombs

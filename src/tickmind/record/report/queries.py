@@ -3,6 +3,8 @@
 Nothing is loaded whole: DuckDB reads what a question needs, and what comes back is bounded by the limits below.
 """
 
+import glob
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,10 +12,13 @@ from typing import Any, Final
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from tickmind.base import Limit
 from tickmind.protocol import Status
+from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.parquet_file import TableFile, native_file
 from tickmind.record.report.conversations import conversations
 from tickmind.record.report.figures import (
     ActionFigures,
@@ -25,32 +30,79 @@ from tickmind.record.report.figures import (
     Moment,
     Outage,
 )
+from tickmind.record.tables import ACTION_RESULTS, ACTOR_STATE, LLM_CALLS, TICKS, UTTERANCES, TableSpec
+from tickmind.record.world_files import MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis
 HEAT_CELLS: Final = 160  # on the longer side of the map
 MAX_OUTAGES: Final = Limit("outages in a report", 2000)
 MAX_LINES: Final = Limit("utterances in a report", 100_000)
+MAX_KINDS: Final = Limit("kinds of actions, failures or models in a report", 1000)
 MAX_MEMORY_MB: Final = 1024
 FAILURES_IN_A_ROW: Final = 2  # from which on a model has an outage
-_VIEWS: Final = {  # name in questions -> file
-    **{name: name for name in ("ticks", "actor_state", "action_results", "utterances", "llm_calls")},
-    "tiles": "map",
+_NAME_CHARS: Final = 200  # what we write is shorter; a longer text of a file is cut before it is counted
+_TEXT_CHARS: Final = 4000
+_SPILL_GB: Final = 20
+_VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in questions -> table, and the columns asked for
+    "ticks": (TICKS, ("tick_id", "sim_time_ms")),
+    "actor_state": (ACTOR_STATE, ("tick_id", "actor_id", "x", "y", "status_bits")),
+    "action_results": (ACTION_RESULTS, ("action_type", "ok", "reason")),
+    "utterances": (UTTERANCES, ("tick_id", "actor_id", "text", "x", "y")),
+    "llm_calls": (
+        LLM_CALLS,
+        (
+            *("tick_id", "actor_id", "model", "provider", "error_type"),
+            *("latency_s", "prompt_tokens", "completion_tokens", "cost_usd"),
+        ),
+    ),
+    "tiles": (WORLD_TABLES[MAP], ("x", "y", "walkable")),
 }
 
 
 class Questions:
-    """Asks the files in one folder. Use it in `with`."""
+    """Asks the files in one folder. Use it in `with`.
+
+    DuckDB believes what a file says of itself, so all pages are checked before it gets one, and it sees no columns but
+    those that were checked.
+    """
 
     def __init__(self, folder: Path) -> None:
+        self._spill = tempfile.TemporaryDirectory(prefix="tickmind-report-")  # else it would be in the working folder
         self._database = duckdb.connect(
-            config={"memory_limit": f"{MAX_MEMORY_MB}MB", "autoinstall_known_extensions": False, "threads": 2}
+            config={
+                "memory_limit": f"{MAX_MEMORY_MB}MB",
+                "temp_directory": self._spill.name,
+                "max_temp_directory_size": f"{_SPILL_GB}GB",
+                "autoinstall_known_extensions": False,
+                "threads": 2,
+            }
         )
-        for name, file in _VIEWS.items():
-            try:
-                self._database.read_parquet(str(folder / f"{file}.parquet")).create_view(name)
-            except duckdb.Error as error:
-                self._database.close()
-                raise DamagedRunError(f"{file}.parquet can't be read: {str(error).splitlines()[0]}") from error
+        try:
+            for name, (spec, columns) in _VIEWS.items():
+                self._show(name, folder / spec.file_name, spec.part(columns))
+        except BaseException:
+            self.close()
+            raise
+
+    def _show(self, name: str, path: Path, spec: TableSpec) -> None:
+        try:
+            file = OsDisk().open(path)
+        except FileNotFoundError as error:
+            raise DamagedRunError(f"{spec.file_name} can't be read: it is missing") from error
+        except OSError as error:
+            raise reading_fault(spec.file_name, error) from error
+        with TableFile(native_file(file), spec) as table:
+            table.check_pages(spec.schema.names)
+        try:
+            shown = self._database.read_parquet(glob.escape(str(path))).project(", ".join(map(_shown, spec.schema)))
+            shown.create_view(name)
+        except duckdb.Error as error:
+            raise DamagedRunError(f"{spec.file_name} can't be read: {str(error).splitlines()[0]}") from error
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._database.close()
+        self._spill.cleanup()
 
     def __enter__(self) -> "Questions":
         return self
@@ -58,7 +110,7 @@ class Questions:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._database.close()
+        self.close()
 
     def span(self) -> tuple[int, int, int]:
         """First tick, last tick, and the world's own time at the end."""
@@ -78,11 +130,12 @@ class Questions:
                    count(*) FILTER (status_bits & ? != 0),
                    count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0),
                    count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0)
-            FROM actor_state GROUP BY place ORDER BY place
+            FROM actor_state WHERE tick_id BETWEEN ? AND ? GROUP BY place ORDER BY place
             """,
             *(first, step, int(Status.UNCONTROLLED)),
             *(int(Status.UNCONTROLLED), int(Status.INCAPACITATED)),
             *(int(Status.UNCONTROLLED | Status.INCAPACITATED), int(Status.ASLEEP)),
+            *(first, last),
         )
         return tuple(
             Moment(
@@ -100,8 +153,9 @@ class Questions:
         rows = self._all(
             """
             SELECT action_type, count(*) AS tried, count(*) FILTER (ok) FROM action_results
-            GROUP BY 1 ORDER BY tried DESC, 1
-            """
+            GROUP BY 1 ORDER BY tried DESC, 1 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
         )
         return tuple(ActionFigures(action, tried, worked) for action, tried, worked in rows)
 
@@ -110,8 +164,9 @@ class Questions:
         rows = self._all(
             """
             SELECT action_type, reason, count(*) AS failed FROM action_results WHERE NOT ok
-            GROUP BY 1, 2 ORDER BY failed DESC, 1, 2
-            """
+            GROUP BY 1, 2 ORDER BY failed DESC, 1, 2 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
         )
         return tuple(FailureFigures(action, reason or "", count) for action, reason, count in rows)
 
@@ -151,8 +206,9 @@ class Questions:
             SELECT model, provider, count(*) AS calls, count(*) FILTER (error_type != ''),
                    coalesce(quantile_cont(latency_s, 0.5), 0), coalesce(quantile_cont(latency_s, 0.95), 0),
                    coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cost_usd), 0)
-            FROM llm_calls GROUP BY 1, 2 ORDER BY calls DESC, 1, 2
-            """
+            FROM llm_calls GROUP BY 1, 2 ORDER BY calls DESC, 1, 2 LIMIT ?
+            """,
+            int(MAX_KINDS.maximum),
         )
         return tuple(
             ModelFigures(model, provider, calls, failed, p50, p95, int(tokens_in), int(tokens_out), float(cost))
@@ -166,9 +222,9 @@ class Questions:
             """
             SELECT (tick_id - ?) // ? AS place, count(*) FILTER (error_type = ''), count(*) FILTER (error_type != ''),
                    coalesce(quantile_cont(latency_s, 0.5) FILTER (error_type = ''), 0)
-            FROM llm_calls GROUP BY place ORDER BY place
+            FROM llm_calls WHERE tick_id BETWEEN ? AND ? GROUP BY place ORDER BY place
             """,
-            *(first, step),
+            *(first, step, first, last),
         )
         found = {place: (good, bad, latency) for place, good, bad, latency in rows}
         places = range((last - first) // step + 1) if found else ()
@@ -225,6 +281,13 @@ class Questions:
             return self._database.execute(question, values).fetchall()
         except duckdb.Error as error:
             raise DamagedRunError(f"the run's files can't be read: {str(error).splitlines()[0]}") from error
+
+
+def _shown(column: pa.Field) -> str:
+    """A column as questions see it: a text no longer than it may be."""
+    if not pa.types.is_string(column.type):
+        return str(column.name)
+    return f"left({column.name}, {_TEXT_CHARS if column.name == 'text' else _NAME_CHARS}) AS {column.name}"
 
 
 def bucket(first: int, last: int) -> int:

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tickmind.record.disk import OsDisk
-from tickmind.record.errors import RunNotFinishedError
+from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinishedError
 from tickmind.record.meta import read_meta
 from tickmind.record.report.figures import RunFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.queries import Questions
+from tickmind.record.tables import TICKS
 from tickmind.record.where import where
 from tickmind.record.world_files import check_sizes
 
@@ -23,8 +24,15 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             f"`tickmind world --resume {named}` goes on with it, `tickmind recover {named}` finishes it for good"
         )
     check_sizes(world)
-    width, height, hearing_radius = (int(world[name]) for name in ("width", "height", "hearing_radius"))
-    with Questions(Path(meta.stored_at) if meta.stored_at else folder) as ask:
+    width, height, hearing_radius = (world.get(name) for name in ("width", "height", "hearing_radius"))
+    if type(width) is not int or type(height) is not int or type(hearing_radius) is not int or hearing_radius < 0:
+        raise DamagedRunError("meta.json does not say how far the world's people hear")
+    if meta.stored_at and TICKS.file_name not in OsDisk().list(folder):
+        raise NoSuchRunError(
+            f"the finished files of run {meta.run_id} are at {meta.stored_at[:500]!r}; copy them to a folder of this "
+            "machine, and name the folder above them with --runs"
+        )
+    with Questions(folder) as ask:
         progress("ticks")
         first, last, sim_time_ms = ask.span()
         progress("actors over time")
@@ -41,7 +49,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
         outages = (*noted_outages(folder), *ask.outages(first))
         return RunFigures(
             run_id=meta.run_id,
-            world=str(world["name"]),
+            world=str(world.get("name", "")),
             world_version=meta.world_version,
             created_at=meta.created_at,
             recovered=meta.recovered,
