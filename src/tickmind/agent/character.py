@@ -11,6 +11,7 @@ from tickmind.agent.tactics import action, condition
 from tickmind.ai import Action, Node, Status
 from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
 from tickmind.protocol import Status as BodyStatus
+from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
     from tickmind.agent.running import Stage
@@ -39,6 +40,12 @@ class Character(Body):
     _frontier: Tile | None = None
     _explored_until = 0
     _stroll: Tile | None = None
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Refuse methods that are called in a tick and are an `async def`, with a `ConfigError`."""
+        super().__init_subclass__(**given)
+        for name in ("decide", "describe", "pressing", "remember"):
+            checked(getattr(cls, name), f"{name} of a character")
 
     def decide(self, tactics: Callable[[], Status]) -> None:
         """Decide what to do in this tick with `do(...)`; `tactics()` runs the tree."""

@@ -23,7 +23,6 @@ keeps what takes its entities back after a crash. Secrets are a JSON object of n
 
 import json
 import os
-import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from tickmind.agent.errors import LaunchError
 from tickmind.agent.settings import Json, Settings
 from tickmind.base import Limit, LimitExceededError, Secret
 from tickmind.base.files import PRIVATE_MODE, replace_file
+from tickmind.base.secret_sources import SourceError, read_private
 
 WORLD_ADDR = "WORLD_ADDR"
 ENTITY_ID = "ENTITY_ID"
@@ -51,7 +51,6 @@ WORLD_TOKEN = "WORLD_TOKEN"  # noqa: S105  # the name of a secret, not its value
 MAX_LAUNCH_BYTES = Limit("size of the launch file", 4_000_000, "bytes")
 MAX_SECRETS_BYTES = Limit("size of the secrets", 65_536, "bytes")
 MAX_ENTITIES = Limit("number of entities of one process", 10_000)
-_OTHERS = 0o077
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +155,7 @@ class Launch:
         if self.secrets_fd is not None:
             values = _parse_object(_drain(self.secrets_fd), f"the secrets at {SECRETS_FD}")
         elif self.secrets_path is not None:
-            _check_private(self.secrets_path)
-            values = _read_object(self.secrets_path, MAX_SECRETS_BYTES, "the file of secrets")
+            values = _read_secrets(self.secrets_path)
         else:
             return {}
         secrets: dict[str, Secret] = {}
@@ -273,10 +271,10 @@ def _check_size(limit: Limit, content: bytes) -> None:
         raise LaunchError(str(error)) from None
 
 
-def _check_private(path: Path) -> None:
+def _read_secrets(path: Path) -> dict[str, Json]:
+    what = "the file of secrets"
     try:
-        mode = path.stat().st_mode
-    except OSError as error:
-        raise LaunchError(f"the file of secrets {path} can't be read: {error.strerror}") from None
-    if stat.S_IMODE(mode) & _OTHERS:
-        raise LaunchError(f"others may read the file of secrets {path}; run chmod 600 on it")
+        content = read_private(path, MAX_SECRETS_BYTES, what)
+    except (SourceError, LimitExceededError) as error:
+        raise LaunchError(str(error)) from None
+    return _parse_object(content, f"{what} {path}")

@@ -12,6 +12,8 @@ from tickmind.agent.errors import AgentError, ControlLostError
 from tickmind.agent.heartbeat import Heartbeat, Pulse
 from tickmind.agent.lease_file import LeaseFile
 from tickmind.agent.lines import Line, Moment, line_opener
+from tickmind.agent.masking import masked_intent
+from tickmind.agent.mistakes import Mistakes
 from tickmind.agent.reporter import Reporter
 from tickmind.agent.turns import LONGEST_QUIET_S, Played, Turns
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
@@ -31,6 +33,7 @@ from tickmind.wire import (
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
 IDLE_BEAT_S = 2.0  # signs of life while the world does not tick
 LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
+ERROR_TICKS = 100  # for which the last error of an entity is shown after it acts well again
 STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
 LONGEST_WAIT_S = 10.0  # for a lease that somebody else has
 MAX_FAILED_TICKS = Limit("number of ticks in a row in which every act failed", 20)
@@ -78,6 +81,8 @@ class Life:
         self._stuck_ticks = 0  # in a row, without any act that came back
         self._stuck_since_s = 0.0
         self._returned = 0  # acts, when they were counted last
+        self._mistakes = Mistakes()
+        self._errors: dict[str, tuple[int, str]] = {}  # entity id -> the last tick that failed, and why
         self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
 
     @property
@@ -155,12 +160,12 @@ class Life:
             await asyncio.sleep(wait_s)
 
     async def _hold(self, line: Line, client: WorldClient, reporter: Reporter) -> None:
-        """Answer all ticks; whoever is told to stop gives up the entities."""
+        """Answer all ticks; who is told to stop or can't go on gives up the entities, and reports how it ended."""
         try:
             self._note_control(line)
             async for moment in line.moments():
                 await self._answer(moment, line, reporter)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, AgentError):
             self._change(AgentState.STOPPING)
             await self._leave(line, client, reporter)
             raise
@@ -190,10 +195,12 @@ class Life:
         reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
         played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
         everybody = [one.me.entity_id for one in moment.observations]
-        intents: dict[str, Intent] = {name: played.intents.get(name, _WAIT) for name in everybody}
+        intents: dict[str, Intent] = {name: masked_intent(played.intents.get(name, _WAIT)) for name in everybody}
         if intents:
-            line.answer(moment.tick_id, intents)
+            unsent = line.answer(moment.tick_id, intents)
             await asyncio.sleep(0)  # it goes out before anything else is done
+            if unsent:
+                played = self._without(played, unsent)
         if moment.tick_id != self._tick_id:
             self._acted = 0
         self._tick_id = moment.tick_id
@@ -208,6 +215,15 @@ class Life:
         self._beat()
         self._give_up_if_all_fail(played, everybody)
         self._give_up_if_all_are_stuck(played, everybody)
+
+    def _without(self, played: Played, unsent: Mapping[str, str]) -> Played:
+        """An intent that can't be sent is a failed act."""
+        failed = {
+            name: self._mistakes.note_text("the intent can't be sent", why, entity_id=name, tick=self._tick_id)
+            for name, why in unsent.items()
+        }
+        kept = {name: intent for name, intent in played.intents.items() if name not in unsent}
+        return Played(kept, {**played.failed, **failed}, played.late)
 
     def _note(self, played: Played, everybody: list[str], line: Line, reporter: Reporter) -> None:
         """Count, warn, and let the states be known."""
@@ -225,6 +241,9 @@ class Life:
                         tick=self._tick_id,
                         times=counts["late"],
                     )
+                self._errors[name] = (self._tick_id, "act was not over before the deadline")
+            elif name in played.failed:
+                self._errors[name] = (self._tick_id, played.failed[name])
             state = AgentState.DEGRADED if name not in played.intents else AgentState.RUNNING
             if self._cast.deliberating(name):
                 deliberating = True
@@ -237,9 +256,13 @@ class Life:
             self._state = AgentState.DELIBERATING if deliberating else AgentState.RUNNING
 
     def _give_up_if_all_fail(self, played: Played, everybody: list[str]) -> None:
-        self._failed_ticks = self._failed_ticks + 1 if everybody and len(played.failed) == len(everybody) else 0
-        if not MAX_FAILED_TICKS.allows(self._failed_ticks):
-            raise AgentError(f"every act has failed in {self._failed_ticks} ticks in a row; the log above says why")
+        if played.intents:
+            self._failed_ticks = 0
+        elif everybody and len(played.failed) == len(everybody):  # a tick that came too late says neither
+            self._failed_ticks += 1
+        if self._failed_ticks >= MAX_FAILED_TICKS.maximum:
+            why = next(iter(played.failed.values()), "")
+            raise AgentError(f"every act has failed in {self._failed_ticks} ticks in a row, at last with: {why}")
 
     def _give_up_if_all_are_stuck(self, played: Played, everybody: list[str]) -> None:
         """A process in which nothing comes back is as good as dead, however well it keeps its lease."""
@@ -307,7 +330,8 @@ class Life:
     def _report_status(self, entity_id: str, state: AgentState, line: Line, reporter: Reporter) -> None:
         lease = line.leases.get(entity_id)
         counts = self._counts[entity_id]
-        if lease is None or reporter.knows(entity_id, state):
+        detail = self._last_error(entity_id)
+        if lease is None or reporter.knows(entity_id, state, detail):
             return
         if self._tick_id < counts["next_status_tick"] and state is not AgentState.STOPPING:
             return
@@ -318,6 +342,7 @@ class Life:
                 entity_id,
                 self._tick_id,
                 state,
+                detail,
                 observations=counts["observations"],
                 intents=counts["intents"],
                 refused=line.refused,
@@ -325,3 +350,10 @@ class Life:
                 failed_thoughts=counts["failed_thoughts"],
             ),
         )
+
+    def _last_error(self, entity_id: str) -> str:
+        """What went wrong with an entity last, as long as that is worth showing."""
+        if entity_id not in self._errors:
+            return ""
+        tick_id, text = self._errors[entity_id]
+        return text if self._tick_id - tick_id <= ERROR_TICKS else ""

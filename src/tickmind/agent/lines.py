@@ -59,8 +59,8 @@ class Line(Protocol):
         """The newest observations, until control is lost, which is a `WireError`."""
         ...
 
-    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
-        """Send the intents of a tick."""
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
+        """Send the intents of a tick; gives the entities whose intent can't be sent and becomes `Wait`, and why."""
         ...
 
 
@@ -116,16 +116,18 @@ class SoloLine:
         async for observation in self._session:
             yield Moment(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
 
-    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
         """Send the intent; one that the world would not take becomes `Wait`."""
+        unsent: dict[str, str] = {}
         for entity_id, intent in intents.items():
             try:
                 decode_intent(encode_intent(intent))
             except MessageError as error:
-                _log.warning("the intent can't be sent", entity_id=entity_id, why=str(error))
+                unsent[entity_id] = str(error)
                 self._session.submit_nowait(tick_id, Wait())
             else:
                 self._session.submit_nowait(tick_id, intent)
+        return unsent
 
 
 @asynccontextmanager
@@ -204,16 +206,19 @@ class HostLine:
             mine = tuple([one for one in found if one.me.entity_id in self._leases])
             yield Moment(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
 
-    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> None:
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
         """Send the intents in one batch; those that the world would not take become `Wait`."""
         rows = {self._codes.actor_row[name]: intent for name, intent in intents.items()}
+        unsent: dict[str, str] = {}
         try:
-            columns = self._columns(rows)
+            columns = self._columns(rows, unsent)
         except _UNSENDABLE:  # one of them spoils all of them
-            columns = self._columns({row: self._sendable(row, intent) for row, intent in rows.items()})
+            unsent.clear()
+            columns = self._columns({row: self._sendable(row, intent, unsent) for row, intent in rows.items()}, unsent)
         self._session.submit_nowait(tick_id, columns)
+        return unsent
 
-    def _columns(self, intents: Mapping[int, Intent]) -> "IntentColumns":
+    def _columns(self, intents: Mapping[int, Intent], unsent: dict[str, str]) -> "IntentColumns":
         from tickmind.protocol.compiling import compile_intents
         from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
 
@@ -222,14 +227,14 @@ class HostLine:
         if not len(refused):
             return columns
         for row in refused.tolist():
-            _log.warning("the intent can't be sent", entity_id=self._names[row], action=type(intents[row]).__name__)
+            unsent[self._names[row]] = f"a field of {type(intents[row]).__name__} is out of bounds"
         return compile_intents(self._codes, {**intents, **dict.fromkeys(refused.tolist(), Wait())})
 
-    def _sendable(self, row: int, intent: Intent) -> Intent:
+    def _sendable(self, row: int, intent: Intent, unsent: dict[str, str]) -> Intent:
         try:
-            self._columns({row: intent})
+            self._columns({row: intent}, {})
         except _UNSENDABLE as error:
-            _log.warning("the intent can't be sent", entity_id=self._names[row], why=str(error))
+            unsent[self._names[row]] = str(error)
             return Wait()
         return intent
 

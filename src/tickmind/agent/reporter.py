@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeAlias
 
+from tickmind.agent.masking import masked_thought
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import AgentState, AgentStatus, Insight, Lease, Thought
 from tickmind.wire import CallError, MessageError, WorldClient
@@ -34,7 +35,7 @@ class Reporter:
         self._hurry = asyncio.Event()  # nothing is held back any more
         self._idle = asyncio.Event()
         self._idle.set()
-        self._states: dict[str, AgentState] = {}  # entity id -> the state that was told last
+        self._states: dict[str, tuple[AgentState, str]] = {}  # entity id -> state and detail that were told last
         self._task: asyncio.Task[None] | None = None
         self.dropped = 0
 
@@ -67,16 +68,16 @@ class Reporter:
             await asyncio.wait([self._task])
 
     def thought(self, lease: Lease, tick_id: int, thought: Thought) -> None:
-        """Report a deliberation."""
-        self._put(lease, (tick_id, thought))
+        """Report a deliberation; secrets of this process are masked in it."""
+        self._put(lease, (tick_id, masked_thought(thought)))
 
-    def knows(self, entity_id: str, state: AgentState) -> bool:
-        """Whether this state was the last one told."""
-        return self._states.get(entity_id) is state
+    def knows(self, entity_id: str, state: AgentState, detail: str = "") -> bool:
+        """Whether this state, with this detail, was the last one told."""
+        return self._states.get(entity_id) == (state, detail)
 
     def status(self, lease: Lease, status: AgentStatus) -> None:
         """Report how an agent is doing."""
-        self._states[status.entity_id] = status.state
+        self._states[status.entity_id] = (status.state, status.detail)
         self._put(lease, status)
 
     @property

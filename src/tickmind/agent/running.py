@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NoReturn
 from tickmind.agent.cast import Cast, Mind, PlainCast, Start
 from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.life import Life
-from tickmind.base import Secret, TickmindError, configure_logging, redact
+from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
 from tickmind.base.garbage import GarbageKeeper
+from tickmind.base.process_guard import guard_process
 from tickmind.protocol import Intent, Observation
+from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
     from tickmind.agent.character import Character
@@ -69,18 +71,37 @@ def agent(act: ActFn | type[Mind]) -> Agent:
     """Make an agent of `act(observation) -> Intent`, or of a class with such a method, made anew for each entity.
 
     A class may take a `Start` as its only argument. `act` runs beside the connection, so it may take its time; what it
-    answers after the deadline does not count, and the entity waits in that tick.
+    answers after the deadline does not count, and the entity waits in that tick. Raises `ConfigError` for an `async
+    def`, and for what does not take an observation: no tick could ever call it.
     """
     if not isinstance(act, type):
+        _check_act(act, "the act of an agent", 1)
         return Agent(lambda _start: _Function(act), act)
+    method: Callable[..., Intent] | None = getattr(act, "act", None)
+    if method is None or not callable(method):
+        raise ConfigError(f"{act.__qualname__} is no agent; give it a method act(self, observation)")
+    bare = inspect.getattr_static(act, "act")
+    _check_act(method, "the act of an agent", 1 if isinstance(bare, (staticmethod, classmethod)) else 2)
     kind: Callable[..., Mind] = act
     takes_start = bool(inspect.signature(act).parameters)
     return Agent(lambda start: kind(start) if takes_start else kind())
 
 
+def _check_act(act: Callable[..., Intent], what: str, arguments: int) -> None:
+    checked(act, what)
+    try:
+        inspect.signature(act).bind(*range(arguments))
+    except TypeError:
+        taken = "self and the observation" if arguments > 1 else "the observation"
+        raise ConfigError(f"{what} must take {taken}, and nothing else that has no default") from None
+    except ValueError:
+        pass  # of built-in functions nobody knows what they take
+
+
 def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None) -> NoReturn:
     """Read the launch contract, live until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
     env = os.environ if env is None else env
+    guard_process()
     try:
         configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)

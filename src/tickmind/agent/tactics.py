@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from tickmind.ai import Status
+from tickmind.tick.hooks import checked
 
 A = TypeVar("A", bound=Callable[..., Status])
 C = TypeVar("C", bound=Callable[..., bool])
@@ -19,13 +20,18 @@ class Tactic(StrEnum):
 
 
 def action(method: A) -> A:
-    """Make a method an action of the tree, under its name; what the tree passes along are its arguments."""
+    """Make a method an action of the tree, under its name; what the tree passes along are its arguments.
+
+    Raises `ConfigError` for an `async def`, as `condition` does: a tick never awaits.
+    """
+    checked(method, "an @action")
     setattr(method, _MARK, Tactic.ACTION)
     return method
 
 
 def condition(method: C) -> C:
     """Make a method a condition of the tree, under its name; what the tree passes along are its arguments."""
+    checked(method, "a @condition")
     setattr(method, _MARK, Tactic.CONDITION)
     return method
 

@@ -9,10 +9,12 @@ over in the same way: all act, and nobody thinks until it is back.
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tickmind.agent.cast import Cast
+from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
 
@@ -26,7 +28,7 @@ class Played:
     """What came of a turn until its deadline."""
 
     intents: dict[str, Intent] = field(default_factory=dict)
-    failed: frozenset[str] = frozenset()  # whose act raised
+    failed: dict[str, str] = field(default_factory=dict)  # whose act raised or gave no intent -> why, in one line
     late: frozenset[str] = frozenset()  # whose act was not over, or not even begun
 
 
@@ -40,7 +42,7 @@ class _Turn:
         self.until_s = until_s  # how long it is quiet
         self.observations = observations
         self.intents: dict[str, Intent] = {}
-        self.failed: set[str] = set()
+        self.failed: dict[str, str] = {}  # entity id -> why
         self.begun = False
         self.acting = ""  # who perceives or acts just now
         self.acting_before = ""  # the same, when somebody looked last
@@ -73,6 +75,7 @@ class Turns:
         on_quiet: Callable[[], None] = lambda: None,
     ) -> None:
         self._cast = cast
+        self._mistakes = Mistakes()
         self._on_quiet = on_quiet
         self._clock = clock or SystemClock()
         self._max_stuck = max_stuck
@@ -121,9 +124,9 @@ class Turns:
             pass  # what is there by now counts
         with self._lock:
             turn.closed = True
-            intents, failed = dict(turn.intents), frozenset(turn.failed)
+            intents, failed = dict(turn.intents), dict(turn.failed)
             acting = turn.acting_before = turn.acting
-        late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed
+        late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed.keys()
         self._behind = set(late) - {acting}
         return Played(intents, failed, late)
 
@@ -201,10 +204,10 @@ class Turns:
     def _play(self, turn: _Turn) -> None:
         try:
             self._cast.begin(turn.tick_id, turn.observations)
-        except Exception:  # noqa: BLE001  a cast is anybody's code
-            _log.exception("the tick could not begin, so nobody acts in it", tick=turn.tick_id)
+        except Exception as error:  # noqa: BLE001  a cast is anybody's code
+            why = self._mistakes.note("the tick could not begin, so nobody acts in it", error, tick=turn.tick_id)
             with self._lock:
-                turn.failed.update(one.me.entity_id for one in turn.observations)
+                turn.failed.update({one.me.entity_id: why for one in turn.observations})
             return
         ready: list[Observation] = []
         for observation in turn.observations:  # all, even after the deadline, so that nobody misses what happened
@@ -213,11 +216,11 @@ class Turns:
                 if turn.given_up:
                     return
                 turn.acting = entity_id
-            if self._perceive(observation):
-                ready.append(observation)
-            else:
+            if why := self._perceive(observation):
                 with self._lock:
-                    turn.failed.add(entity_id)
+                    turn.failed[entity_id] = why
+            else:
+                ready.append(observation)
         for observation in ready:
             entity_id = observation.me.entity_id
             with self._lock:
@@ -229,36 +232,44 @@ class Turns:
                 self._returned += 1
                 if turn.given_up:
                     return
-                if intent is None:
-                    turn.failed.add(entity_id)
+                if isinstance(intent, str):
+                    turn.failed[entity_id] = intent
                 else:
                     turn.intents[entity_id] = intent
 
     def _reflect(self, turn: _Turn) -> None:
         try:
             self._cast.reflect(turn.tick_id)
-        except Exception:  # noqa: BLE001  a mind is anybody's code
-            _log.exception("reflecting failed", tick=turn.tick_id)
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            self._mistakes.note("reflecting failed", error, tick=turn.tick_id)
 
-    def _perceive(self, observation: Observation) -> bool:
+    def _perceive(self, observation: Observation) -> str:
+        """Let one of them perceive; why that failed, empty if it did not."""
         try:
             self._cast.perceive(observation)
-        except Exception:  # noqa: BLE001  a mind is anybody's code
-            _log.exception("perceiving failed", entity_id=observation.me.entity_id, tick=observation.tick_id)
-            return False
-        return True
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            return self._mistakes.note("perceiving failed", error, **_whose(observation))
+        return ""
 
-    def _act(self, observation: Observation) -> Intent | None:
+    def _act(self, observation: Observation) -> Intent | str:
+        """Let one of them act; gives the intent, or why there is none."""
         try:
             intent = self._cast.act(observation)
-        except Exception:  # noqa: BLE001  a mind is anybody's code
-            _log.exception("act failed", entity_id=observation.me.entity_id, tick=observation.tick_id)
-            return None
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            return self._mistakes.note("act failed", error, **_whose(observation))
         if type(intent) in ACTION_OF:
             return intent
-        _log.error(
-            "act must return an intent, such as Wait() or Move(Direction.N)",
-            entity_id=observation.me.entity_id,
-            returned=type(intent).__name__,
-        )
-        return None
+        if isinstance(intent, Coroutine):
+            intent.close()  # nobody awaits it
+        problem = f"it returned {_shown(intent)}, and not an intent such as Wait() or Move(Direction.N)"
+        return self._mistakes.note_text("act failed", problem, **_whose(observation))
+
+
+def _whose(observation: Observation) -> dict[str, Any]:
+    return {"entity_id": observation.me.entity_id, "tick": observation.tick_id}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Coroutine):
+        return "a coroutine, which nobody awaits"
+    return "None" if value is None else f"a {type(value).__name__}"

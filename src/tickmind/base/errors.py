@@ -3,6 +3,7 @@
     TickmindError
     ├── ConfigError            something a person wrote is wrong: a file, an argument, a variable
     ├── LimitExceededError     a named limit was reached; the message says which and how to raise it
+    ├── protocol.IntentError   an intent with a field of the wrong type
     ├── tick.TickError         the engine: dead entities, failing systems, snapshots
     ├── ai.AIError             the tactical layer: trees, their files, unknown names
     ├── llm.LLMError           a model call that failed: connection, rate limit, reply, deadline

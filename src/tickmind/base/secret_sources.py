@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from tickmind.base.limits import Limit
 
 MAX_KEY_FILE_BYTES = Limit("size of a key file", 16_384, "bytes")
+_OTHERS = 0o077
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -48,21 +50,31 @@ class SecretSources:
     def file(self, name: str) -> str:
         """The key that a file holds, if nobody but its owner may read it."""
         path = self._folder / Path(name).expanduser()
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe must not hang it
-        except OSError as error:
-            raise SourceError(f"the key file {path} can't be read: {error.strerror}") from None
-        try:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                raise SourceError(f"the key file {path} is no regular file")
-            if facts.st_mode & 0o077:
-                raise SourceError(f"the key file {path} can be read by others; run: chmod 600 {path}")
-            data = os.read(descriptor, int(MAX_KEY_FILE_BYTES.maximum) + 1)
-        finally:
-            os.close(descriptor)
-        MAX_KEY_FILE_BYTES.check(len(data))
+        data = read_private(path, MAX_KEY_FILE_BYTES, "the key file")
         return _checked(data.decode("utf-8", errors="replace"), f"the content of {path}")
+
+
+def read_private(path: Path, limit: Limit, what: str) -> bytes:
+    """Read a file that holds secrets; `what` names it in messages.
+
+    Raises `SourceError` if it can't be read, is no regular file, or may be read by others than its owner, and
+    `LimitExceededError` if it is larger than `limit`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a named pipe must not hang it
+    except OSError as error:
+        raise SourceError(f"{what} {path} can't be read: {error.strerror}") from None
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise SourceError(f"{what} {path} is no regular file")
+        if mode & _OTHERS:
+            raise SourceError(f"{what} {path} can be read by others; run: chmod 600 {shlex.quote(str(path))}")
+        data = os.read(descriptor, int(limit.maximum) + 1)
+    finally:
+        os.close(descriptor)
+    limit.check(len(data))
+    return data
 
 
 def has_reference(text: str) -> bool:

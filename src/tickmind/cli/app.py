@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
+from tickmind.base.process_guard import guard_process
 from tickmind.cli.ask import ask
 from tickmind.cli.check import check
 from tickmind.cli.demo import demo
@@ -137,9 +138,10 @@ class WithoutPandas:
 
 def main() -> None:
     """Run the program, and exit with its code."""
+    guard_process()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")  # a model may say what this terminal can't show
     sys.meta_path.insert(0, WithoutPandas())
-    app(prog_name="tickmind")
+    typer.main.get_command(app)(prog_name="tickmind")  # not `app()`, which would replace the guard's hook

@@ -1,23 +1,34 @@
 """What a person sees of running characters: a table that is kept up to date, or plain lines where nobody watches."""
 
+import math
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from tickmind.base import Clock, SystemClock
 from tickmind.cli.screen import harmless, one_line
 
 if TYPE_CHECKING:
     from tickmind.runner import CharacterRow, Runner
 
+_MOST_NAMED = 20  # characters of whom each change is told without a terminal; more of them are counted
+_NUMBERS_EVERY_S = 10.0
+_ERROR_EVERY_S = 60.0
+_MOST_TROUBLES = 50  # kinds that are told
 _AROUND = 6  # lines of the terminal that are not rows of the table
 _STYLES = {"running": "green", "failed": "red", "backing off": "yellow", "fallback": "yellow"}
 
 
 class RunnerStatus:
-    """Shows how the characters are doing on stderr. Only a terminal gets the live table."""
+    """Shows how the characters are doing on stderr. Only a terminal gets the live table; lines are few elsewhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
         self._live: Any = None
+        self._clock = clock or SystemClock()
         self._told: dict[str, str] = {}  # character -> what was said of it last
+        self._error_told_s: dict[str, float] = {}  # character -> when an error of it was said last
+        self._numbers, self._numbers_s = "", -math.inf  # what was said of all together, and when
+        self._troubles: set[str] = set()  # that were said
         self._models: ModelLine | None = None
         if sys.stderr.isatty():
             from rich.console import Console
@@ -58,12 +69,44 @@ class RunnerStatus:
         self.say(f"{stats.characters:,} characters, {stats.restarts:,} restarts; all agents have ended.")
 
     def _tell(self, rows: "list[CharacterRow]") -> None:
+        if len(rows) > _MOST_NAMED:
+            self._tell_numbers(rows)
+            return
         for row in rows:
-            is_past = row.state in ("running", "stopped")  # the trouble, if there was any
-            words = f"{_agent(row)} is {row.state}{f' ({row.trouble})' if row.trouble and not is_past else ''}"
-            if self._told.get(row.entity_id) != words:
+            words = _words(row)
+            if self._told.get(row.entity_id) != words and self._may_tell(row):
                 self._told[row.entity_id] = words
                 self.say(harmless(one_line(f"{row.entity_id}: {words}")))
+
+    def _may_tell(self, row: "CharacterRow") -> bool:
+        """Whether something may be said of a character; an error that changes all the time is not told each time."""
+        if row.state != "running" or not row.last_error:
+            return True
+        now_s = self._clock.monotonic()
+        if now_s - self._error_told_s.get(row.entity_id, -math.inf) < _ERROR_EVERY_S:
+            return False
+        self._error_told_s[row.entity_id] = now_s
+        return True
+
+    def _tell_numbers(self, rows: "list[CharacterRow]") -> None:
+        """Say how many are in which state, now and then, and each kind of trouble once."""
+        now_s = self._clock.monotonic()
+        states = Counter(str(row.state) for row in rows)
+        words = (
+            f"{len(rows):,} characters: {', '.join(f'{count:,} {state}' for state, count in sorted(states.items()))}"
+        )
+        if words != self._numbers and now_s - self._numbers_s >= _NUMBERS_EVERY_S:
+            self._numbers, self._numbers_s = words, now_s
+            self.say(words)
+        in_trouble: dict[str, list[str]] = {}  # words -> characters
+        for row in rows:
+            if row.last_error or (row.trouble and not _is_past(row)):
+                in_trouble.setdefault(_words(row), []).append(row.entity_id)
+        for what, names in in_trouble.items():
+            if what not in self._troubles and len(self._troubles) < _MOST_TROUBLES:
+                self._troubles.add(what)
+                others = f" and {len(names) - 1:,} others" if len(names) > 1 else ""
+                self.say(harmless(one_line(f"{names[0]}{others}: {what}")))
 
     def _table(self, rows: "list[CharacterRow]", runner: "Runner") -> Any:
         from rich.console import Group
@@ -84,7 +127,7 @@ class RunnerStatus:
                 f"{row.last_action} in {row.last_tick:,}" if row.last_action else "-",
                 str(row.restarts),
                 "yes" if row.thinking else "",
-                row.trouble,
+                row.last_error or row.trouble,
             )
             table.add_row(
                 *(Text(harmless(one_line(cell)), style=_STYLES.get(cell, "") if at == 2 else "")
@@ -106,7 +149,6 @@ class ModelLine:
     """
 
     def __init__(self, url: str) -> None:
-        from tickmind.base import SystemClock
         from tickmind.cli.gateway_figures import GatewayFigures
         from tickmind.cli.gateway_top import Poller
 
@@ -129,6 +171,16 @@ class ModelLine:
 
 def _agent(row: "CharacterRow") -> str:
     return f"{row.agent} for {row.instead_of}" if row.instead_of else row.agent
+
+
+def _is_past(row: "CharacterRow") -> bool:
+    """Whether the trouble is that of a former process."""
+    return row.state in ("running", "stopped")
+
+
+def _words(row: "CharacterRow") -> str:
+    trouble = row.last_error if row.state == "running" else "" if _is_past(row) else row.trouble
+    return f"{_agent(row)} is {row.state}{f' ({trouble})' if trouble else ''}"
 
 
 def _worst_first(row: "CharacterRow") -> tuple[int, str]:

@@ -149,6 +149,9 @@ def _config(
     if tls is not None:
         import ssl
 
+        from tickmind.server import ServerTls
+
+        ServerTls.load(tls / "cert.pem", tls / "key.pem")  # says what is wrong with the files
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         try:
             context.load_cert_chain(tls / "cert.pem", tls / "key.pem")

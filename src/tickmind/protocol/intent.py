@@ -1,9 +1,17 @@
-"""What an actor asks for in one tick."""
+"""What an actor asks for in one tick.
+
+    TickmindError
+    └── IntentError    a field of an intent is of the wrong type (also a TypeError)
+
+The types of fields are checked when an intent is made, so that a mistake is raised at the line that has it. What a
+world allows, such as an amount or the length of a text, is for the world to say.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from tickmind.base import TickmindError
 from tickmind.protocol.direction import Direction
 
 if TYPE_CHECKING:
@@ -25,6 +33,10 @@ class ActionType(StrEnum):
     WAKE = "Wake"
 
 
+class IntentError(TickmindError, TypeError):
+    """A field of an intent is of the wrong type; the message names the field and what it takes."""
+
+
 ACTION_TYPES = tuple(ActionType)  # code -> type
 ACTION_CODES = {action: code for code, action in enumerate(ACTION_TYPES)}
 
@@ -44,6 +56,10 @@ class Move:
 
     direction: Direction
 
+    def __post_init__(self) -> None:
+        if type(self.direction) is not Direction:
+            raise _wrong_direction(self.direction)
+
 
 @dataclass(frozen=True, slots=True)
 class Pickup:
@@ -52,6 +68,9 @@ class Pickup:
     kind: str
     amount: int = 1
     item_id: str = ""
+
+    def __post_init__(self) -> None:
+        _check_items(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +81,9 @@ class Use:
     amount: int = 1
     item_id: str = ""
 
+    def __post_init__(self) -> None:
+        _check_items(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -69,6 +91,10 @@ class Say:
 
     text: str
     channel: str = LOCAL
+
+    def __post_init__(self) -> None:
+        _check_text(self, "text", self.text)
+        _check_text(self, "channel", self.channel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +104,10 @@ class Interact:
     target_id: str
     verb: str = ""
 
+    def __post_init__(self) -> None:
+        _check_text(self, "target_id", self.target_id)
+        _check_text(self, "verb", self.verb)
+
 
 @dataclass(frozen=True, slots=True)
 class Drop:
@@ -86,6 +116,9 @@ class Drop:
     kind: str
     amount: int = 1
     item_id: str = ""
+
+    def __post_init__(self) -> None:
+        _check_items(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +130,10 @@ class Give:
     amount: int = 1
     item_id: str = ""
 
+    def __post_init__(self) -> None:
+        _check_text(self, "target_id", self.target_id)
+        _check_items(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Sleep:
@@ -106,6 +143,46 @@ class Sleep:
 @dataclass(frozen=True, slots=True)
 class Wake:
     """Wake up."""
+
+
+_MAX_SHOWN_CHARS = 60
+_DIRECTIONS = dict(
+    zip(("north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest"), Direction, strict=True)
+) | {direction.name.lower(): direction for direction in Direction}
+
+
+def _check_items(intent: "Pickup | Use | Drop | Give") -> None:
+    _check_text(intent, "kind", intent.kind)
+    if type(intent.amount) is not int:  # a bool is none
+        raise _wrong(intent, "amount", "a whole number", intent.amount)
+    _check_text(intent, "item_id", intent.item_id)
+
+
+def _check_text(intent: "Intent", field: str, value: str) -> None:
+    if not isinstance(value, str):
+        raise _wrong(intent, field, "a text", value)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _wrong(intent, field, "a text of whole characters, without half a surrogate pair", value) from None
+
+
+def _wrong_direction(value: object) -> IntentError:
+    known = _DIRECTIONS.get(value.replace("-", "").strip().lower()) if isinstance(value, str) else None
+    meant = Direction.E if known is None else known
+    return IntentError(f"Move.direction must be a Direction such as Direction.{meant.name}, not {_shown(value)}")
+
+
+def _wrong(intent: "Intent", field: str, expected: str, value: object) -> IntentError:
+    return IntentError(f"{type(intent).__name__}.{field} must be {expected}, not {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    if value is None or isinstance(value, (str, int, float)):
+        text = ascii(value)
+        return text if len(text) <= _MAX_SHOWN_CHARS else f"{text[:_MAX_SHOWN_CHARS]}..."
+    return f"a {type(value).__name__}"
 
 
 Intent: TypeAlias = Wait | Move | Pickup | Use | Say | Interact | Drop | Give | Sleep | Wake

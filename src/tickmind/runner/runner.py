@@ -40,7 +40,8 @@ class CharacterRow:
     last_tick: int
     restarts: int
     thinking: bool
-    trouble: str
+    trouble: str  # why its process ended last
+    last_error: str = ""  # what the agent says went wrong last, while it runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,7 @@ class Runner:
                         restarts=unit.life.restarts,
                         thinking=seen.thinking or (unit.thinking and len(unit.group.entity_ids) == 1),
                         trouble=unit.life.trouble,
+                        last_error=seen.last_error,
                     )
                 )
         return sorted(found, key=lambda row: row.entity_id)

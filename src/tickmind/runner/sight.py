@@ -15,6 +15,7 @@ class Seen:
     last_tick: int = 0  # of that action
     missed: int = 0  # ticks in a row under control without an action
     thinking: bool = False
+    last_error: str = ""  # what its agent says went wrong last
 
 
 class Sight:
@@ -51,6 +52,7 @@ class Sight:
         seen.controlled = controlled
         seen.missed = 0
         seen.thinking = seen.thinking and controlled
+        seen.last_error = seen.last_error if controlled else ""
 
     def tick(self, event: ViewerEvent, now_s: float) -> None:
         """A tick is over."""
@@ -61,7 +63,8 @@ class Sight:
             seen.last_action, seen.last_tick, seen.missed = ACTION_TYPES[action], event.tick_id, 0
             acted.add(name)
         for status in event.statuses:
-            self.of(status.entity_id).thinking = status.state is AgentState.DELIBERATING
+            seen = self.of(status.entity_id)
+            seen.thinking, seen.last_error = status.state is AgentState.DELIBERATING, status.detail
         for report in event.thoughts:
             self.of(report.entity_id).thinking = False
         if event.tick_id == self.tick_id + 1:

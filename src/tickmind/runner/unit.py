@@ -202,7 +202,7 @@ class Unit:
         if self._log is not None:
             self._log.note(f"ended: {why}; {state}")
         if state is not LifeState.STOPPED:
-            _log.warning(
+            _log.info(
                 "an agent ended", agent=self.group.spec.name, of=self.group.entity_ids[0], why=why, now=str(state)
             )
         if state is not LifeState.BACKING_OFF:

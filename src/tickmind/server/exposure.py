@@ -11,12 +11,14 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from tickmind.base import ConfigError, Secret
+from tickmind.base import ConfigError, Limit, Secret
+from tickmind.base.secret_sources import MAX_KEY_FILE_BYTES, SourceError, read_private
 from tickmind.server.errors import AddressError, ExposureError
 from tickmind.wire.connection import is_local
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 MIN_TOKEN_CHARS = 16
+MAX_TOKEN_FILE_BYTES = Limit("size of a token file", 1_000_000, "bytes")
 _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 
 
@@ -30,11 +32,13 @@ class ServerTls:
 
     @classmethod
     def load(cls, certificate: Path, key: Path) -> "ServerTls":
-        """Read the two files."""
+        """Read the two files; a key that others may read is a `ConfigError`."""
         try:
-            return cls(certificate.read_bytes(), key.read_bytes())
+            return cls(certificate.read_bytes(), read_private(key, MAX_KEY_FILE_BYTES, "the private key"))
         except OSError as error:
             raise ConfigError(f"{error.filename} can't be read: {error.strerror}") from error
+        except SourceError as error:
+            raise ConfigError(str(error)) from error
 
     def credentials(self) -> Any:
         """What gRPC wants."""
@@ -46,12 +50,18 @@ class ServerTls:
 
 
 def load_tokens(path: Path) -> tuple[Secret, ...]:
-    """Read a file with one token in each line; empty lines and those that begin with # are left out."""
+    """Read a file with one token in each line; empty lines and those that begin with # are left out.
+
+    Raises `ConfigError` for a file that others may read, and for tokens that are too short.
+    """
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the tokens in {path} can't be read; write one in each line of a text file") from error
-    tokens = tuple(Secret(line) for line in lines if line and not line.startswith("#"))
+        text = read_private(path, MAX_TOKEN_FILE_BYTES, "the token file").decode("utf-8")
+    except SourceError as error:
+        raise ConfigError(str(error)) from error
+    except UnicodeDecodeError:
+        raise ConfigError(f"the token file {path} is no text; write one token in each line of a text file") from None
+    lines = [line.strip() for line in text.splitlines()]
+    tokens = tuple(Secret(line, lasting=True) for line in lines if line and not line.startswith("#"))
     if not tokens or any(len(token.reveal()) < MIN_TOKEN_CHARS for token in tokens):
         raise ConfigError(f"{path} must hold one token in each line, each of at least {MIN_TOKEN_CHARS} characters")
     return tokens

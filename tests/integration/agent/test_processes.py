@@ -187,6 +187,7 @@ def test_an_agent_that_was_killed_takes_its_entity_back_at_once(start, world, tm
 
 def test_secrets_and_heartbeats_go_through_descriptors(open_world, tmp_path):
     tokens = tmp_path / "tokens.txt"
+    tokens.touch(0o600)
     tokens.write_text(TOKEN)
     guarded = open_world(tmp_path, "--token-file", tokens, scenario="clearing", token=TOKEN)
     secrets = os.memfd_create("secrets", 0)

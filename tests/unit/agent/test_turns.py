@@ -52,7 +52,7 @@ async def test_an_act_that_raises_fails_alone():
     turns = Turns(Minds(act))
     played = await turns.play(1, everybody("a", "b", "c"), LONG_S)
     assert played.intents == {"c": Wait()}
-    assert played.failed == {"a", "b"}
+    assert played.failed.keys() == {"a", "b"}
     turns.close()
 
 
@@ -130,7 +130,7 @@ async def test_a_tick_that_can_not_begin_fails_everybody():
 
     turns = Turns(Broken(Say))
     played = await turns.play(1, everybody("a", "b"), LONG_S)
-    assert played.failed == {"a", "b"}
+    assert played.failed.keys() == {"a", "b"}
     turns.close()
 
 
@@ -142,7 +142,7 @@ async def test_perceiving_that_fails_fails_alone():
 
     turns = Turns(Broken(Say))
     played = await turns.play(1, everybody("a", "b"), LONG_S)
-    assert played.failed == {"a"}
+    assert played.failed.keys() == {"a"}
     assert played.intents == {"b": Say("b")}
     turns.close()
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,7 +207,73 @@ def test_ctrl_c_ends_with_130_and_a_clean_line():
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "\nStopped.\n")
 
 
+CANARY = "plain-canary-90ab12cd34ef"  # of no shape that is masked by itself
+
+# Runs each command up to where it would begin, and lets it fail there as no command of ours should.
+CRASHES = """
+import json, os, sys, tempfile, threading
+from tickmind.cli import main
+from tickmind.base import Secret
+from typer.core import TyperCommand
+
+def fail():
+    try:
+        raise KeyError(key.reveal())
+    except KeyError as error:
+        raise RuntimeError(f"can't use {key.reveal()}") from error
+
+owner = next(kind for kind in TyperCommand.__mro__ if "invoke" in vars(kind))
+as_usual = owner.invoke
+
+def crash(self, context):
+    if context.invoked_subcommand is not None:
+        return as_usual(self, context)
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    fail()
+
+key = Secret(sys.stdin.readline().strip())
+owner.invoke = crash
+for words in json.loads(sys.argv[1]):
+    with tempfile.TemporaryFile("w+") as err:
+        if not os.fork():
+            os.dup2(err.fileno(), 2)
+            sys.argv = ["tickmind", *words]
+            main()
+            os._exit(0)
+        _, status = os.wait()
+        err.seek(0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), err.read()]))
+"""
+
+
+def test_no_uncaught_error_of_any_command_shows_a_secret(tmp_path):
+    (tmp_path / "x").write_text("x")
+    every = []
+    for path, command in COMMANDS:
+        if path and (not getattr(command, "commands", {}) or command.invoke_without_command):
+            every.append([*path, *("x" for parameter in command.params if parameter.required)])
+    assert len(every) > 15
+    done = subprocess.run(
+        [sys.executable, "-c", CRASHES, json.dumps(every)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(SRC)},
+        input=f"{CANARY}\n",
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    for words, (code, errors) in zip(every, map(json.loads, done.stdout.splitlines()), strict=True):
+        assert code == 1, (words, errors)
+        assert errors.count("RuntimeError: can't use ***") == 2, (words, errors)
+        assert CANARY not in errors, words
+
+
 def test_main_runs_the_program(monkeypatch, capsys):
+    for module, name in ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook")):
+        monkeypatch.setattr(module, name, getattr(module, name))  # main replaces them
     monkeypatch.setattr(sys, "argv", ["anything", "--help"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
+from tickmind.base import ManualClock
 from tickmind.cli import runner as runner_command
 from tickmind.cli.runner_status import ModelLine, RunnerStatus
 from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
@@ -84,6 +85,43 @@ def test_without_a_terminal_each_change_is_one_line(capsys):
         "entity:1: villager is backing off (it exited with 1)",
         "1 characters, 3 restarts; all agents have ended.",
     ]
+
+
+def test_the_last_error_of_an_agent_that_runs_is_shown(table, capsys):
+    failing = row("entity:1", trouble="it exited with 1", last_error="IntentError: Move.direction (my.py:7)")
+    assert "IntentError: Move.direction (my.py:7)" in table(failing)
+    clock = ManualClock()
+    status = RunnerStatus(clock)
+    for error in ("IntentError: (my.py:7)", "IntentError: (my.py:7)", "KeyError: 1", "KeyError: 2", ""):
+        status.show(runner(row("entity:1", last_error=error)))
+    clock.advance(60)
+    status.show(runner(row("entity:1", last_error="KeyError: 3")))
+    assert capsys.readouterr().err.splitlines() == [
+        "entity:1: villager is running (IntentError: (my.py:7))",
+        "entity:1: villager is running",
+        "entity:1: villager is running (KeyError: 3)",
+    ]
+
+
+def test_without_a_terminal_many_characters_are_counted_and_do_not_flood(capsys):
+    clock = ManualClock()
+    status = RunnerStatus(clock)
+    for started in range(0, 501, 5):
+        rows = [row(f"entity:{n}", LifeState.RUNNING if n < started else LifeState.ASSIGNED) for n in range(500)]
+        status.show(runner(*rows))
+        clock.advance(0.5)
+    backing_off = [row(f"entity:{n}", LifeState.BACKING_OFF, trouble="it exited with 1") for n in range(500)]
+    failing = [row(f"entity:{n}", last_error="KeyError: 1") for n in range(500)]
+    for _ in range(10):
+        status.show(runner(*backing_off))
+        status.show(runner(*failing))
+        clock.advance(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) < 15
+    assert lines[0] == "500 characters: 500 assigned"
+    assert lines[1] == "500 characters: 400 assigned, 100 running"
+    assert "entity:0 and 499 others: villager is backing off (it exited with 1)" in lines
+    assert "entity:0 and 499 others: villager is running (KeyError: 1)" in lines
 
 
 def test_who_stops_is_not_told_with_the_trouble_of_a_former_life(capsys):

@@ -91,3 +91,14 @@ def test_who_is_gone_is_forgotten(sight):
     sight.control(first, controlled=True)
     sight.lifecycle(happened(first, LifecycleKind.DESPAWNED))
     assert not sight.of(first).controlled
+
+
+def test_the_last_error_that_an_agent_tells_is_seen_until_it_is_over(sight):
+    wrong = AgentStatus("entity:1", 1, AgentState.DEGRADED, "KeyError: 'hp' (my.py:7)")
+    sight.tick(tick(1, 0, statuses=(wrong,)), 1.0)
+    assert sight.of("entity:1").last_error == "KeyError: 'hp' (my.py:7)"
+    sight.tick(tick(2, 0, statuses=(AgentStatus("entity:1", 2, AgentState.RUNNING),)), 2.0)
+    assert sight.of("entity:1").last_error == ""
+    sight.tick(tick(3, 0, statuses=(wrong,)), 3.0)
+    sight.control("entity:1", controlled=False)
+    assert sight.of("entity:1").last_error == ""

@@ -26,6 +26,7 @@ _WATCH_S = 0.2
 _TASKS_PER_PROCESS = 16  # threads count too where the kernel itself holds the number
 _WATCH_ALL_S = 1.0  # where every process of the machine has to be looked at
 _MEGABYTE = 1 << 20
+_NO_DUMP_BYTES = 1  # unlike 0, it also keeps the kernel from starting a program that takes core dumps
 _EXIT_NOT_STARTED = 127
 _OOM_SCORE = "500"  # of -1000 to 1000: when memory runs out, these go before the world does
 
@@ -220,7 +221,7 @@ def _prepare(order: Order) -> None:
 def _bind(bounds: Bounds) -> None:
     """Set the limits of one process; those of the whole tree are watched."""
     limits = {
-        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CORE: _NO_DUMP_BYTES,
         resource.RLIMIT_CPU: bounds.cpu_s or None,
         resource.RLIMIT_NOFILE: bounds.files or None,
         resource.RLIMIT_DATA: 2 * bounds.memory_mb * _MEGABYTE or None,  # in case it grows between two looks
