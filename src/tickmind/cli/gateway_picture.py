@@ -30,6 +30,7 @@ _EVENTS: Final = {
     "limited": ("limited", "yellow"),
     "fell_back": ("fallback", "cyan"),
     "circuit_opened": ("circuit open", "red"),
+    "circuit_closed": ("circuit closed", "green"),
     "account_refused": ("account refused", "red"),
 }
 _WINDOWS: Final = {1.0: "/s", 60.0: "/min", 3600.0: "/h", 86_400.0: "/day"}

@@ -268,9 +268,12 @@ class Call:
         assert target is not None, "a job that was sent has a target"
         if head.status == 200:
             reply, outcome = self.form.reply(self, target, masked(body, self.secrets))
+            if outcome.result is not _OK:
+                body = masked_error(body, self.secrets)
         else:
             body = masked_error(body, self.secrets)
-            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=gateway.clock.wall())
+            now_wall_s = gateway.clock.wall()
+            outcome = outcome_of_error(head.status, head.headers, body, now_wall_s=now_wall_s, request=self.body)
             reply = b""
         if outcome.result is _OK:
             gateway.dispatcher.ended(job, outcome)

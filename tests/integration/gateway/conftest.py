@@ -234,7 +234,7 @@ def housing() -> Housing:
 
 @pytest.fixture
 def with_provider() -> Callable[..., Callable[[GatewayConfig], GatewayConfig]]:
-    """Change fields of one provider: `change=with_provider("one", fall_back_on_errors=True)`."""
+    """Change fields of one provider: `change=with_provider("one", fall_back_on_errors=False)`."""
 
     def make(name: str, **fields: Any) -> Callable[[GatewayConfig], GatewayConfig]:
         return lambda config: replace(

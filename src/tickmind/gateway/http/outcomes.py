@@ -1,15 +1,19 @@
 """What a provider's reply means for the queue: served, limited, refused, broken; and how many tokens it took."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from json import JSONDecoder
 from typing import Any
 
 import orjson
 
+from tickmind.gateway.http.masking import masked_error
 from tickmind.gateway.queue.job import Outcome, Result
+from tickmind.gateway.queue.ratelimit_headers import wait_of
 from tickmind.llm.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
+TOO_LARGE = 413
 _DECODER = JSONDecoder()
 _MOST_TOKENS = 1 << 40  # more is no count
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
@@ -30,24 +34,34 @@ _ACCOUNT_CODES = frozenset(
     }
 )
 _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your current quota", "suspended")
+_EMPTY_WORDS = ("insufficient balance", "insufficient credit", "insufficient funds", "no credits", "out of credits")
+_SIZE_WORDS = ("max_tokens", "afford", "fewer tokens")  # of a 402 that a smaller request would not get
+_LARGE_WORDS = ("request too large", "must be reduced")  # of a 429 that waiting does not help against
+_LARGER = re.compile(r"limit:? ([\d,]{1,20})\b.{0,60}?requested:? ([\d,]{1,20})\b", re.DOTALL)
 
 
-def outcome_of_error(status: int, headers: Mapping[str, str], body: bytes, *, now_wall_s: float) -> Outcome:
-    """How an attempt ended whose status is not a success; `body` may be the beginning of the reply only."""
+def outcome_of_error(
+    status: int, headers: Mapping[str, str], body: bytes, *, now_wall_s: float, request: bytes = b""
+) -> Outcome:
+    """How an attempt ended whose status is not a success; `body` may be the beginning of the reply only.
+
+    What one request may cause by its size, its model or its text is that request's: only what is said of the key or of
+    the provider speaks against the lane. Words that stand in the `request` itself are its echo and say nothing.
+    """
     codes, message, is_explained = _error_words(body)
-    lower = message.lower()
+    says = _Words(message, request)
+    if status == TOO_LARGE or (status == 429 and _is_too_large(says)):
+        return Outcome(Result.DECLINED, status, message=message)
     limited = status in {429, OVERLOADED} or (400 <= status < 500 and not _LIMIT_CODES.isdisjoint(codes))
-    account = (
-        status in {401, 402}
-        or not _ACCOUNT_CODES.isdisjoint(codes)
-        or ((limited or status == 403) and any(words in lower for words in _ACCOUNT_WORDS))
-        or (status == 403 and not is_explained)  # an explained one may be about a model or a prompt, not about the key
-    )
-    if account:
+    if _is_account(status, codes, says, limited=limited):
         return Outcome(Result.ACCOUNT, status, message=message)
     if limited:
         wait_s = parse_retry_after(headers, now_wall_s=now_wall_s)
+        if wait_s is None:
+            wait_s = wait_of(headers, now_wall_s=now_wall_s)
         return Outcome(Result.RATE_LIMITED, status, retry_after_s=wait_s, message=message)
+    if status == 402 or (status == 403 and not is_explained):  # a firewall says so of a prompt
+        return Outcome(Result.DECLINED, status, message=message)
     if status >= 500:
         return Outcome(Result.FAILED, status, message=message)
     if 400 <= status < 500:
@@ -55,6 +69,44 @@ def outcome_of_error(status: int, headers: Mapping[str, str], body: bytes, *, no
     if 300 <= status < 400:
         return Outcome(Result.BROKEN, status, message="the provider redirects, which is not followed")
     return Outcome(Result.BROKEN, status, message=f"the provider answered with status {status}")
+
+
+class _Words:
+    """What an error says, without what it repeats of the request."""
+
+    __slots__ = ("_request", "text")
+
+    def __init__(self, message: str, request: bytes) -> None:
+        self.text = message.lower()
+        self._request = request.lower()
+
+    def any(self, phrases: Iterable[str]) -> bool:
+        """Whether it says one of these by itself."""
+        return any(phrase in self.text and phrase.encode() not in self._request for phrase in phrases)
+
+
+def _is_too_large(says: _Words) -> bool:
+    """Whether a limit is less than this one request asks for, so that no wait would help it."""
+    found = _LARGER.search(says.text)
+    if found is not None:
+        limit, asked = (int(figure.replace(",", "") or 0) for figure in found.groups())
+        return asked > limit
+    return says.any(_LARGE_WORDS)
+
+
+def _is_account(status: int, codes: set[str], says: _Words, *, limited: bool) -> bool:
+    """Whether the key itself is refused, banned or out of money, whatever the request."""
+    text = says.text
+    if status == 402 and any(word in text for word in _SIZE_WORDS):
+        return False
+    if status in {401, 403} and (any("model" in code for code in codes) or ("access" in text and "model" in text)):
+        return False  # the key is good, but not for the model that the caller named
+    return (
+        status == 401
+        or not _ACCOUNT_CODES.isdisjoint(codes)
+        or (status == 402 and says.any(_EMPTY_WORDS))
+        or ((limited or status == 403) and says.any(_ACCOUNT_WORDS))
+    )
 
 
 def tokens_of(document: Any) -> tuple[int | None, int | None]:
@@ -95,6 +147,19 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
     except (ValueError, RecursionError):
         return None, None
     return tokens_of({"usage": usage})
+
+
+def told_error(document: Any, body: bytes, request: bytes, secrets: tuple[bytes, ...] = ()) -> Outcome | None:
+    """How an attempt ended whose reply has status 200 and an error in it; None if it has none.
+
+    What it says is without the `secrets`, however they are spelt.
+    """
+    error = document.get("error") if type(document) is dict else None
+    if type(error) is not dict or not error:
+        return None
+    code = error.get("code")
+    status = code if type(code) is int and 400 <= code < 600 else 429 if code in _LIMIT_CODES else 502
+    return outcome_of_error(status, {}, masked_error(body, secrets), now_wall_s=0.0, request=request)
 
 
 def _error_words(body: bytes) -> tuple[set[str], str, bool]:

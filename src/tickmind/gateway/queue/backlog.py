@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tickmind.gateway.queue.job import Job, Plan, Priority, State, Target
+from tickmind.gateway.queue.job import Job, Plan, Priority, State
 
 if TYPE_CHECKING:
     from tickmind.gateway.queue.lane import Lane
@@ -129,10 +129,6 @@ class FairQueue:
         self._age_s = age_s
         self._counts: dict[str, int] = {}  # owner -> how many of its jobs wait
         self._by_count: list[dict[str, None]] = [{}]  # how many wait -> owners with so many; the last is not empty
-
-    def rest_after(self, lane: "Lane") -> tuple[Target, ...]:
-        """The targets that come after a lane's in the chain."""
-        return self.plan.targets[self.lanes.index(lane) + 1 :]
 
     def outlook(self, now: float, tokens: int) -> tuple[float, bool]:
         """When a lane could take a request at the earliest, and whether all of them are down until then."""

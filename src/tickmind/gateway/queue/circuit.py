@@ -32,12 +32,14 @@ class Circuit:
             self.state = CircuitState.PROBING
             self._probe_s = now
 
-    def succeeded(self) -> None:
-        """The provider answered."""
+    def succeeded(self) -> bool:
+        """The provider answered; True if the circuit closed by it."""
         self.failures = 0
-        if self.state is not CircuitState.CLOSED:
-            self.state = CircuitState.CLOSED
-            self._open_s = self._config.open_s
+        if self.state is CircuitState.CLOSED:
+            return False
+        self.state = CircuitState.CLOSED
+        self._open_s = self._config.open_s
+        return True
 
     def failed(self, now: float, sent_s: float) -> bool:
         """The provider failed; True if the circuit opened by it."""

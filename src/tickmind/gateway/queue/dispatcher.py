@@ -21,6 +21,7 @@ from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
 from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
 from tickmind.gateway.queue.refusals import expiry_of, full, unavailable
+from tickmind.gateway.queue.reporter import Reporter
 from tickmind.gateway.queue.retry_budget import RetryBudget
 from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
 from tickmind.gateway.queue.waiting import Waiting
@@ -44,8 +45,8 @@ class Dispatcher:
     """See the module. `on_event` hears what is worth showing; it must not raise."""
 
     __slots__ = (
-        "_budget", "_closed", "_config", "_fallbacks", "_in_flight", "_lanes", "_monotonic", "_on_event",
-        "_refusals", "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
+        "_budget", "_closed", "_config", "_in_flight", "_lanes", "_monotonic", "_refusals", "_reporter", "_rounds",
+        "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +62,7 @@ class Dispatcher:
         self._config = config
         self._monotonic = clock.monotonic
         self._wall = clock.wall
-        self._on_event = on_event
+        self._reporter = Reporter(clock.monotonic, on_event)
         self._lanes = lanes or Lanes(config, random or Random())
         self._wakeups = Wakeups(timers, self._rang)
         self._budget = RetryBudget(config.retry)
@@ -69,7 +70,7 @@ class Dispatcher:
         self._waits = Waits()
         self._refusals: dict[Code, int] = {}
         self._closed = False
-        self._submitted = self._sent = self._in_flight = self._fallbacks = self._rounds = 0
+        self._submitted = self._sent = self._in_flight = self._rounds = 0
 
     # What carriers call
 
@@ -109,7 +110,8 @@ class Dispatcher:
         self._let_go(job, lane, result, outcome.status, now)
         over = True
         if result is _OK:
-            lane.succeeded(now)
+            if lane.succeeded(now):
+                self._reporter.closed(job, lane)
             self._settle(job, lane, outcome)
             job.state = _DONE
         else:
@@ -167,7 +169,8 @@ class Dispatcher:
             in_flight=self._in_flight,
             submitted=self._submitted,
             sent=self._sent,
-            fallbacks=self._fallbacks,
+            fallbacks=self._reporter.fallbacks,
+            retries=self._reporter.retries,
             rounds=self._rounds,
             retries_left=self._budget.tries(self._submitted),
             retries_refused=self._budget.refused,
@@ -298,7 +301,7 @@ class Dispatcher:
         self._in_flight += 1
         self._waits.add(now - job.queued_s)
         if job.attempts:
-            self._note_fallback(job, lane)
+            self._reporter.sent_again(job, lane)
         try:
             job.carrier.send(job, target)
         except Exception:  # noqa: BLE001 - a carrier's fault must neither leak a permit nor stop those who wait
@@ -339,15 +342,18 @@ class Dispatcher:
                 over = self._after_limit(job, lane, outcome, now)
             case Result.FAILED | Result.BROKEN:
                 if lane.broke(now, job.sent_s):
-                    self._tell(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
+                    self._reporter.report(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.ACCOUNT:
                 lane.account_refused(now, job.sent_s, outcome.message)
-                self._tell(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
+                self._reporter.report(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
                 over = self._after_error(job, lane, outcome, now)
-            case Result.REJECTED:
-                lane.succeeded(now)
+            case Result.REJECTED | Result.DECLINED:
+                if lane.succeeded(now):
+                    self._reporter.closed(job, lane)
                 lane.settle(job.sent_s, job.tokens, 0)
+                if outcome.result is Result.DECLINED:
+                    over = self._after_error(job, lane, outcome, now)
             case Result.DEADLINE if now - job.sent_s >= HUNG_S and not outcome.begun:
                 lane.broke(now, job.sent_s)
             case _:
@@ -361,11 +367,12 @@ class Dispatcher:
 
     def _after_limit(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Back to the front, uncharged, if there is a way left for it."""
-        lane.rate_limited(now, job.sent_s, outcome.retry_after_s)
+        if lane.rate_limited(now, job.sent_s, outcome.retry_after_s):
+            self._reporter.closed(job, lane)
         lane.settle(job.sent_s, job.tokens, 0)
         if job.account is not None:
             lane.key.ledger.correct(job.account, -job.charged)
-        self._tell(EventKind.LIMITED, job, lane, lane.limited_until_s)
+        self._reporter.report(EventKind.LIMITED, job, lane, lane.limited_until_s)
         queue = job.queue
         assert queue is not None, "a job that was sent has a queue"
         if outcome.begun:
@@ -381,13 +388,18 @@ class Dispatcher:
         return False
 
     def _after_error(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
-        """On to the rest of the chain, if the provider's errors are to be passed over."""
-        queue = job.queue
-        assert queue is not None, "a job that was sent has a queue"
-        rest = queue.rest_after(lane)
-        if not lane.key.provider.fall_back_on_errors or not rest or outcome.begun or self._closed:
+        """On to where it has not failed yet, if the provider's errors are to be passed over.
+
+        Without that a key that is refused is passed over all the same for another one of its provider.
+        """
+        provider = lane.key.provider
+        rest = job.untried()
+        if not provider.fall_back_on_errors:
+            same = outcome.result is Result.ACCOUNT
+            rest = tuple(target for target in rest if same and target.provider.name == provider.name)
+        if not rest or outcome.begun or self._closed:
             return True
-        tail = self._lanes.queue_of(Plan(rest, queue.plan.model, queue.plan.surface), now)
+        tail = self._lanes.queue_of(Plan(rest, job.plan.model, job.plan.surface), now)
         back_s, down = tail.outlook(now, job.tokens)
         expires_s = min(job.deadline_s, now + self._config.queue.max_wait_s, job.drop_after_s or math.inf)
         if down or back_s > expires_s or not self._may_retry(lane, tail, now):
@@ -435,15 +447,3 @@ class Dispatcher:
             job.carrier.refuse(job, refusal)
         except Exception:  # noqa: BLE001 - one carrier's fault must not stop those who wait
             _log.exception("a refusal could not be delivered", code=refusal.code.value)
-
-    def _note_fallback(self, job: Job, lane: Lane) -> None:
-        last, target = job.attempts[-1], job.target
-        assert target is not None, "a job that is sent has a target"
-        if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
-            self._fallbacks += 1
-            how = last.result.value.replace("_", " ")
-            self._tell(EventKind.FELL_BACK, job, lane, 0.0, f"{last.provider}/{last.model}: {how}")
-
-    def _tell(self, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str = "") -> None:
-        if self._on_event is not None:
-            self._on_event(QueueEvent.of(kind, job, lane, until_s, detail))

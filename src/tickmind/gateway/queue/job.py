@@ -56,10 +56,14 @@ class Result(Enum):
     RATE_LIMITED = "rate_limited"  # 429 and the like: wait, or go elsewhere
     ACCOUNT = "account"  # the key is refused, banned or out of money: waiting does not help
     REJECTED = "rejected"  # the provider says that the request itself is wrong
+    DECLINED = "declined"  # it does not take this request (its size, its price), others it does; elsewhere it may go
     FAILED = "failed"  # 5xx
     BROKEN = "broken"  # no connection, or it broke, or unreadable
     DEADLINE = "deadline"
     CANCELLED = "cancelled"  # the caller went away
+
+
+_LIMITED = Result.RATE_LIMITED
 
 
 class Outcome(NamedTuple):
@@ -143,6 +147,12 @@ class Job:
     backlog: "Backlog | None" = None  # while it is queued
     account: "SessionAccount | None" = None  # what its way to the provider was charged to
     charged: float = 0.0
+
+    def untried(self) -> tuple[Target, ...]:
+        """The targets of the chain at which it has not failed yet; a rate limit is no failure."""
+        failed = {(one.provider, one.key_id, one.model) for one in self.attempts if one.result is not _LIMITED}
+        targets = self.plan.targets
+        return tuple(one for one in targets if (one.provider.name, one.key.id, one.model) not in failed)
 
     def note(self, result: Result, status: int, now: float) -> None:
         """The attempt that is under way is over."""

@@ -103,6 +103,7 @@ class Lane:
     """See the module. `limits` are the model's own, if it has any."""
 
     __slots__ = (
+        "_cut_s",
         "_random",
         "_retry",
         "account_pause_s",
@@ -164,6 +165,7 @@ class Lane:
         self.sent = self.served = self.limited = self.failed = 0
         self._retry = retry
         self._random = chance
+        self._cut_s = -math.inf  # when the concurrency was last cut; what was under way then is the same event
         given = (key.pace,) if self.pace is None else (key.pace, self.pace)
         unbounded = self.concurrency == math.inf and key.unbounded
         self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s, feel=unbounded)
@@ -258,12 +260,13 @@ class Lane:
 
     # What came back
 
-    def succeeded(self, now: float) -> None:
-        """The provider answered, if only that the request is wrong."""
+    def succeeded(self, now: float) -> bool:
+        """The provider answered, if only that the request is wrong; True if the circuit closed by it."""
         self.served += 1
+        closed = False
         if self.troubles:
             if self.circuit.state is not CircuitState.CLOSED or self.circuit.failures:
-                self.circuit.succeeded()
+                closed = self.circuit.succeeded()
                 self._reckon_block()
             if self.blocked_until_s <= now:  # else it was sent before the limit or the pause became known
                 self.troubles = self.streak = 0
@@ -271,9 +274,10 @@ class Lane:
         if self.adaptive and self.in_flight + 1 >= self.concurrency / 2:
             most = min(MAX_CONCURRENCY, self.key.concurrency)
             self.concurrency = min(most, self.concurrency + 1 / self.concurrency)
+        return closed
 
-    def rate_limited(self, now: float, sent_s: float, retry_after_s: float | None) -> None:
-        """A 429. A later one extends the limit and never shortens it."""
+    def rate_limited(self, now: float, sent_s: float, retry_after_s: float | None) -> bool:
+        """A 429. A later one extends the limit and never shortens it. True if the circuit closed by it."""
         self.limited += 1
         self.troubles += 1
         asked = retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0
@@ -289,10 +293,12 @@ class Lane:
             wait_s = self._retry.default_wait_s * (1 + self._random.random() * growth)
             wait_s = min(wait_s, MAX_DEFAULT_WAIT_S, self._retry.max_wait_s)
         self.limit_until(now, now + wait_s, f"rate limited, asked to wait {wait_s:.3g} s")
-        self._shrink()
-        if self.circuit.state is CircuitState.PROBING:
-            self.circuit.succeeded()  # a provider that counts is not down
-            self._reckon_block()
+        self._shrink(now, sent_s)
+        if self.circuit.state is not CircuitState.PROBING:
+            return False
+        self.circuit.succeeded()  # a provider that counts is not down
+        self._reckon_block()
+        return True
 
     def limit_until(self, now: float, until_s: float, reason: str) -> None:
         """Nothing goes out before; then the rate ramps up with no burst."""
@@ -307,7 +313,7 @@ class Lane:
         """A 5xx or no answer at all; True if the circuit opened by it."""
         self.failed += 1
         self.troubles += 1
-        self._shrink()
+        self._shrink(now, sent_s)
         opened = self.circuit.failed(now, sent_s)
         if opened:
             self._reckon_block()
@@ -401,6 +407,8 @@ class Lane:
         if not self.request_s and not self.token_s:
             self.request_s = NOMINAL_S
 
-    def _shrink(self) -> None:
-        if self.adaptive:
+    def _shrink(self, now: float, sent_s: float) -> None:
+        """Cut the concurrency, once for all requests that were under way at the same moment."""
+        if self.adaptive and sent_s >= self._cut_s:
+            self._cut_s = now
             self.concurrency = max(MIN_CONCURRENCY, self.concurrency * BACK_OFF)

@@ -3,7 +3,8 @@
 A limit may be a window, fixed or sliding, or a bucket that refills; nobody tells which. But at a refusal all of it is
 used up, so between two refusals it took just what came back in that time. Where a refusal asks for a long wait, a
 window is counted until its end instead: the next one begins then. The first refusal has none before it to compare with,
-and says the least; what is reckoned from it is put right by the second.
+and says the least; what is reckoned from it is put right by the second. Where less was sent than might have been, what
+was taken says how much was asked for, not how much there was: nothing is learnt from that.
 """
 
 import math
@@ -24,6 +25,7 @@ SHORT_WAIT_S = 2.0  # who asks to wait no longer refills, or counts in seconds
 SURE_COUNT = 20  # requests between two refusals that say enough
 SURE_S = 10.0  # and the time between them
 IDLE_S = 2.0  # without a request that might have gone out: what came back since the last refusal may have run over
+UNUSED = 0.2  # of the time between two refusals, and they say nothing of the rate
 MARK_S = 0.5  # between two notes of how many went out
 MIN_RATE = 0.05  # requests per second
 _GROWTH = 0.001  # of the rate, per second at first
@@ -48,6 +50,7 @@ class _Turn:
     first_s: float  # when the first of them came
     wait_s: float | None  # how long they asked to wait in all, as far as they said
     last: float  # the guess before them
+    unused_s: float  # for how long requests might have gone out and none did, ever
     held: bool = False  # whether that had held for a while
 
 
@@ -57,13 +60,16 @@ class RateGuess:
     Without further refusals it grows, slowly at first, then quicker, so a guess that was too low does not stay.
     """
 
-    __slots__ = ("_base", "_doubling_s", "_growth", "_marks", "_refused", "_since_s", "_turns", "next_mark_s")
+    __slots__ = (
+        "_base", "_doubling_s", "_growth", "_marks", "_refused", "_since_s", "_turns", "_unused_s", "next_mark_s",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.next_mark_s = -math.inf  # when to call `mark` again
         self._marks: deque[Mark] = deque(maxlen=math.ceil(MINUTE_S / MARK_S) + 1)
         self._turns: deque[_Turn] = deque(maxlen=_TURNS)
         self._refused = 0
+        self._unused_s = 0.0
         self._base = 0.0
         self._since_s = 0.0  # when it began to grow
         self._growth = _GROWTH
@@ -81,7 +87,7 @@ class RateGuess:
         """
         self._refused += 1
         at_s = now if wait_s is None or wait_s <= SHORT_WAIT_S else now + wait_s
-        self._turns.append(_Turn(at_s, sent - self._refused, now, wait_s, self.rate(now)))
+        self._turns.append(_Turn(at_s, sent - self._refused, now, wait_s, self.rate(now), self._unused_s))
         self._reckon(hurried=hurried)
         self.hold(now)
 
@@ -97,8 +103,12 @@ class RateGuess:
         self._since_s = max(self._since_s, until_s)
 
     def idle(self) -> None:
-        """Less was sent than might have been, so what is taken until the next refusal says little."""
+        """Nothing was sent for long, so what is taken until the next refusal says nothing."""
         self._turns.clear()
+
+    def unused(self, for_s: float) -> None:
+        """A request might have gone out for so long before one did."""
+        self._unused_s += for_s
 
     def rate(self, now: float) -> float:
         """Requests per second, 0 if there is no guess."""
@@ -122,9 +132,12 @@ class RateGuess:
             turns.pop()
             first = turns.pop()
             wait_s = turn.first_s - first.first_s + (turn.wait_s or 0.0)
-            turn = _Turn(turn.at_s, turn.taken, first.first_s, wait_s, first.last)
+            turn = _Turn(turn.at_s, turn.taken, first.first_s, wait_s, first.last, turn.unused_s)
             turns.append(turn)
         before, last = self._before(), turn.last
+        if last and not self._was_used(before, turn):
+            self._base = last
+            return
         if before is not None:
             count = turn.taken - before.taken
             rate = count / (turn.at_s - before.at_s)
@@ -141,6 +154,12 @@ class RateGuess:
         self._base = rate
         self._growth = max(min(_GROWTH, _REQUEST_GROWTH * rate), _UNSURE_GROWTH / max(count, 1))
         self._doubling_s = min(max(_DOUBLING_COUNT / rate, _MIN_DOUBLING_S), _MAX_DOUBLING_S)
+
+    def _was_used(self, before: _Turn | None, turn: _Turn) -> bool:
+        """Whether as much was sent before a refusal as might have been, by and large."""
+        if before is None:
+            return len(self._turns) > 1
+        return turn.unused_s - before.unused_s <= UNUSED * (turn.at_s - before.at_s)
 
     def _before(self) -> _Turn | None:
         """The latest refusal that was long enough before the last one, or else the first of all, if there was any."""

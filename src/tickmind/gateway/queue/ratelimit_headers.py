@@ -1,8 +1,9 @@
 """What providers say in `x-ratelimit-*` headers about limits, what is left of them and when they are new.
 
 There are several forms: `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, the same with `-minute` or `-day` at
-the end, resets as `6m0s`, `120ms`, seconds or Unix stamps. One large provider's `limit-requests` is per day although
-nothing says so, except that it is then far more than a minute until it is new. What can't be read counts as not said.
+the end or with neither (then it is about requests), resets as `6m0s`, `120ms`, seconds or Unix stamps. One large
+provider's `limit-requests` is per day although nothing says so, except that it is then far more than a minute until it
+is new. What can't be read counts as not said.
 """
 
 import math
@@ -23,10 +24,13 @@ _NEAR = 0.02
 _PREFIX = "x-ratelimit-"
 _KINDS: tuple[Kind, ...] = ("requests", "tokens")
 _SUFFIXES = (("", 0.0), ("-minute", MINUTE_S), ("-day", DAY_S))  # window 0: not said
-_NAMES = tuple(
-    (kind, said_s, f"{_PREFIX}limit-{kind}{end}", f"{_PREFIX}remaining-{kind}{end}", f"{_PREFIX}reset-{kind}{end}")
-    for kind in _KINDS
-    for end, said_s in _SUFFIXES
+_NAMES: tuple[tuple[Kind, float, str, str, str], ...] = (
+    *(
+        (kind, said_s, f"{_PREFIX}limit-{kind}{end}", f"{_PREFIX}remaining-{kind}{end}", f"{_PREFIX}reset-{kind}{end}")
+        for kind in _KINDS
+        for end, said_s in _SUFFIXES
+    ),
+    ("requests", 0.0, f"{_PREFIX}limit", f"{_PREFIX}remaining", f"{_PREFIX}reset"),
 )
 _DURATION = re.compile(
     r"(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9}(?:\.\d{1,12})?)s)?(?:(\d{1,9}(?:\.\d{1,12})?)ms)?",
@@ -90,6 +94,17 @@ def read_rate_limits(
         window_s = said_s or _window(limit, remaining, reset_s, requests_window_s if kind == "requests" else MINUTE_S)
         found.append(Allowance(kind, window_s, limit, remaining, reset_s))
     return RateLimits(tuple(found)) if found else None
+
+
+def wait_of(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
+    """How long a refusal asks to wait by its resets: the longest of what is used up, None if they don't say."""
+    waits = []
+    for _, _, _, remaining_name, reset_name in _NAMES:
+        remaining = _count(headers.get(remaining_name, "0"))  # where only the reset is told, it is what was met
+        reset_s = parse_reset(headers.get(reset_name, ""), now_wall_s=now_wall_s)
+        if reset_s is not None and remaining is not None and remaining < 1:
+            waits.append(reset_s)
+    return max(waits, default=None)
 
 
 def parse_reset(text: str, *, now_wall_s: float) -> float | None:

@@ -162,8 +162,11 @@ class Restraint:
         gap_s = self.interval_s(now)
         if not gap_s:
             return 0.0
-        if now - self.next_s > IDLE_S + gap_s:
+        unused_s = now - self.next_s
+        if unused_s > IDLE_S + gap_s:
             guess.idle()
+        elif unused_s > 0:
+            guess.unused(unused_s)
         if self._missed_s > 0:
             self._missed_s -= gap_s * MAKING_UP
             gap_s /= 1 + MAKING_UP

@@ -17,6 +17,7 @@ class EventKind(Enum):
 
     LIMITED = "limited"
     CIRCUIT_OPENED = "circuit_opened"
+    CIRCUIT_CLOSED = "circuit_closed"
     ACCOUNT_REFUSED = "account_refused"
     FELL_BACK = "fell_back"
 
@@ -86,9 +87,10 @@ class QueueStatistics:
     submitted: int
     sent: int
     fallbacks: int
+    retries: int  # attempts beyond the first of a request, wherever
     rounds: int
     retries_left: float
-    retries_refused: int
+    retries_refused: int  # for want of budget
     refusals: tuple[tuple[Code, int], ...]
     waits: WaitStatistics
     chains: tuple[ChainStatistics, ...]

@@ -57,7 +57,7 @@ class Provider:
     surfaces: tuple[Surface, ...] = ("chat",)
     headers: Mapping[str, str] = field(default_factory=dict)
     adaptive_concurrency: bool = False
-    fall_back_on_errors: bool = False  # 5xx and broken connections move on to the next provider, too
+    fall_back_on_errors: bool = True  # 5xx and broken connections move on to the next provider, too
     secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # sent too, but only with our keys
     fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models whose route says nothing else
     missing_keys: tuple[str, ...] = ()  # variables that are named for a key, and not set

@@ -186,7 +186,7 @@ class ProviderReader:
             headers=headers,
             secret_headers=secret_headers,
             adaptive_concurrency=said.get("adaptive_concurrency", False),
-            fall_back_on_errors=said.get("fall_back_on_errors", False),
+            fall_back_on_errors=said.get("fall_back_on_errors", True),
         )
 
     def _keys(

@@ -4,6 +4,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.sharing.histogram import HistogramSnapshot
 from tickmind.gateway.sharing.tally import Sums
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def stats(gateway: "Gateway") -> dict[str, Any]:
-    """`GET /api/llm/stats`: for each provider how many wait, and whether and how long it is limited."""
+    """`GET /api/llm/stats`: for each provider how many wait, whether it is limited or failing, and for how long.
+
+    `rateLimited` is about limits alone; `circuit` is the state of the best of its lanes.
+    """
     now_s = gateway.clock.monotonic()
     queue = gateway.dispatcher.statistics()
     lanes: dict[str, list[LaneStatistics]] = {name: [] for name in gateway.config.providers}
@@ -26,12 +30,25 @@ def stats(gateway: "Gateway") -> dict[str, Any]:
     return {
         name: {
             "length": lengths[name],
-            "rateLimited": bool(own) and all(lane.blocked_until_s > now_s for lane in own),
+            "rateLimited": _is_limited(own, now_s),
+            "circuit": _circuit(own).value,
             "retryInMs": wait_ms(min((lane.blocked_until_s for lane in own), default=0.0), now_s),
             "inFlight": sum(lane.in_flight for lane in own),
         }
         for name, own in lanes.items()
     }
+
+
+def _is_limited(lanes: list[LaneStatistics], now_s: float) -> bool:
+    """Whether no lane takes a request now, and one of them because of a limit."""
+    blocked = bool(lanes) and all(lane.blocked_until_s > now_s for lane in lanes)
+    return blocked and any(lane.limited_until_s > now_s for lane in lanes)
+
+
+def _circuit(lanes: list[LaneStatistics]) -> CircuitState:
+    states = {lane.circuit for lane in lanes}
+    order = (CircuitState.CLOSED, CircuitState.PROBING, CircuitState.OPEN)
+    return next((state for state in order if state in states), CircuitState.CLOSED)
 
 
 def sessions(gateway: "Gateway") -> dict[str, Any]:

@@ -8,7 +8,7 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.masking import masked
-from tickmind.gateway.http.outcomes import tokens_of
+from tickmind.gateway.http.outcomes import tokens_of, told_error
 from tickmind.gateway.http.reply_headers import attempts_json
 from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result, Target
@@ -118,6 +118,8 @@ class GenerateForm:
         """The text, who gave it, what it took, and when the session may ask again."""
         try:
             document = load_json(body)
+            if (error := told_error(document, body, call.body, call.secrets)) is not None:
+                return b"", error
             choice = document["choices"][0]
             content = choice["message"].get("content") or ""
         except (ValueError, LookupError, TypeError, AttributeError):

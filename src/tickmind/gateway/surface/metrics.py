@@ -26,6 +26,17 @@ def metrics(gateway: "Gateway") -> str:
     )
     out.counter("tickmind_gateway_fallbacks_total", "Attempts after one elsewhere.", [({}, tally.fallbacks)])
     out.counter(
+        "tickmind_gateway_retries_total", "Attempts beyond the first of a request, wherever.", [({}, queue.retries)]
+    )
+    out.counter(
+        "tickmind_gateway_retries_refused_total",
+        "Attempts that were not made because the budget for retries was spent.",
+        [({}, queue.retries_refused)],
+    )
+    out.gauge(
+        "tickmind_gateway_retries_left", "Attempts that the budget for retries allows.", [({}, queue.retries_left)]
+    )
+    out.counter(
         "tickmind_gateway_attempts_total",
         "Attempts at providers, by how they ended.",
         [

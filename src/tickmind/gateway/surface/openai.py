@@ -7,7 +7,7 @@ import msgspec
 import orjson
 
 from tickmind.gateway.call import Call
-from tickmind.gateway.http.outcomes import count_of, tokens_of
+from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
 from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
@@ -53,6 +53,7 @@ class _Reply(msgspec.Struct, gc=False):
     """What matters of a reply."""
 
     usage: _Usage | None = None
+    error: msgspec.Raw | None = None
 
 
 _chat_of = msgspec.json.Decoder(_Chat).decode
@@ -72,11 +73,18 @@ class OpenAIForm:
         return msgspec.json.encode({**_fields_of(call.body), "model": target.model})
 
     def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
-        """The provider's own bytes."""
+        """The provider's own bytes; an error in them is one, whatever the status says."""
         try:
-            prompt, completion = _tokens_of(body)
+            counts = _tokens_of(body)
+            if counts is None:
+                document = load_json(body)
+                error = told_error(document, body, call.body, call.secrets)
+                if error is not None:
+                    return b"", error
+                counts = tokens_of(document)
         except ValueError as exc:
             return b"", Outcome(Result.BROKEN, 200, message=f"the reply is not valid JSON: {exc}")
+        prompt, completion = counts
         return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
     def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
@@ -151,17 +159,20 @@ def _tokens(body: bytes, most: object) -> int:
     return len(body) // 4 + reply
 
 
-def _tokens_of(body: bytes) -> tuple[int | None, int | None]:
-    """The counts of a reply; raises `ValueError` if it is not JSON."""
-    if is_simple(body):
-        try:
-            usage = _reply_of(body).usage
-        except msgspec.DecodeError:
-            return tokens_of(load_json(body))  # it is no JSON, or odd
-        if usage is None:
-            return None, None
-        prompt, completion = usage.prompt_tokens, usage.completion_tokens
-        if prompt is None and completion is None:
-            prompt, completion = usage.input_tokens, usage.output_tokens
-        return count_of(prompt), count_of(completion)
-    return tokens_of(load_json(body))
+def _tokens_of(body: bytes) -> tuple[int | None, int | None] | None:
+    """The counts of a reply; None if all of it must be read: it is no JSON, or odd, or has an error in it."""
+    if not is_simple(body):
+        return None
+    try:
+        reply = _reply_of(body)
+    except msgspec.DecodeError:
+        return None
+    if reply.error is not None and bytes(reply.error) != b"null":
+        return None
+    usage = reply.usage
+    if usage is None:
+        return None, None
+    prompt, completion = usage.prompt_tokens, usage.completion_tokens
+    if prompt is None and completion is None:
+        prompt, completion = usage.input_tokens, usage.output_tokens
+    return count_of(prompt), count_of(completion)

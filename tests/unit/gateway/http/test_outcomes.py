@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of, tokens_of_stream
+from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of, tokens_of_stream, told_error
 from tickmind.gateway.queue.job import Result
 
 NOW_S = 1_700_000_000.0
@@ -25,9 +25,39 @@ def error(code: str = "", message: str = "", kind: str = "") -> bytes:
         (429, error("", "Your account has been suspended"), Result.ACCOUNT),
         (429, error(kind="insufficient_quota"), Result.ACCOUNT),
         (401, error("invalid_api_key"), Result.ACCOUNT),
-        (403, b"<html>no</html>", Result.ACCOUNT),
-        (403, b"", Result.ACCOUNT),
-        (403, b'{"error":{}}', Result.ACCOUNT),
+        (401, b"", Result.ACCOUNT),
+        (401, error(kind="key_model_access_denied", message="key not allowed to access model"), Result.REJECTED),
+        (401, error("401", "This key may not access the model gpt-5"), Result.REJECTED),
+        (402, error("insufficient_balance"), Result.ACCOUNT),
+        (402, error("", "Insufficient credits. Add more using https://credits.test"), Result.ACCOUNT),
+        (402, b'{"error":{"code":402,"message":"Insufficient Balance"}}', Result.ACCOUNT),
+        (
+            402,
+            error("", "It requires more credits, or fewer max_tokens. You can only afford 5"),
+            Result.DECLINED,
+        ),
+        (402, b"", Result.DECLINED),
+        (
+            413,
+            error("rate_limit_exceeded", "Request too large: Limit 6000, Requested 7000"),
+            Result.DECLINED,
+        ),
+        (413, b"", Result.DECLINED),
+        (
+            429,
+            error("rate_limit_exceeded", "On TPM: Limit 30,000, Requested 54,000."),
+            Result.DECLINED,
+        ),
+        (
+            429,
+            error("rate_limit_exceeded", "Limit 6000, Used 5800, Requested 500. Wait 3s"),
+            Result.RATE_LIMITED,
+        ),
+        (429, error("", "The input or output tokens must be reduced in order to run"), Result.DECLINED),
+        (403, b"<html>no</html>", Result.DECLINED),
+        (403, b"", Result.DECLINED),
+        (403, b'{"error":{}}', Result.DECLINED),
+        (403, error("permission_denied", "No access to the model m"), Result.REJECTED),
         (403, error("account_deactivated", "Gone"), Result.ACCOUNT),
         (403, error("unsupported_country_region_territory", "Not here"), Result.ACCOUNT),
         (403, error("", "This organization has been banned"), Result.ACCOUNT),
@@ -46,6 +76,58 @@ def error(code: str = "", message: str = "", kind: str = "") -> bytes:
 )
 def test_a_status_and_its_body_say_what_to_do(status: int, body: bytes, result: Result) -> None:
     assert outcome_of_error(status, {}, body, now_wall_s=NOW_S).result is result
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "result"),
+    [
+        (403, "The model `account has been banned` is not for you", Result.REJECTED),
+        (402, "insufficient credits for the model `insufficient credits`", Result.DECLINED),
+        (429, "`account has been banned` has met its limit", Result.RATE_LIMITED),
+        (429, "slow down with `request too large`", Result.RATE_LIMITED),
+    ],
+)
+def test_what_an_error_repeats_of_the_request_closes_nothing(status: int, message: str, result: Result) -> None:
+    request = message.encode().replace(b"`", b'"')
+    assert outcome_of_error(status, {}, error("", message), now_wall_s=NOW_S, request=request).result is result
+
+
+@pytest.mark.parametrize(
+    ("document", "result", "status"),
+    [
+        ({"error": {"code": 429, "message": "slow down"}, "choices": [{}]}, Result.RATE_LIMITED, 429),
+        ({"error": {"code": "rate_limit_exceeded"}}, Result.RATE_LIMITED, 429),
+        ({"error": {"code": 502, "message": "the model is away"}, "choices": [{}]}, Result.FAILED, 502),
+        ({"error": {"code": "server_error", "message": "boom"}}, Result.FAILED, 502),
+        ({"error": {"code": 400, "message": "wrong"}}, Result.REJECTED, 400),
+        ({"error": {"code": True, "message": "odd"}}, Result.FAILED, 502),
+    ],
+)
+def test_an_error_in_a_reply_with_status_200_is_one(document: dict[str, object], result: Result, status: int) -> None:
+    outcome = told_error(document, json.dumps(document).encode(), b"")
+    assert outcome is not None
+    assert (outcome.result, outcome.status) == (result, status)
+
+
+@pytest.mark.parametrize("document", [{}, [], None, {"error": None}, {"error": {}}, {"error": "x", "choices": []}])
+def test_a_reply_without_an_error_object_tells_none(document: object) -> None:
+    assert told_error(document, b"", b"") is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({"x-ratelimit-reset": "12"}, 12.0),
+        ({"x-ratelimit-reset": str(int((NOW_S + 9) * 1000)), "x-ratelimit-remaining": "0"}, 9.0),
+        ({"x-ratelimit-reset-requests": "6m0s", "x-ratelimit-remaining-requests": "5"}, None),
+        ({"x-ratelimit-reset-tokens": "1.5s", "x-ratelimit-remaining-tokens": "0"}, 1.5),
+        ({"x-ratelimit-reset": "12", "retry-after": "3"}, 3.0),
+        ({"x-ratelimit-reset": "soon"}, None),
+    ],
+)
+def test_a_refusal_without_retry_after_asks_to_wait_by_its_reset(headers: dict[str, str], wait_s: float | None) -> None:
+    outcome = outcome_of_error(429, headers, b"", now_wall_s=NOW_S)
+    assert outcome.retry_after_s == pytest.approx(wait_s)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Where a job goes after a 429, how long it waits when all are limited, and when it is told at once."""
 
+import math
 from email.utils import formatdate
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from tickmind.gateway.http.outcomes import outcome_of_error
 from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.job import Outcome, Result
+from tickmind.gateway.queue.statistics import EventKind
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import GatewayConfig, Limits, Route
 
@@ -137,9 +139,13 @@ def test_three_rounds_of_waiting_at_most(desk, time, limited, tune):
     assert ticket.over_s < 20
 
 
-def test_errors_do_not_fall_back_unless_configured(desk, time):
-    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401), (Result.REJECTED, 400)):
-        d = desk({"groq": Limits(), "cerebras": Limits()}, script={"groq": once(Outcome(result, status))})
+def test_errors_do_not_fall_back_where_the_operator_says_so(desk, time):
+    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401), (Result.DECLINED, 413)):
+        d = desk(
+            {"groq": Limits(), "cerebras": Limits()},
+            script={"groq": once(Outcome(result, status))},
+            provider_options={"fall_back_on_errors": False},
+        )
         ticket = d.submit()
         time.run_for(1)
         assert ticket.ended.result is result
@@ -147,14 +153,12 @@ def test_errors_do_not_fall_back_unless_configured(desk, time):
         d.assert_clean()
 
 
-def test_errors_fall_back_where_configured_and_only_onwards(desk, time):
-    options = {"fall_back_on_errors": True}
-    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401)):
+def test_errors_fall_back_by_default_and_to_each_provider_once(desk, time):
+    for result, status in ((Result.FAILED, 500), (Result.BROKEN, 0), (Result.ACCOUNT, 401), (Result.DECLINED, 413)):
         names = ("a", "b", "c")
         d = desk(
             dict.fromkeys(names, Limits()),
             script={"a": always(Outcome(result, status)), "b": always(Outcome(result, status))},
-            provider_options=options,
         )
         ticket = d.submit()
         time.run_for(5)
@@ -163,11 +167,19 @@ def test_errors_fall_back_where_configured_and_only_onwards(desk, time):
         d.assert_clean()
 
 
+def test_an_error_falls_back_to_an_earlier_provider_that_was_only_busy(desk, time):
+    d = desk({"a": Limits(concurrency=1), "b": Limits()}, script={"b": always(FAILED)}, service_s=(1.0, 1.0))
+    first, second = d.submit(), d.submit()
+    assert (first.sent[0][1], second.sent[0][1]) == ("a", "b")
+    time.run_for(10)
+    assert [name for _, name in second.sent] == ["b", "a"]
+    assert second.ended.result is Result.OK
+    d.assert_clean()
+
+
 def test_rejected_request_never_falls_back(desk, time):
     rejected = Outcome(Result.REJECTED, 400)
-    d = desk(
-        {"a": Limits(), "b": Limits()}, script={"a": once(rejected)}, provider_options={"fall_back_on_errors": True}
-    )
+    d = desk({"a": Limits(), "b": Limits()}, script={"a": once(rejected)})
     ticket = d.submit()
     time.run_for(1)
     assert ticket.ended is rejected
@@ -177,9 +189,7 @@ def test_rejected_request_never_falls_back(desk, time):
 def test_reply_that_has_begun_is_not_tried_again(desk, time):
     for result in (Result.RATE_LIMITED, Result.BROKEN):
         begun = Outcome(result, 429, begun=True)
-        d = desk(
-            {"a": Limits(), "b": Limits()}, script={"a": once(begun)}, provider_options={"fall_back_on_errors": True}
-        )
+        d = desk({"a": Limits(), "b": Limits()}, script={"a": once(begun)})
         ticket = d.submit()
         time.run_for(1)
         assert ticket.ended is begun
@@ -217,6 +227,61 @@ def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, 
     assert d.submit("s", ("a/small",)).sent
     time.run_for(1)
     d.assert_clean()
+
+
+@pytest.mark.parametrize("status", [402, 413])
+def test_a_request_that_is_too_large_takes_the_lane_away_from_nobody(desk, time, status):
+    d = desk(
+        {"a": Limits()}, script={"a": lambda job, _now: Outcome(Result.DECLINED, status) if job.tokens > 1000 else None}
+    )
+    for _ in range(10):
+        large = d.submit("greedy", tokens=50_000)
+        time.run_for(1)
+        assert large.ended.status == status
+    small = d.submit("modest", tokens=100)
+    assert small.sent
+    time.run_for(1)
+    assert small.ended.result is Result.OK
+    (lane,) = d.dispatcher.statistics().lanes
+    assert (lane.circuit, lane.blocked_until_s, lane.reason) == (CircuitState.CLOSED, -math.inf, "")
+    d.assert_clean()
+
+
+def test_requests_with_short_deadlines_of_their_own_open_no_circuit(desk, time):
+    overdue = Outcome(Result.DEADLINE, 0)
+    d = desk({"a": Limits()}, script={"a": lambda job, _now: overdue if job.agent else None}, service_s=(5.0, 5.0))
+    for _ in range(10):
+        d.submit("hasty", agent="ada", timeout_s=5.0)
+        time.run_for(6)
+    patient = d.submit("patient", timeout_s=60.0)
+    time.run_for(6)
+    assert patient.ended.result is Result.OK
+
+
+def test_events_of_a_circuit_are_reported_and_logged(desk, time, caplog):
+    d = desk({"a": Limits(concurrency=9)}, script={"a": lambda _job, now: FAILED if now < 5 else None})
+    for _ in range(5):
+        d.submit()
+    time.run_for(20)
+    d.submit()
+    time.run_for(1)
+    assert [event.kind for event in d.events] == [EventKind.CIRCUIT_OPENED, EventKind.CIRCUIT_CLOSED]
+    assert "circuit opened" in caplog.text
+    assert "5 failures one after the other" in caplog.text
+    assert "circuit closed" in caplog.text
+
+
+def test_retries_are_counted_wherever_they_go(desk, time, limited):
+    d = desk({"a": Limits(), "b": Limits()}, script={"a": once(limited(1.0)), "b": once(limited(1.0))})
+    d.submit()
+    time.run_for(10)
+    figures = d.dispatcher.statistics()
+    assert (figures.fallbacks, figures.retries) == (2, 2)
+    d = desk({"a": Limits()}, script={"a": once(limited(1.0))})
+    d.submit()
+    time.run_for(10)
+    figures = d.dispatcher.statistics()
+    assert (figures.fallbacks, figures.retries) == (0, 1)
 
 
 def test_a_refused_account_is_not_asked_for_a_model_that_is_new(desk, time):
@@ -283,7 +348,6 @@ def test_ten_minutes_of_nothing_but_trouble_are_not_multiplied(desk, time, limit
     d = desk(
         {"a": Limits(), "b": Limits()},
         script={name: trouble(name) for name in after},
-        provider_options={"fall_back_on_errors": True},
     )
     heard = d._end
 

@@ -233,6 +233,25 @@ def test_adaptive_concurrency_backs_off_and_comes_back(lane):
     assert 30 < one.concurrency <= 100
 
 
+@pytest.mark.parametrize("trouble", ["rate_limited", "broke"])
+def test_trouble_of_requests_that_were_under_way_together_cuts_the_concurrency_once(lane, trouble):
+    one = lane(Limits(concurrency=100), adaptive=True)
+    one.concurrency = 21.0
+
+    def end(now, sent_s):
+        one.release()
+        one.rate_limited(now, sent_s, 0.2) if trouble == "rate_limited" else one.broke(now, sent_s)
+
+    for number in range(8):
+        one.take(number / 100, 0)
+    for number in range(8):
+        end(1.0 + number / 100, number / 100)
+    assert one.concurrency == pytest.approx(0.7 * 21)
+    one.take(60.0, 0)
+    end(61.0, 60.0)
+    assert one.concurrency == pytest.approx(0.7 * 0.7 * 21), "the next one is another event"
+
+
 def test_adaptive_concurrency_is_off_by_default(lane):
     one = lane(Limits(concurrency=100))
     one.broke(0.0, 0.0)

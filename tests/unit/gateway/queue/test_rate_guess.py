@@ -140,6 +140,28 @@ def test_requests_that_were_on_their_way_do_not_count_as_taken():
     assert guess.rate(110.0) <= before
 
 
+@pytest.mark.parametrize("every_s", [2.5, 2.9, 7.0, 45.0])
+def test_lone_refusals_teach_no_rate(desk, time, limited, every_s):
+    """Another user of the key takes what there is; our few requests say nothing of how much that is."""
+    script = {"a": lambda job, _now: limited(1.0) if job.agent else None}
+    d = desk({"a": Limits()}, script=script, service_s=(0.01, 0.01))
+
+    def guessed():
+        (lane,) = d.dispatcher.statistics().lanes
+        return lane.guessed_per_minute
+
+    d.submit(agent="refused", timeout_s=0.5)
+    time.run_for(1.5)
+    first = guessed()
+    assert first == pytest.approx(58.8, rel=0.1)
+    for _ in range(6):
+        d.submit()
+        time.run_for(every_s)
+        d.submit(agent="refused", timeout_s=0.5)
+        time.run_for(every_s)
+    assert guessed() >= 0.9 * first
+
+
 def test_guess_does_not_grow_while_nothing_may_go_out():
     guess = RateGuess()
     guess.refused(0.0, 100, 50.0)

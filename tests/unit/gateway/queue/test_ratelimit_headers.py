@@ -44,7 +44,16 @@ def test_any_text_gives_a_bounded_time_or_nothing(text):
     assert value is None or (math.isfinite(value) and 0 <= value <= MAX_RESET_S)
 
 
-NAMES = [
+def test_plain_headers_are_about_requests():
+    said = {"x-ratelimit-limit": "20", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1700000030000"}
+    limits = read_rate_limits(said, now_wall_s=NOW)
+    assert limits is not None
+    (found,) = limits.allowances
+    assert (found.kind, found.window_s, found.limit, found.remaining) == ("requests", 60.0, 20.0, 0.0)
+    assert found.reset_s == pytest.approx(30.0)
+
+
+NAMES = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] + [
     f"x-ratelimit-{what}-{kind}{end}"
     for what in ("limit", "remaining", "reset")
     for kind in ("requests", "tokens")

@@ -50,7 +50,7 @@ class Tiles {
     fill(this.queued, count(now.queued), now.queued ? `in ${count(now.counts.chains)} ${now.counts.chains === 1 ? "queue" : "queues"}` : "nobody", history.queued);
     fill(this.flight, count(now.inFlight), `${count(now.attempts)} attempts in all`, history.inFlight);
     fill(this.wait, duration(lately.waits.p50Ms), `p99 ${duration(lately.waits.p99Ms)}, ${minute}`, history.waitP50Ms);
-    fill(this.fallbacks, count(lately.fallbacks), `${minute}; ${count(now.fallbacks)} in all`, history.fallbacks);
+    fill(this.fallbacks, count(lately.fallbacks), `${minute}; ${count(now.fallbacks)} in all, ${count(now.retries)} retries`, history.fallbacks);
     const unpriced = total.unpriced ? `, ${count(total.unpriced)} without a price` : "";
     fill(this.cost, money(total.usd), `${money(lately.usd)} ${minute}${unpriced}`);
     this.refusals.fill(Object.entries(refusals), ([code]) => code);
@@ -282,6 +282,8 @@ function tell(event) {
       return ["limited", "limited", `${lane} for ${duration(event.forMs)}${whose}`];
     case "circuit_opened":
       return ["circuit open", "open", `${lane} for ${duration(event.forMs)}${reason}`];
+    case "circuit_closed":
+      return ["circuit closed", "ready", `${lane}${reason}`];
     case "account_refused":
       return ["refused", "paused", `${lane} for ${duration(event.forMs)}${reason}`];
     default:
