@@ -17,7 +17,7 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
-    "--disable-partial-raster",  # a tile that is painted again in part keeps soft edges of before: pictures differ by a shade
+    "--disable-partial-raster",  # tiles painted again in part keep soft edges of before
 ]
 WATCH = """
 window.violations = [];

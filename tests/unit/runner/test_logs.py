@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -73,8 +72,9 @@ def test_secrets_do_not_get_into_the_log(tmp_path, clock):
     assert "abcdefghijk" not in text
 
 
-def test_a_full_disk_stops_nobody(clock, caplog):
-    log = AgentLog(Path("/dev/full"), clock)
+def test_a_full_disk_stops_nobody(tmp_path, clock, caplog, monkeypatch):
+    monkeypatch.setattr("tickmind.runner.logs.open_file", lambda _path, flags, **_: os.open("/dev/full", flags))
+    log = AgentLog(tmp_path / "agent.log", clock)
     log.take(b"one\n")
     log.take(b"two\n")
     log.close()
