@@ -197,7 +197,7 @@ async def test_acts_that_fail_become_wait_and_end_the_process_if_all_of_them_do(
 
 
 MISTAKES: dict[str, Any] = {
-    "raises": lambda _: {}["hp"],
+    "raises": lambda _: int("hp"),
     "wrong field": lambda _: Move("east"),  # type: ignore[arg-type]  # the mistake
     "no intent": lambda _: None,
     "coroutine": lambda _: asyncio.sleep(0),

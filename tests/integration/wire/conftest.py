@@ -114,7 +114,7 @@ class FakeWorld(
         self.status = grpc.StatusCode.UNAVAILABLE  # how they break off
         self.seen = []  # all that was received on control streams and by reports
         self.ticks_before_pause = 3
-        self.ticks_to_see = (5, 6)  # of the observations that are still to be sent
+        self.ticks_to_see: tuple[int, ...] = (5, 6)  # of the observations that are still to be sent
         self.samples = ColumnSamples(5, columns.ColumnBounds.of(WORLD))
         self.close_after_intent = None
         self.mute = False  # whether intents are never answered

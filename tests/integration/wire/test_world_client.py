@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tickmind.base import Secret
-from tickmind.protocol import Ack, AgentState, AgentStatus, Direction, Move, Reason, Say, Thought, Wait
+from tickmind.protocol import Ack, AgentState, AgentStatus, Direction, Move, Pickup, Reason, Say, Thought, Wait
 from tickmind.wire import (
     Backoff,
     Connection,
@@ -150,7 +150,7 @@ async def test_viewers_get_events_and_snapshots(world, client, hamlet):
 async def test_an_intent_that_can_not_be_written_never_leaves(client):
     lease = await client.acquire("actor:0", "me")
     with pytest.raises(MessageError):
-        await client.submit(lease, 6, Say("\ud800"))
+        await client.submit(lease, 6, Pickup("berries", 2**31))
     with pytest.raises(MessageError):
         await client.submit(lease, 2**63, Wait())
 

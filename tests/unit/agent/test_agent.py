@@ -1,5 +1,7 @@
 """What `@agent` makes of functions and classes, and what it refuses at once."""
 
+from typing import Any
+
 import pytest
 
 from tickmind.agent import Character, action, agent, condition
@@ -14,7 +16,7 @@ AWAITS = "a tick never awaits, so make it a plain `def`"
 def test_an_async_act_is_refused_where_it_is_defined():
     with pytest.raises(ConfigError, match=AWAITS):
 
-        @agent
+        @agent  # type: ignore[arg-type]  # the mistake
         async def act(observation):
             return Wait()
 
@@ -22,7 +24,7 @@ def test_an_async_act_is_refused_where_it_is_defined():
 def test_a_class_with_an_async_act_is_refused_where_it_is_defined():
     with pytest.raises(ConfigError, match=AWAITS):
 
-        @agent
+        @agent  # type: ignore[arg-type]  # the mistake
         class Slow:
             async def act(self, observation):
                 return Wait()
@@ -47,7 +49,8 @@ def test_async_methods_of_a_character_are_refused_with_its_class(name):
 
 
 def test_what_takes_no_observation_is_refused():
-    for wrong in (lambda *, mood: Wait() if mood else None, lambda _one, _two: Wait()):
+    wrongs: tuple[Any, ...] = (lambda *, mood: Wait() if mood else None, lambda _one, _two: Wait())
+    for wrong in wrongs:
         with pytest.raises(ConfigError, match="must take the observation, and nothing else"):
             agent(wrong)
     with pytest.raises(ConfigError, match="Empty is no agent; give it a method act"):
