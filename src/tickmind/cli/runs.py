@@ -17,6 +17,9 @@ Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs."
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
 RUNS = Path("runs")
 LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
+DropLog = Annotated[
+    bool, typer.Option("--drop-log", help="Remove the log of a finished run, which can't be resumed then.")
+]
 
 
 class RunsGroup(TyperGroup):
@@ -141,19 +144,21 @@ def _table_text(table: "TableMeta") -> str:
     return f"{table.rows:,} row{'s' if table.rows != 1 else ''}, {size_text(table.size_bytes)}"
 
 
-def recover(run_id: RunId, folder: Folder = RUNS) -> None:
-    """Finish a run that a crash has left: keep every whole tick, write its tables, and let its log go."""
+def recover(run_id: RunId, folder: Folder = RUNS, drop_log: DropLog = False) -> None:
+    """Finish a run that a crash has left: write the tables of every whole tick. A finished run stays as it is."""
     store = open_store(folder)
     before = store.summary(run_id)
     if before.state == "clean":
-        had_log = (store.folder(run_id) / LOG_FOLDER).exists()
-        store.recover(run_id)
-        more = "its log is gone now, so it can't be resumed" if had_log else "there is nothing to recover"
+        dropped = drop_log and (store.folder(run_id) / LOG_FOLDER).exists()
+        store.recover(run_id, drop_log=drop_log)
+        more = "its log is gone now, so it can't be resumed" if dropped else "nothing was changed"
         typer.echo(f"Run {run_id} is finished already; {more}.")
         return
     with SealingProgress(run_id) as progress:
         after = store.recover(run_id, progress=progress.show)
     typer.echo(f"Run {run_id} is finished: {after.ticks:,} ticks, {size_text(after.size_bytes)}.")
     with store.open(run_id) as run:
-        if run.meta.cut_bytes:
+        if after.loss:
+            typer.echo(f"It ends with tick {run.last_tick_id or 0:,}, because {after.loss}.")
+        elif run.meta.cut_bytes:
             typer.echo(f"{run.meta.cut_bytes:,} bytes at the end were half written or damaged, and were cut.")

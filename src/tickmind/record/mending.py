@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
+from tickmind.record.salvage import Loss, Salvage
 from tickmind.record.segment import Index, SegmentReader, foot_frame, segment_number
 
 _COPY_BYTES = 1 << 20
@@ -60,13 +61,14 @@ def _write_anew(disk: Disk, path: Path, index: Index) -> None:
     disk.sync_folder(path.parent)
 
 
-def cut_damage(disk: Disk, folder: Path) -> int:
-    """Leave nothing in a log but the ticks before the first one that is missing; gives the bytes cut.
+def cut_damage(disk: Disk, folder: Path, beside: Path) -> Loss:
+    """Leave nothing in a log but the ticks before the first one that is missing.
 
-    Only for finishing a run: what comes after that is lost. A segment without ticks, as a session leaves that ended
-    before its first one, costs no others, whole or not: whether a tick is missing shows the next segment with ticks.
+    Only for finishing a run: what is whole after that goes to the folder `beside`. A segment without ticks, as a
+    session leaves that ended before its first one, costs no others, whole or not: whether a tick is missing shows the
+    next segment with ticks.
     """
-    cut = 0
+    cut, salvage = 0, Salvage(disk, beside)
     names = [name for name in disk.list(folder) if segment_number(name) is not None]
     expected: int | None = None
     damaged = False
@@ -78,16 +80,17 @@ def cut_damage(disk: Disk, folder: Path) -> int:
         if damaged or gap or (not whole.ticks and not 0 < whole.end == size):
             damaged = damaged or gap or expected is None  # before the first tick nobody knows what is missing
             cut += size
-            disk.remove(path)
+            salvage.move(path)
             continue
         if whole.ticks:
             expected = whole.ticks[-1] + 1
         if whole.end < size:
             cut += size - whole.end
+            salvage.copy(path, whole.end)
             disk.truncate(path, whole.end)
             _make_safe(disk, path, foot_frame(whole, whole.end, whole.end))
     disk.sync_folder(folder)
-    return cut
+    return salvage.loss(cut, None if expected is None else expected - 1)
 
 
 def _whole_part(disk: Disk, path: Path) -> Index:

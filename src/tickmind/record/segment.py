@@ -169,7 +169,7 @@ class SegmentReader:
                 self.index.add(frame.tick_id, frame.offset, keyframe=frame.keyframe)
             self.index.end = frame.end
 
-    def _any_frames(self, offset: int) -> Iterator[Frame]:
+    def whole_frames_beyond(self, offset: int) -> Iterator[Frame]:
         """Whole frames behind a place, wherever they begin."""
         mark = MARKER.to_bytes(4, "little")
         for start in range(offset, self._disk.size(self._path), _READ_BYTES):
@@ -217,7 +217,7 @@ class SegmentReader:
 
         Then what is there is damage, not the tail that a crash left.
         """
-        return any(frame.synced > offset for frame in self._any_frames(offset))
+        return any(frame.synced > offset for frame in self.whole_frames_beyond(offset))
 
     def _read(self, offset: int, size: int) -> bytes:
         self._file.seek(offset)

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
 from tickmind.record.parquet_file import TableFile, native_file
 from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
+from tickmind.record.salvage import Loss
 from tickmind.record.sealed_source import SealedSource
 from tickmind.record.sealing import Progress, no_progress, seal
 from tickmind.record.summary import RunSummary
@@ -30,6 +32,7 @@ from tickmind.record.world_files import WORLD_TABLES, check_sizes, read_world, w
 
 LIVE = "live"
 DISCARDED = "discarded"  # what was the log, while it is being removed
+DAMAGED = "damaged"  # segments of a log in which a part between whole ticks can't be read
 LOCK = "lock"
 DEFAULT_OPTIONS = LogOptions()
 
@@ -265,19 +268,28 @@ class RunStore:
                 f"run {run_id} in {self._root} is a link, and a run is not written through one; "
                 "give the folder that it leads to with --runs"
             )
-        for name in (LIVE, SEALING, DISCARDED):
+        for name in (LIVE, SEALING, DISCARDED, DAMAGED):
             if self._disk.is_link(folder / name):
                 raise DamagedRunError(f"{name} of run {run_id} is a link where a folder belongs; remove the link")
 
-    def recover(self, run_id: str, *, progress: Progress = no_progress) -> RunSummary:
-        """Finish a run that a crash has left, with all whole ticks before the first damage."""
-        self._meta(run_id)
+    def recover(self, run_id: str, *, drop_log: bool = False, progress: Progress = no_progress) -> RunSummary:
+        """Finish a run that a crash has left, with all whole ticks before the first damage.
+
+        Whole ticks behind that are kept in a folder beside; the summary's `loss` says so. A run that is finished stays
+        as it is; `drop_log` removes the log of such a run, which can't go on then.
+        """
+        folder = self._root / run_id
+        meta, _ = self._meta(run_id)
+        left = {SEALING, DISCARDED, LIVE} if drop_log else {SEALING, DISCARDED}
+        if meta.finished and left.isdisjoint(self._disk.list(folder)):
+            return self.summary(run_id)
         with self._locked(run_id, f"recovering run {run_id}") as lock:
             meta, _ = self._meta(run_id)  # as nobody else changes it any more
-            cut_bytes = 0 if meta.finished else cut_damage(self._disk, self._root / run_id / LIVE)
-            self._seal(run_id, progress, recovered=True, cut_bytes=cut_bytes)
+            loss = Loss() if meta.finished else cut_damage(self._disk, folder / LIVE, folder / DAMAGED)
+            keep_log = meta.finished and not drop_log
+            self._seal(run_id, progress, keep_log=keep_log, recovered=True, cut_bytes=loss.cut_bytes)
             lock.release()
-        return self.summary(run_id)
+        return replace(self.summary(run_id), loss=loss.in_words(folder / DAMAGED))
 
     def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
         """Read a run, in whichever state it is; `from_log` reads the log of a finished one, if it was kept."""
@@ -358,7 +370,7 @@ class RunStore:
 
     def _size(self, folder: Path) -> int:
         """How much there is on disk; what is being removed at this moment does not count."""
-        folders = (LIVE, DISCARDED, SEALING)
+        folders = (LIVE, DISCARDED, SEALING, DAMAGED)
         paths = [folder / name for name in self._disk.list(folder) if name not in folders]
         paths += [folder / name / one for name in folders for one in self._disk.list(folder / name)]
         total = 0

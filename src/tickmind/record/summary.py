@@ -19,6 +19,7 @@ class RunSummary:
     created_at: str = ""
     recovered: bool = False  # finished after a crash
     problem: str = ""  # why it can't be read
+    loss: str = ""  # what recovering it could not keep in the tables, and where that is now
 
     @property
     def ticks(self) -> int:

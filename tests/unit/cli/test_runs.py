@@ -50,7 +50,7 @@ def test_runs_are_listed_shown_and_recovered(tickmind, runs):
     recovered = tickmind("recover", "crashed-1")
     assert recovered.exit_code == 0, recovered.output
     assert "Run crashed-1 is finished: 5 ticks" in recovered.stdout
-    assert "nothing to recover" in tickmind("recover", "crashed-1").stdout
+    assert "nothing was changed" in tickmind("recover", "crashed-1").stdout
     shown = tickmind("runs", "show", "crashed-1")
     assert "clean, recovered after a crash" in shown.stdout
     told = dict(line.split(maxsplit=1) for line in shown.stdout.splitlines())
@@ -58,16 +58,31 @@ def test_runs_are_listed_shown_and_recovered(tickmind, runs):
     assert told["ticks.parquet"].startswith("5 rows, ")
 
 
-def test_recovering_a_finished_run_lets_its_log_go(tickmind, tmp_path):
+def test_recovering_a_finished_run_changes_nothing_unless_its_log_is_to_go(tickmind, tmp_path):
     run = RandomRun(1, 4)
     store = RunStore(tmp_path / "runs")
     with store.create(run.info, "spring", options=LogOptions(sync=SyncPolicy.NEVER, keep_log=True)) as log:
         log.publish(run.tick())
     assert (store.folder("spring") / "live").exists()
-    told = tickmind("recover", "spring").stdout
-    assert told == "Run spring is finished already; its log is gone now, so it can't be resumed.\n"
+    assert tickmind("recover", "spring").stdout == "Run spring is finished already; nothing was changed.\n"
+    assert (store.folder("spring") / "live").exists()
+    said = tickmind("recover", "spring", "--drop-log").stdout
+    assert said == "Run spring is finished already; its log is gone now, so it can't be resumed.\n"
     assert not (store.folder("spring") / "live").exists()
-    assert "there is nothing to recover" in tickmind("recover", "spring").stdout
+    assert "nothing was changed" in tickmind("recover", "spring", "--drop-log").stdout
+
+
+def test_recovering_a_damaged_run_says_what_is_lost_and_where_the_rest_is(tickmind, tmp_path):
+    run, store = RandomRun(1, 4), RunStore(tmp_path / "runs")
+    log = store.create(run.info, "spring", options=LogOptions(sync=SyncPolicy.NEVER, segment_ticks=3))
+    for _ in range(9):
+        log.publish(run.tick())
+    log.close(seal=False)
+    (store.folder("spring") / "live" / "00000002.tmlog").unlink()
+    said = " ".join(tickmind("recover", "spring").stdout.split())
+    assert "It ends with tick 3, because the log is damaged: ticks 4 to 6 can't be read" in said
+    assert "ticks 7 to 9 behind that can't follow in the tables, and are kept in" in said
+    assert (store.folder("spring") / "damaged" / "00000003.tmlog").exists()
 
 
 def test_a_run_takes_one_line_of_an_ordinary_terminal(tickmind, tmp_path):

@@ -4,6 +4,8 @@ import contextlib
 import errno
 import os
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ from tickmind.record import (
     RunStore,
     SyncPolicy,
 )
-from tickmind.record.frame import HEADER
+from tickmind.record.frame import HEADER, MARKER
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differences
 
 OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)
@@ -134,7 +136,7 @@ def test_a_crash_while_a_run_is_finished_loses_nothing():
         store.recover("r")
         assert_kept(store, published)
         assert store.summary("r").state is RunState.CLEAN
-        assert {"live", "sealing"} & set(disk.list(Path("/runs/r"))) == set()
+        assert {"sealing", "discarded"} & set(disk.list(Path("/runs/r"))) == set()
     assert len(known) > 20
 
 
@@ -301,12 +303,22 @@ def test_a_run_has_one_writer(store, fill):
     log.close()
 
 
-def test_finishing_a_finished_run_changes_nothing(store, fill):
-    log, _ = fill(store, 5)
+@pytest.mark.parametrize("keep_log", [True, False])
+def test_recovering_a_finished_run_changes_nothing(tmp_path, fill, keep_log):
+    store = RunStore(tmp_path)
+    log, _ = fill(store, 5, options=replace(OPTIONS, keep_log=keep_log))
     log.close()
-    before = store.summary("a-run")
-    assert store.recover("a-run") == before
-    assert not before.recovered
+    (tmp_path / "a-run" / "lock").unlink()
+    before = store.summary("a-run"), everything_in(tmp_path)
+    assert store.recover("a-run") == before[0]
+    assert (store.summary("a-run"), everything_in(tmp_path)) == before
+    assert not before[0].recovered
+
+
+def everything_in(folder):
+    """All files with their content and when they were changed last."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
 
 
 # Damage
@@ -352,6 +364,59 @@ def test_a_flipped_bit_in_what_was_safe_is_damage_and_not_a_torn_tail(crashed):
         assert reader.last_tick_id == 8
         assert reader.meta.cut_bytes > 0
         assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("number", "tick", "lost", "behind"),
+    [(0, 2, "tick 3", "ticks 4 to 12"), (1, 0, "tick 5", "ticks 6 to 12"), (2, 1, "tick 10", "ticks 11 to 12")],
+)
+def test_what_is_whole_behind_a_flipped_byte_is_kept_beside(crashed, tmp_path, number, tick, lost, behind):
+    store, records, segments = crashed
+    data = bytearray(segments[number].read_bytes())
+    frames = [found.start() for found in re.finditer(re.escape(MARKER.to_bytes(4, "little")), data)]
+    data[frames[1 + tick] + HEADER.size + 20] ^= 4  # after the head's
+    segments[number].write_bytes(data)
+    later = {path.name: path.read_bytes() for path in segments[number + 1 :]}
+    found = store.recover("a-run")
+    last = 4 * number + tick
+    assert found.ticks == last
+    assert found.loss == (
+        f"the log is damaged: {lost} can't be read; {behind} behind that can't follow in the tables, "
+        f"and are kept in {tmp_path / 'a-run' / 'damaged'}"
+    )
+    beside = {path.name: path.read_bytes() for path in (tmp_path / "a-run" / "damaged").iterdir()}
+    assert beside == {segments[number].name: bytes(data), **later}
+    with store.open("a-run") as reader:
+        assert all(differences(one, other) == [] for one, other in zip(reader.records(), records, strict=False))
+    assert store.summary("a-run").state is RunState.CLEAN
+
+
+def test_a_tail_without_anything_whole_is_cut_and_not_kept(crashed, tmp_path):
+    store, _, segments = crashed
+    segments[-1].write_bytes(segments[-1].read_bytes()[: HEADER.size + 200])
+    assert store.recover("a-run").loss == ""
+    assert not (tmp_path / "a-run" / "damaged").exists()
+
+
+@pytest.mark.parametrize("at", range(1, 30))
+def test_a_crash_while_damage_is_cut_loses_nothing_that_is_whole(at):
+    disk = MemoryDisk(at)
+    run, store = RandomRun(3, 6), store_on(disk)
+    log = store.create(run.info, "r", options=OPTIONS)
+    for _ in range(12):
+        log.publish(run.tick())
+    log.close(seal=False)
+    live = Path("/runs/r/live")
+    later = {name: disk.open(live / name).read() for name in disk.list(live)[1:]}
+    disk.truncate(live / disk.list(live)[0], len(later["00000002.tmlog"]) // 2)
+    disk.crash_at(at)
+    with contextlib.suppress(CrashedError):
+        store.recover("r")
+    disk.restart()
+    if store_on(disk).summary("r").state is not RunState.CLEAN:
+        assert "ticks 5 to 12 behind that" in store_on(disk).recover("r").loss
+    kept = {name: disk.open(Path("/runs/r/damaged") / name).read() for name in disk.list(Path("/runs/r/damaged"))}
+    assert later.items() <= kept.items()
 
 
 @pytest.mark.parametrize("seed", range(short_or_long(12, 30)))

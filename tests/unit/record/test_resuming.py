@@ -84,12 +84,12 @@ def test_a_finished_run_goes_on_if_its_log_was_kept(store):
         assert [record.tick_id for record in reader.records()] == [1, 2, 3, 4, 5]
 
 
-def test_recovering_a_finished_run_lets_its_log_go(store, disk):
+def test_the_log_of_a_finished_run_is_dropped_on_request(store, disk):
     world = TileWorld.from_scenario(SCENARIO)
     log = store.create(world.info, "one", options=LogOptions(keep_log=True))
     ticked(log, world, 3)
     log.close()
-    store.recover("one")
+    store.recover("one", drop_log=True)
     assert disk.list(ROOT / "one" / "live") == []
     with pytest.raises(RunFinishedError, match="begin a new one"):
         store.resume("one")
@@ -118,7 +118,7 @@ def test_a_crash_while_the_log_is_let_go_loses_no_tick(lost_power):
         finished(store)
         disk.crash_at(at)
         with suppress(CrashedError):
-            store.recover("one")
+            store.recover("one", drop_log=True)
         if not disk.crashed:
             break
         disk.restart(lost_power=lost_power)
@@ -131,7 +131,7 @@ def test_a_crash_while_the_log_is_let_go_loses_no_tick(lost_power):
         assert log.last_tick_id == 10
         log.close(seal=False)
         assert_clean(store)
-        store.recover("one")
+        store.recover("one", drop_log=True)
         assert_clean(store)
         assert set(disk.list(ROOT / "one")) & {"live", "discarded"} == set()
     assert at > 5
