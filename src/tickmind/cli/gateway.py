@@ -85,6 +85,9 @@ def gateway(
 @gateway_app.command()
 def key(
     name: Annotated[str, typer.Argument(help="Who the key is for: a game, a team, a person.")],
+    admin: Annotated[
+        bool, typer.Option("--admin", help="Let the key see the sessions and costs of all callers, and the metrics.")
+    ] = False,
 ) -> None:
     """Make a key for a caller: it is shown once, and only its hash goes into the settings."""
     import re
@@ -100,7 +103,8 @@ def key(
     typer.echo(f"The key of {name}, shown this once; send it as `Authorization: Bearer ...`:", err=True)
     typer.echo(made)
     typer.echo("Put this under `callers` in the settings:", err=True)
-    typer.echo(f"  - name: {_quoted(name)}\n    key_hash: {hash_key(made)}", err=True)
+    entry = f"  - name: {_quoted(name)}\n    key_hash: {hash_key(made)}"
+    typer.echo(f"{entry}\n    admin: true" if admin else entry, err=True)
 
 
 @gateway_app.command()

@@ -90,7 +90,8 @@ def _chain(config: GatewayConfig, route: Route) -> str:
 def _callers(config: GatewayConfig) -> str:
     if not config.callers:
         return "everybody on this machine may use it, without a key"
-    return f"callers with keys: {', '.join(caller.name for caller in config.callers)}"
+    names = (f"{caller.name} (admin)" if caller.admin else caller.name for caller in config.callers)
+    return f"callers with keys: {', '.join(names)}"
 
 
 def _notes(config: GatewayConfig) -> Iterable[str]:

@@ -13,6 +13,7 @@ class Code(StrEnum):
     UNKNOWN_MODEL = "UNKNOWN_MODEL"  # no provider for it
     FORBIDDEN_URL = "FORBIDDEN_URL"  # a custom base URL that the operator does not allow
     UNAUTHORIZED = "UNAUTHORIZED"  # no key, or one that is not known
+    FORBIDDEN = "FORBIDDEN"  # the key is known, and not for this
     BUDGET_SPENT = "BUDGET_SPENT"  # the session's requests, tokens or money are used up
     RATE_LIMIT_COOLDOWN = "RATE_LIMIT_COOLDOWN"  # strict sharing: it is not this session's turn yet
     DEFERRED = "DEFERRED"  # the agent's own wait lasts longer than the request may
@@ -36,6 +37,7 @@ STATUS_OF: dict[Code, int] = {
     Code.UNKNOWN_MODEL: 404,
     Code.FORBIDDEN_URL: 403,
     Code.UNAUTHORIZED: 401,
+    Code.FORBIDDEN: 403,
     Code.BUDGET_SPENT: 402,
     Code.RATE_LIMIT_COOLDOWN: 429,
     Code.DEFERRED: 429,

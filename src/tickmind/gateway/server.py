@@ -52,7 +52,8 @@ class GatewayServer:
         self._server: asyncio.Server | None = None
         self._check: asyncio.TimerHandle | None = None
         self._gateway: Gateway | None = None
-        self._turned_away = 0  # since it was last told
+        self._turned_away = 0  # since it was last logged
+        self._closed_idle = 0
 
     async def __aenter__(self) -> "GatewayServer":
         await self.start()
@@ -138,7 +139,7 @@ class GatewayServer:
             connection.abort()
 
     def _accept(self) -> asyncio.Protocol:
-        if len(self._connections) >= self.config.wire.max_connections:
+        if len(self._connections) >= self.config.wire.max_connections and not self._make_room():
             self._turned_away += 1
             return _Closed()
         connection = InboundConnection(
@@ -147,11 +148,22 @@ class GatewayServer:
         self._connections.add(connection)
         return connection
 
+    def _make_room(self) -> bool:
+        """Close the connection that was idle for longest in favour of a new one; False if all are in use."""
+        idle = (connection for connection in self._connections if connection.idle)
+        oldest = min(idle, key=lambda connection: connection.idle_since_s, default=None)
+        if oldest is None:
+            return False
+        self._connections.discard(oldest)
+        oldest.close()
+        self._closed_idle += 1
+        return True
+
     def _check_connections(self) -> None:
-        if self._turned_away:
-            limit = self.config.wire.max_connections
-            _log.warning("too many connections; the newest were closed", limit=limit, closed=self._turned_away)
-            self._turned_away = 0
+        if self._turned_away or self._closed_idle:
+            limit, idle, newest = self.config.wire.max_connections, self._closed_idle, self._turned_away
+            _log.warning("too many connections; some were closed", limit=limit, idle=idle, newest=newest)
+            self._turned_away = self._closed_idle = 0
         now_s = self._clock.monotonic()
         for connection in list(self._connections):
             connection.check(now_s)

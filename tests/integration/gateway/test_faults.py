@@ -75,24 +75,6 @@ async def test_a_key_that_comes_back_in_another_spelling_is_masked_too(raw_housi
             assert key.encode() not in said
 
 
-async def test_a_connection_beyond_the_limit_is_closed_and_the_others_are_served(housing: Any) -> None:
-    async with housing(one=(), settings={"wire": WireConfig(max_connections=2)}) as house:
-        kept = [await house.open() for _ in range(2)]
-        await house.until(lambda: len(house.server._connections) == 2)
-        reader, writer = await house.open()
-        writer.write(house.request("/healthz", method="GET"))
-        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
-            await asyncio.wait_for(reader.readexactly(1), 60)
-        for _, other in kept:
-            other.write(house.request("/healthz", method="GET"))
-        for other_reader, _ in kept:
-            assert (await other_reader.readline()).startswith(b"HTTP/1.1 200")
-        for _, other in (*kept, (reader, writer)):
-            other.close()
-        await house.until(lambda: not house.server._connections)
-        assert (await house.chat()).status == 200
-
-
 @pytest.mark.slow
 async def test_requests_beyond_the_connections_to_a_provider_wait_for_one(raw_housing: Any, with_provider: Any) -> None:
     under_way = most = answered = 0

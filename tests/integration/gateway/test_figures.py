@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tickmind.gateway.settings.config import Caller, Limits
+from tickmind.gateway.settings.config import Budget, Caller, Limits
 from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 from tickmind.gateway.surface.overview import MOST_ROWS
-from tickmind.llm.testing import Hang, Refuse
+from tickmind.llm.testing import Hang, Refuse, Say
 
 LIMITED_S = 300
 
@@ -101,16 +101,61 @@ async def test_limits_tell_how_much_of_them_is_used(housing, loop_clock):
 
 @pytest.mark.asyncio
 async def test_sessions_of_one_name_under_two_keys_are_told_apart(housing):
-    keys = {"ada": new_key(), "bob": new_key()}
-    callers = tuple(Caller(name, hash_key(key)) for name, key in keys.items())
+    keys = {name: new_key() for name in ("ada", "bob", "root")}
+    callers = tuple(Caller(name, hash_key(key), admin=name == "root") for name, key in keys.items())
     async with housing(settings={"callers": callers}) as house:
         for name, times in (("ada", 2), ("bob", 1)):
             for _ in range(times):
                 headers = {"Authorization": f"Bearer {keys[name]}", "X-Tickmind-Session": "game"}
                 assert (await house.chat(headers=headers)).status == 200
-        shown = await overview(house, Authorization=f"Bearer {keys['ada']}")
+        shown = await overview(house, Authorization=f"Bearer {keys['root']}")
         assert (await house.get("/api/llm/overview")).status == 401
     assert {one["session"]: one["served"] for one in shown["sessions"]} == {"ada/game": 2, "bob/game": 1}
+
+
+@pytest.mark.asyncio
+async def test_a_callers_key_shows_its_own_sessions_and_costs_and_an_admins_all(housing, with_provider):
+    keys = {name: new_key() for name in ("ada", "bob", "root")}
+    callers = tuple(
+        Caller(name, hash_key(key), budget=Budget(requests=100), admin=name == "root") for name, key in keys.items()
+    )
+    change = with_provider("one", limits=Limits(concurrency=1))
+    async with housing(
+        one=[Refuse(429, retry_after=1), *[Say("Run!")] * 3], settings={"callers": callers}, change=change
+    ) as house:
+
+        def headers(name):
+            return {"Authorization": f"Bearer {keys[name]}"}
+
+        for name in ("ada", "bob"):
+            assert (
+                await house.chat(model="one/gpt-4o", headers={**headers(name), "X-Tickmind-Session": "game"})
+            ).status == 200
+            document = {"agentId": name, "durationMs": 60_000}
+            assert (await house.ask("/api/llm/defer", document, **headers(name))).status == 200
+
+        async def seen_by(name):
+            return {
+                path: (await house.get(f"/api/llm/{path}", **headers(name))).json
+                for path in ("sessions", "costs", "overview")
+            }
+
+        ada, root = await seen_by("ada"), await seen_by("root")
+        metrics = {name: (await house.get("/metrics", **headers(name))).status for name in keys}
+        stats = (await house.get("/api/llm/stats", **headers("ada"))).status
+    assert (metrics, stats) == ({"ada": 403, "bob": 403, "root": 200}, 200)
+    assert "bob" not in str(ada)
+    assert {one["sessionId"] for one in ada["sessions"]["sessions"]} == {"game", "default"}
+    assert list(ada["costs"]["bySession"]) == ["ada/game"]
+    assert (ada["costs"]["byModel"], ada["costs"]["byProvider"], ada["overview"]["targets"]) == ({}, {}, [])
+    assert [one["owner"] for one in ada["costs"]["budgets"]] == ["ada"]
+    half = root["costs"]["total"]["usd"] / 2
+    assert half > 0
+    assert ada["costs"]["total"]["usd"] == ada["overview"]["total"]["usd"] == pytest.approx(half)
+    assert ada["overview"]["lately"]["usd"] == pytest.approx(half)
+    assert root["overview"]["lately"]["usd"] == pytest.approx(2 * half)
+    assert {one["session"] for one in root["overview"]["sessions"]} >= {"ada/game", "bob/game"}
+    assert {one["owner"] for one in root["costs"]["budgets"]} >= {"ada", "bob"}
 
 
 @pytest.mark.asyncio

@@ -21,6 +21,7 @@ MAX_URL_BYTES = 2048
 MAX_PIPELINED = 8  # requests that may wait behind the one being answered, before reading stops
 MAX_HEADERS = 100
 LINGER_S = 2.0  # how long a refused caller may go on sending, so that it sees the refusal instead of a reset
+PROBE_S = 0.05  # after which a caller that is gone has refused what was written to it, if it is near
 _NEVER = math.inf
 _log = get_logger(__name__)
 
@@ -29,9 +30,10 @@ class InboundConnection(asyncio.Protocol):
     """One caller's connection."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_came", "_choked", "_chunked", "_deaf", "_fed", "_handler", "_header_bytes",
-        "_headers", "_heads", "_in_head", "_max_request_bytes", "_monotonic", "_on_close", "_parser", "_patience_s",
-        "_queue", "_reading", "_responder", "_transport", "_url", "_wire", "busy_since_s", "idle_since_s", "peer",
+        "_begun", "_body", "_body_bytes", "_came", "_choked", "_chunked", "_deaf", "_ended", "_fed", "_handler",
+        "_header_bytes", "_headers", "_heads", "_in_head", "_max_request_bytes", "_monotonic", "_on_close", "_parser",
+        "_patience_s", "_queue", "_reading", "_responder", "_transport", "_url", "_wire", "busy_since_s",
+        "idle_since_s", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -62,6 +64,8 @@ class InboundConnection(asyncio.Protocol):
         self._chunked = True  # whether the caller can read a reply in chunks
         self._fed = 0  # bytes of the request that is being read, in all reads but the first
         self._deaf = False  # nothing more is read from this caller
+        self._ended = False  # the caller has closed its side of the connection
+        self._begun = False  # a part of the reply is out
         self._choked = False  # the caller does not read what we write
         self._reading = True
         self._patience_s = wire.idle_timeout_s
@@ -128,8 +132,26 @@ class InboundConnection(asyncio.Protocol):
             self._heads.keep(data, head)
 
     def eof_received(self) -> bool:
-        """The caller has closed its side: it is gone."""
-        return False
+        """The caller has closed its side: it is gone, or only done with sending, and then gets its reply."""
+        transport, responder = self._transport, self._responder
+        if transport is None or responder is None or self._begun or not responder.takes_chunks:
+            return False
+        if not transport.can_write_eof():  # TLS has no half-closed connections
+            return False
+        self._ended = self._deaf = True
+        self.busy_since_s = _NEVER
+        self._body = []
+        self._probe()
+        asyncio.get_running_loop().call_later(PROBE_S, self._probe)
+        return True
+
+    def _probe(self) -> None:
+        """Find out whether a caller that closed its side is gone: if so, a second write after this one fails.
+
+        What is written is an interim reply, which every HTTP/1.1 client passes over.
+        """
+        if self._transport is not None and self._responder is not None and not self._begun:
+            self._transport.write(_CONTINUE)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
         """Free whatever is being done for the caller."""
@@ -210,7 +232,9 @@ class InboundConnection(asyncio.Protocol):
         if length is not None and int(length) > self._wire.max_request_bytes:
             raise _BadRequestError(413, b"the request is larger than max_request_bytes")
         if self._headers.get(b"expect", b"").lower() == b"100-continue" and self._responder is None:
-            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            assert self._transport is not None, "what is read comes from it"
+            self._transport.write(_CONTINUE)
+        self.busy_since_s = self._monotonic()  # the body has a time of its own
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body."""
@@ -243,20 +267,27 @@ class InboundConnection(asyncio.Protocol):
         """Whether a request is being answered."""
         return self._responder is not None
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of a request is here."""
+        return self._responder is None and not self._queue and self.busy_since_s == _NEVER
+
     def write(self, data: bytes) -> None:
         """Send bytes as they are."""
+        self._begun = True
         if self._transport is not None:
             self._transport.write(data)
 
     def finish(self, data: bytes, keep_alive: bool) -> None:
         """Send the last bytes of a reply; then go on with the next request, or close."""
         self._responder = None
+        self._begun = False
         transport = self._transport
         if transport is None:
             return
         transport.write(data)
         self.idle_since_s = self._monotonic()
-        if not keep_alive:
+        if not keep_alive or (self._ended and not self._queue):
             transport.close()
             return
         if self._queue and not self._choked:
@@ -279,7 +310,12 @@ class InboundConnection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
-        if self._reading and now_s - self.busy_since_s > self._wire.header_timeout_s:
+        wire = self._wire
+        if self._ended:
+            self._probe()
+        if self._reading and now_s - self.busy_since_s > (
+            wire.header_timeout_s if self._in_head else wire.body_timeout_s
+        ):
             self._fail(408, b"the request did not arrive in time")
         elif self._responder is None and now_s - self.idle_since_s > self._patience_s:
             if self._choked or self._deaf or transport.is_closing():  # what was written does not go out
@@ -309,7 +345,7 @@ class InboundConnection(asyncio.Protocol):
         """Read on, unless enough requests wait already."""
         transport = self._transport
         wanted = not self._choked and len(self._queue) < MAX_PIPELINED
-        if transport is None or wanted == self._reading or transport.is_closing():
+        if transport is None or self._ended or wanted == self._reading or transport.is_closing():
             return
         self._reading = wanted
         if not wanted:
@@ -361,6 +397,7 @@ class _BadRequestError(Exception):
 
 
 _FAULT = b'{"error":{"message":"a fault of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _TOO_MANY = b"too many requests without waiting for a reply"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _ONCE = _FRAMING | {b"host", b"authorization", b"origin"}

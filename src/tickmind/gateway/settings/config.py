@@ -82,12 +82,16 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who may use the gateway. `key_hash` is the hash of a random key (see `caller_keys`), itself nowhere."""
+    """Who may use the gateway. `key_hash` is the hash of a random key (see `caller_keys`), itself nowhere.
+
+    It sees its own sessions and costs, an `admin` those of all.
+    """
 
     name: str
     key_hash: str
     weight: float = 1.0
     budget: Budget = Budget()
+    admin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,7 @@ class WireConfig:
     max_stream_bytes: int = 64 * 1024 * 1024  # of one that is passed on as it comes
     max_header_bytes: int = 32 * 1024
     header_timeout_s: float = 10.0
+    body_timeout_s: float = 60.0
     idle_timeout_s: float = 75.0
     default_timeout_s: float = 120.0
     max_timeout_s: float = 600.0

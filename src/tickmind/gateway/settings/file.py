@@ -183,7 +183,8 @@ class _Reader:
         callers: list[Caller] = []
         for index, said in enumerate(self._said.get("callers", [])):
             budget = section(Budget(), said.get("budget", {}))
-            caller = Caller(said["name"], said["key_hash"], float(said.get("weight", 1.0)), budget)
+            weight, admin = float(said.get("weight", 1.0)), bool(said.get("admin", False))
+            caller = Caller(said["name"], said["key_hash"], weight, budget, admin)
             for earlier in callers:
                 if earlier.name == caller.name:
                     self._wrong(("callers", index, "name"), f"there are two callers named {caller.name!r}; rename one")

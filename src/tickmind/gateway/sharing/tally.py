@@ -83,6 +83,7 @@ class Pulse:
     waits: HistogramSnapshot
     latencies: HistogramSnapshot
     served: Mapping[str, int]  # session's label -> requests
+    costs_usd: Mapping[str, float] = field(default_factory=dict)  # session's label -> what it cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,7 @@ class Tally:
             waits=self._waits.snapshot(),
             latencies=self._latencies.snapshot(),
             served={row.label: row.ok for row in self._sessions.values()},
+            costs_usd={row.label: row.cost_usd for row in self._sessions.values() if row.cost_usd},
         )
 
     def costs(self) -> CostTable:

@@ -61,6 +61,7 @@ class Lately:
     waits: HistogramSnapshot
     latencies: HistogramSnapshot
     served_by: Mapping[str, int]  # session's label -> requests; only those that were served
+    cost_by: Mapping[str, float]  # session's label -> US dollars
     sent_by: Mapping[LaneName, int]
 
 
@@ -122,6 +123,7 @@ class Trend:
             waits=new.waits.since(past.waits),
             latencies=new.latencies.since(past.latencies),
             served_by=_growth(new.served, past.served),
+            cost_by={name: usd - past.costs_usd.get(name, 0.0) for name, usd in new.costs_usd.items()},
             sent_by=_growth(look.sent, old.sent),
         )
 

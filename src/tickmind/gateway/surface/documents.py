@@ -1,8 +1,11 @@
 """Reads the fields of a caller's JSON, each with its type and bounds; what does not fit is a refusal that says so."""
 
+import json
 import math
+from collections import Counter
 from typing import Any
 
+import msgspec
 import orjson
 
 from tickmind.gateway.names import MAX_AGENT_CHARS, MAX_MODEL_CHARS, is_name
@@ -10,6 +13,7 @@ from tickmind.gateway.refusal import Code, Refusal, RefusedError
 
 MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
 _SMALL_BYTES = 256 * 1024
+_fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _SHALLOW = 200  # as many lists and objects can't nest too deeply
 
 
@@ -37,6 +41,21 @@ def is_simple(data: bytes) -> bool:
     )
 
 
+def refuse_twins(body: bytes) -> None:
+    """Refuse a JSON object that has one of its fields twice: of two readers one would take the first, one the last."""
+    try:
+        fields = _fields_of(body)
+    except msgspec.DecodeError:  # it has letters that only the other decoder reads
+        fields = {}
+    for form, comma in ((b'"%b":%b', b","), (b'"%b": %b', b", ")):  # as most writers write it: it is whole or has twins
+        if b"{%b}" % comma.join(form % (name.encode(), value) for name, value in fields.items()) == body:
+            return
+    names: list[str] = json.loads(body, object_pairs_hook=lambda pairs: [name for name, _ in pairs])
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise refuse(f"the body has the field {name[:MAX_MODEL_CHARS]!r} {times} times; send it once")
+
+
 def parse_object(body: bytes) -> dict[str, Any]:
     """The request's body, which is a JSON object."""
     try:
@@ -50,6 +69,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
             orjson.dumps(document)
         except TypeError:  # it can be read and not be written again
             raise refuse("the body nests too deeply") from None
+    refuse_twins(body)
     return document
 
 

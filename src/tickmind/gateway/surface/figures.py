@@ -1,19 +1,20 @@
 """Statistics as callers get them: per provider in short, sessions, costs and health; see also `overview`."""
 
 import math
-from dataclasses import asdict
+from collections.abc import Iterable
+from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Any
 
 from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.sharing.histogram import HistogramSnapshot
-from tickmind.gateway.sharing.tally import Sums
+from tickmind.gateway.sharing.tally import CostTable, Sums
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
 
-def stats(gateway: "Gateway") -> dict[str, Any]:
+def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noqa: ARG001 - it tells of nobody
     """`GET /api/llm/stats`: for each provider how many wait, whether it is limited or failing, and for how long.
 
     `rateLimited` is about limits alone; `circuit` is the state of the best of its lanes.
@@ -51,9 +52,12 @@ def _circuit(lanes: list[LaneStatistics]) -> CircuitState:
     return next((state for state in order if state in states), CircuitState.CLOSED)
 
 
-def sessions(gateway: "Gateway") -> dict[str, Any]:
-    """`GET /api/llm/sessions`: who shares, with which weight, and which agents have deferred."""
-    listing = gateway.sessions.listing()
+def sessions(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
+    """`GET /api/llm/sessions`: who shares, with which weight, and which agents have deferred.
+
+    `only` is the caller of whom it may tell, None: of all.
+    """
+    listing = [one for one in gateway.sessions.listing() if only is None or one.owner == only]
     return {
         "activeGames": len(listing),
         "sessions": [
@@ -72,13 +76,20 @@ def sessions(gateway: "Gateway") -> dict[str, Any]:
         "deferred": [
             {"sessionId": one.session, "agentId": one.agent, "resumesInMs": int(1000 * one.left_s)}
             for one in gateway.defers.listing()
+            if is_of(one.session, only)
         ],
     }
 
 
-def costs(gateway: "Gateway") -> dict[str, Any]:
-    """`GET /api/llm/costs`: requests, tokens and money, in all and by provider, model and session; and the budgets."""
+def costs(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
+    """`GET /api/llm/costs`: requests, tokens and money, in all and by provider, model and session; and the budgets.
+
+    For one caller `only`, all of it is its own, and what is not told apart by callers is left out.
+    """
     table = gateway.tally.costs()
+    if only is not None:
+        own = {label: sums for label, sums in table.by_session.items() if is_of(label, only)}
+        table = CostTable(sum_of(own.values()), {}, {}, own)
     return {
         "total": sums_of(table.total),
         "byProvider": {name: sums_of(sums) for name, sums in table.by_provider.items()},
@@ -93,8 +104,19 @@ def costs(gateway: "Gateway") -> dict[str, Any]:
                 "usd": one.usd,
             }
             for one in gateway.budgets.listing()
+            if only is None or one.owner == only
         ],
     }
+
+
+def is_of(label: str, only: str | None) -> bool:
+    """Whether a session, by its name in statistics, belongs to the one caller of whom is told; None: to any."""
+    return only is None or label.startswith(f"{only}/")
+
+
+def sum_of(parts: Iterable[Sums]) -> Sums:
+    """All of them together."""
+    return Sums(*(sum(column) for column in zip(*map(astuple, parts), strict=True)))
 
 
 def health(gateway: "Gateway") -> dict[str, Any]:

@@ -17,6 +17,7 @@ _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
 _TYPES = {
     Code.UNAUTHORIZED: "authentication_error",
+    Code.FORBIDDEN: "permission_error",
     Code.FORBIDDEN_URL: "permission_error",
     Code.BUDGET_SPENT: "insufficient_quota",
     Code.BAD_REQUEST: "invalid_request_error",
@@ -116,8 +117,16 @@ def error_object(refusal: Refusal) -> dict[str, Any]:
 
 def read_chat(body: bytes) -> tuple[str, bool, int]:
     """The model of a request, whether it streams, and about how many tokens it takes."""
-    if not is_simple(body):
-        return _read_chat_whole(body)
+    count = body.count
+    if (
+        not is_simple(body)
+        or count(b'"model"') > 1
+        or count(b'"messages"') > 1
+        or count(b'"stream') > 1
+        or count(b'"max_') > 1
+        or b"\\u00" in body  # a name may be spelt so
+    ):
+        return _read_chat_whole(body)  # which finds fields that come twice
     try:
         chat = _chat_of(body)
     except msgspec.DecodeError:

@@ -18,7 +18,7 @@ from tickmind.gateway.sharing.feed import FeedLine
 from tickmind.gateway.sharing.sessions import Session
 from tickmind.gateway.sharing.tally import SessionTally, TargetTally
 from tickmind.gateway.sharing.trend import LATELY_S, Lately, Point
-from tickmind.gateway.surface.figures import sums_of, times_of, wait_ms
+from tickmind.gateway.surface.figures import is_of, sum_of, sums_of, times_of, wait_ms
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
@@ -29,15 +29,22 @@ MOST_WAITING = 10  # sessions named for each queue
 _RATE_POINTS = 5  # that make the rate of the headline: ten seconds
 
 
-def overview(gateway: "Gateway") -> dict[str, Any]:
-    """The figures of all parts."""
+def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
+    """The figures of all parts; of the sessions and costs those of one caller `only`, if it is named."""
     now_s = gateway.clock.monotonic()
-    queue, deferred = gateway.dispatcher.statistics(), gateway.defers.listing()
+    queue = gateway.dispatcher.statistics()
+    deferred = [one for one in gateway.defers.listing() if is_of(one.session, only)]
     lately, points = gateway.trend.lately(gateway.look()), gateway.trend.points()
     alive = gateway.sessions.alive()
+    shown = [one for one in alive if only is None or one.owner == only]
     served = lately.served_by
-    sessions = _most(alive, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
+    sessions = _most(shown, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
     tally = gateway.tally.snapshot(sessions=[one.label for one in sessions])
+    total, targets, spent_usd = tally.sums, tally.targets, lately.cost_usd
+    if only is not None:
+        own = gateway.tally.costs().by_session
+        total, targets = sum_of(sums for label, sums in own.items() if is_of(label, only)), ()
+        spent_usd = sum(usd for label, usd in lately.cost_by.items() if is_of(label, only))
     chains = [one for one in queue.chains if one.depth]
     return {
         "at": int(1000 * gateway.clock.wall()),
@@ -57,20 +64,20 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
         "refusals": {code.value: count for code, count in tally.refusals.items() if count},
         "waits": times_of(tally.waits),
         "latencies": times_of(tally.latencies),
-        "total": sums_of(tally.sums),
-        "lately": _lately(lately, points),
+        "total": sums_of(total),
+        "lately": {**_lately(lately, points), "usd": spent_usd},
         "history": _history(points),
         "counts": {
             "lanes": len(queue.lanes),
             "chains": len(chains),
-            "sessions": len(alive),
-            "targets": len(tally.targets),
+            "sessions": len(shown),
+            "targets": len(targets),
             "deferred": len(deferred),
         },
         "lanes": [
             _lane(one, lately, now_s) for one in _most(queue.lanes, lambda one: (one.waiting, one.in_flight, one.sent))
         ],
-        "chains": [_chain(one) for one in _most(chains, lambda one: one.depth)],
+        "chains": [_chain(one, only) for one in _most(chains, lambda one: one.depth)],
         "sessions": _sessions(
             sessions,
             {one.session: one for one in tally.sessions},
@@ -80,13 +87,13 @@ def overview(gateway: "Gateway") -> dict[str, Any]:
             queued=_sum((session, jobs) for one in chains for session, jobs in one.waiting),
             deferred=_sum((one.session, 1) for one in deferred),
         ),
-        "targets": [_target(one) for one in _most(tally.targets, lambda one: (one.sums.cost_usd, one.sums.requests))],
+        "targets": [_target(one) for one in _most(targets, lambda one: (one.sums.cost_usd, one.sums.requests))],
         "deferred": [
             {"session": one.session, "agent": one.agent, "resumesInMs": int(1000 * one.left_s)}
             for one in deferred[:MOST_ROWS]
         ],
         "cache": asdict(gateway.cache.statistics()) if gateway.cache.enabled else None,
-        "events": [_event(one) for one in gateway.feed.lines()[:MOST_ROWS]],
+        "events": [_event(one, only) for one in gateway.feed.lines()[:MOST_ROWS]],
     }
 
 
@@ -99,7 +106,6 @@ def _lately(lately: Lately, points: tuple[Point, ...]) -> dict[str, Any]:
         "served": lately.served,
         "refused": lately.refused,
         "fallbacks": lately.fallbacks,
-        "usd": lately.cost_usd,
         "servedPerS": served / span_s if span_s else 0.0,
         "waits": times_of(lately.waits),
         "latencies": times_of(lately.latencies),
@@ -167,8 +173,8 @@ def _limits(lane: LaneStatistics, lately: Lately) -> list[dict[str, Any]]:
     return found
 
 
-def _chain(chain: ChainStatistics) -> dict[str, Any]:
-    waiting = sorted(chain.waiting, key=lambda one: -one[1])
+def _chain(chain: ChainStatistics, only: str | None) -> dict[str, Any]:
+    waiting = sorted((one for one in chain.waiting if is_of(one[0], only)), key=lambda one: -one[1])
     return {
         "model": chain.model,
         "chain": [{"provider": provider, "model": model} for provider, _, model in chain.chain],
@@ -239,13 +245,13 @@ def _sum(amounts: Iterable[tuple[str, int]]) -> dict[str, int]:
     return sums
 
 
-def _event(line: FeedLine) -> dict[str, Any]:
+def _event(line: FeedLine, only: str | None) -> dict[str, Any]:
     return {
         "at": int(1000 * line.at_s),
         "kind": line.kind.value,
         "provider": line.provider,
         "model": line.model,
-        "session": line.session,
+        "session": line.session if is_of(line.session, only) else "",
         "forMs": int(1000 * line.for_s),
         "detail": line.detail,
         "count": line.count,

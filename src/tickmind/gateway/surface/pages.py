@@ -10,7 +10,7 @@ import orjson
 
 from tickmind.base.exposition import CONTENT_TYPE
 from tickmind.gateway.http.exchange import Request, Responder
-from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.surface import figures
 from tickmind.gateway.surface.metrics import metrics
 from tickmind.gateway.surface.openapi import openapi
@@ -20,6 +20,7 @@ from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
+_Figure = Callable[["Gateway", str | None], dict[str, Any]]
 _NO_STORE = b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
 # Scripts and styles only from ourselves, none inline, and no other site may frame the page.
 _POLICY = (
@@ -42,7 +43,10 @@ _FILES = {
 
 
 class Pages:
-    """Reads nothing but the gateway's own figures. With callers' keys on, all of it but the page itself needs one."""
+    """Reads nothing but the gateway's own figures. With callers' keys on, all of it but the page itself needs one.
+
+    A caller's key shows what is its own, an admin's all.
+    """
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
@@ -70,30 +74,39 @@ class Pages:
         )
 
     def metrics(self, request: Request, responder: Responder) -> None:
-        """`GET /metrics`."""
-        if self._may(request, responder):
-            head = b"content-type: %b\r\n" % CONTENT_TYPE.encode()
-            responder.reply(200, head + _NO_STORE, metrics(self._gateway).encode())
+        """`GET /metrics`, which tell what all callers cost."""
+        try:
+            only = self._caller_shown(request)
+        except RefusedError as exc:
+            reply_refusal(responder, exc.refusal, cors(request))
+            return
+        if only is not None:
+            refusal = Refusal(Code.FORBIDDEN, "the metrics are of all callers: use a key with `admin: true`")
+            reply_refusal(responder, refusal, cors(request))
+            return
+        head = b"content-type: %b\r\n" % CONTENT_TYPE.encode()
+        responder.reply(200, head + _NO_STORE, metrics(self._gateway).encode())
 
     def openapi(self, request: Request, responder: Responder) -> None:
         """`GET /openapi.json`."""
         document = openapi(version("tickmind"), keys=bool(self._gateway.config.callers))
         responder.reply(200, JSON + cors(request), orjson.dumps(document))
 
-    def _figures(self, figure: Callable[["Gateway"], dict[str, Any]]) -> Callable[[Request, Responder], None]:
+    def _figures(self, figure: _Figure) -> Callable[[Request, Responder], None]:
         def show(request: Request, responder: Responder) -> None:
-            if self._may(request, responder):
-                responder.reply(200, JSON + _NO_STORE + cors(request), orjson.dumps(figure(self._gateway)))
+            try:
+                only = self._caller_shown(request)
+            except RefusedError as exc:
+                reply_refusal(responder, exc.refusal, cors(request))
+                return
+            responder.reply(200, JSON + _NO_STORE + cors(request), orjson.dumps(figure(self._gateway, only)))
 
         return show
 
-    def _may(self, request: Request, responder: Responder) -> bool:
-        try:
-            self._gateway.wishes(request)
-        except RefusedError as exc:
-            reply_refusal(responder, exc.refusal, cors(request))
-            return False
-        return True
+    def _caller_shown(self, request: Request) -> str | None:
+        """The one caller of whom may be told, None if of all; raises `RefusedError` for a key that is not known."""
+        caller = self._gateway.wishes(request).caller
+        return None if caller is None or caller.admin else caller.name
 
 
 def _file(name: str, kind: str) -> Callable[[Request, Responder], None]:

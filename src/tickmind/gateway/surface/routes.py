@@ -1,5 +1,6 @@
 """Which request goes where, and whom a browser may speak for."""
 
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -11,11 +12,20 @@ from tickmind.llm.safety import is_loopback
 
 JSON = b"content-type: application/json\r\n"
 _ERRORS = OpenAIForm()
-_CORS_HEADERS = (
-    b"access-control-allow-methods: GET, POST, OPTIONS\r\n"
-    b"access-control-allow-headers: authorization, content-type, x-tickmind-session, x-tickmind-agent, "
-    b"x-tickmind-priority, x-tickmind-timeout-ms, x-tickmind-drop-after-ms, x-tickmind-replace\r\n"
+_PREFLIGHT = (
+    b"access-control-allow-methods: GET, POST, OPTIONS\r\naccess-control-allow-headers: %b\r\n"
     b"access-control-max-age: 600\r\n"
+)
+_TAKEN_HEADERS = (
+    b"authorization", b"content-type", b"idempotency-key", b"openai-beta", b"openai-organization", b"openai-project",
+    b"x-tickmind-session", b"x-tickmind-agent", b"x-tickmind-priority", b"x-tickmind-timeout-ms",
+    b"x-tickmind-drop-after-ms", b"x-tickmind-replace",
+)  # fmt: skip
+_OTHERS_TAKEN = re.compile(rb"x-(?:stainless|tickmind)-[a-z0-9-]{1,64}")  # what official clients say of themselves
+MAX_ASKED_HEADERS = 64  # of a preflight, that are looked at
+_SHOWN_HEADERS = (
+    b"access-control-expose-headers: retry-after, retry-after-ms, x-should-retry, x-tickmind-attempts, "
+    b"x-tickmind-cooldown, x-tickmind-provider, x-tickmind-shared, x-tickmind-waited-ms\r\n"
 )
 
 
@@ -94,6 +104,8 @@ def cors(request: Request) -> bytes:
     if head.cors is None:
         origin = head.headers.get(b"origin")
         head.cors = b"" if origin is None else b"access-control-allow-origin: %b\r\nvary: origin\r\n" % origin
+        if origin is not None and head.method != b"OPTIONS":
+            head.cors += _SHOWN_HEADERS
     return head.cors
 
 
@@ -104,7 +116,9 @@ def reply_refusal(responder: Responder, refusal: Refusal, headers: bytes = b"") 
 
 def _allow_page(request: Request, responder: Responder) -> None:
     """Tell a browser what the page of an allowed origin may send."""
-    responder.reply(204, cors(request) + _CORS_HEADERS, b"")
+    asked = request.headers.get(b"access-control-request-headers", b"").lower().split(b",")[:MAX_ASKED_HEADERS]
+    others = [name for name in map(bytes.strip, asked) if _OTHERS_TAKEN.fullmatch(name)]
+    responder.reply(204, cors(request) + _PREFLIGHT % b", ".join(dict.fromkeys((*_TAKEN_HEADERS, *others))), b"")
 
 
 def _refusing(refusal: Refusal, headers: bytes = b"") -> Handler:

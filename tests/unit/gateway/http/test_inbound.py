@@ -216,10 +216,10 @@ def test_a_caller_that_sends_without_reading_is_not_read_any_further() -> None:
 
 
 def test_slow_headers_and_slow_bodies_end_after_their_time() -> None:
-    for beginning in (HEAD + b"X", HEAD + b"Content-Length: 100\r\n\r\nab"):
-        caller = Caller(header_timeout_s=10.0)
+    for beginning, most_s in ((HEAD + b"X", 10.0), (HEAD + b"Content-Length: 100\r\n\r\nab", 30.0)):
+        caller = Caller(header_timeout_s=10.0, body_timeout_s=30.0)
         caller.send(beginning)
-        caller.clock.advance(9.0)
+        caller.clock.advance(most_s - 1)
         caller.send(b"c")  # a drip does not win time
         caller.connection.check(caller.clock.monotonic())
         assert not caller.transport.closed
