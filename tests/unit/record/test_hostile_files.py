@@ -57,7 +57,7 @@ READ = textwrap.dedent("""
         try:
             (summary,) = RunStore(Path(root)).runs()
             if summary.problem:
-                return summary.problem, time.process_time() - began
+                return f"DamagedRunError {summary.problem}", time.process_time() - began
             noted_outages(Path(root) / "a-run")
             with RunStore(Path(root)).open("a-run") as run:
                 for record in run.records():
