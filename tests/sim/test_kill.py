@@ -66,7 +66,7 @@ async def test_no_tick_is_lost_by_a_kill_at_any_moment(make_site):
 async def test_a_full_disk_stops_the_world_before_anybody_sees_what_could_not_be_kept(make_site):
     site = make_site(seed=9)
     assert await site.live(ticks=2) == 0
-    for number in range(12, 30, 3):
+    for number in range(12, 42, 5):
         before = len(site.launcher.log.read_text())
         assert await site.live(kill_at=number, how="full") == FAILED
         said = site.launcher.log.read_text()[before:]

@@ -334,7 +334,7 @@ for name, data, *statuses in (
     ("gzip_that_is_none", reply(OK, b"Content-Encoding: gzip"), 502),
     ("gzip_cut_short", reply(gzip.compress(OK)[:-12], b"Content-Encoding: gzip"), 502),
     ("coding_of_no_kind", reply(OK, b"Content-Encoding: br"), 502),
-    ("error_in_a_success", reply(b'{"error":{"message":"no such model","code":404}}'), 200, 502),
+    ("error_in_a_success", reply(b'{"error":{"message":"no such model","code":404}}'), 200, 404, 502),
     ("html_error", reply(b"<html><h1>Bad gateway</h1></html>", b"Content-Type: text/html", status=b"500 Oops"), 500),
     ("unauthorized", reply(b"{}", status=b"401 Unauthorized"), 401),
     ("payment_required", reply(b"{}", status=b"402 Payment Required"), 402),
@@ -416,7 +416,7 @@ async def test_a_hostile_provider_costs_its_own_callers_little_and_others_nothin
             if took_s >= TIMEOUT_S:
                 allowed = allowed | {504}  # tries again took until the deadline
             assert status in allowed, where
-            assert took_s <= TIMEOUT_S + GRACE_S, where
+            assert took_s <= TIMEOUT_S + GRACE_S + 0.001, where  # a sum of steps is not exact
             assert steps.longest_cpu_s <= MOST_CPU_S, where
             assert grown <= MOST_BYTES, where
             if number != 1:

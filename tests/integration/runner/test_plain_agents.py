@@ -96,7 +96,7 @@ async def test_an_agent_without_a_pipe_that_stops_acting_is_started_again(tools,
 
 async def test_the_lease_of_a_dead_process_is_waited_out_before_the_next_starts(tools, env, tmp_path):
     starts = tmp_path / "starts"
-    spec = AgentSpec("brief", ("sh", "-c", f"echo x >> {starts}; read line <&3"), tmp_path)
+    spec = AgentSpec("brief", ("sh", "-c", f"echo x >> {starts}; exec sleep 600"), tmp_path)
     spec = replace(spec, restart=RestartPolicy(3, (0,)))
     async with (
         tools.serving(1) as server,
