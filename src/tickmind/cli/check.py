@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from tickmind.world import Scenario
 
 EXIT_FAILED = 1
+WHAT_IT_MAY_BE = (
+    "a scenario begins with `world: NAME`, a mapping has `agents` and `assignments`, "
+    "and the settings of a gateway have `providers` or `listen`"
+)
 
 
 def check(
@@ -44,15 +48,44 @@ def check_file(file: Path, entities: "Collection[EntityInfo] | None" = None) -> 
 
     A mapping of its own is for `entities`, if they are given.
     """
-    from tickmind.base.problems import read_config
-    from tickmind.runner.mapping import is_scenario
+    from tickmind.base.problems import ConfigFileError, Problem, read_config
 
     said = read_config(file, hint="check its name").value
-    if is_scenario(said):
+    if not said:
+        raise ConfigFileError(str(file), [Problem((), f"the file is empty; {WHAT_IT_MAY_BE}")])
+    kind = _kind(said)
+    if kind == "scenario":
         return _scenario(file, said)
-    if isinstance(said, Mapping) and ("assignments" in said or "agents" in said):
+    if kind == "mapping":
         return _mapping(file, entities)
-    return _gateway(file)
+    if kind == "gateway":
+        return _gateway(file)
+    raise ConfigFileError(str(file), [Problem((), f"nothing says what this file is; {WHAT_IT_MAY_BE}")])
+
+
+def _kind(said: object) -> str:
+    """What a file is, by the keys that it has: those of one kind, or at least like them; empty if none is."""
+    import difflib
+    import json
+
+    from tickmind.gateway.settings.form import config_form
+    from tickmind.runner import mapping_schema_text
+    from tickmind.world.scenario_reader import SECTIONS
+
+    keys = list(map(str, said)) if isinstance(said, Mapping) else []
+    if "world" in keys:
+        return "scenario"
+    known = {
+        "scenario": SECTIONS,
+        "mapping": tuple(json.loads(mapping_schema_text())["properties"]),
+        "gateway": tuple(config_form().schema["properties"]),
+    }
+    fitting = {kind: sum(key in names for key in keys) for kind, names in known.items()}
+    if not any(fitting.values()):
+        like = difflib.get_close_matches
+        fitting = {kind: sum(bool(like(key[:100], names, n=1)) for key in keys) for kind, names in known.items()}
+    best = max(fitting, key=lambda kind: fitting[kind])
+    return best if fitting[best] else ""
 
 
 def _everybody(files: Iterable[Path]) -> "list[EntityInfo] | None":
@@ -79,11 +112,28 @@ def _entities(scenario: "Scenario") -> "list[EntityInfo]":
 
 
 def _scenario(file: Path, said: Mapping[str, object]) -> str:
+    """The world of a file and the mapping in it; what is wrong with either is told at once."""
+    from tickmind.base.problems import ConfigFileError, Problem, in_order
     from tickmind.world import load_scenario
+    from tickmind.world.scenario_reader import OTHER_SECTIONS
 
-    found = load_scenario(file)
-    words = f"the world {found.name}, {found.width} x {found.height} tiles, {len(found.actors):,} characters"
-    return f"{words}; {_mapping(file, _entities(found))}" if "agents" in said else words
+    problems: list[Problem] = []
+    words: list[str] = []
+    entities: list[EntityInfo] | None = None
+    try:
+        found = load_scenario(file)
+        entities = _entities(found)
+        words.append(f"the world {found.name}, {found.width} x {found.height} tiles, {len(found.actors):,} characters")
+    except ConfigFileError as error:
+        problems += error.problems
+    if any(section in said for section in OTHER_SECTIONS) and "world" in said:
+        try:
+            words.append(_mapping(file, entities))
+        except ConfigFileError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigFileError(str(file), in_order(problems))
+    return "; ".join(words)
 
 
 def _mapping(file: Path, entities: "Collection[EntityInfo] | None") -> str:

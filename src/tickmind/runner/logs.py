@@ -14,6 +14,8 @@ MAX_LINE_BYTES = Limit("length of a line in an agent's log", 8_192, "bytes")
 KEPT_FILES = 3
 _log = get_logger(__name__)
 _LAST_CHARS = 300
+_ERROR_LINES = 12  # of one error; gRPC's have five
+_TRACEBACK = "Traceback (most recent call last):"
 _BURST_S = 4.0  # an agent that was quiet may log so many seconds' worth at once
 
 
@@ -44,6 +46,8 @@ class AgentLog:
         self._left_out_lines = 0
         self._broken = False
         self._last = ""  # line that the agent wrote since its start
+        self._raised: list[str] | None = None  # the error behind the last traceback, if nothing else was written since
+        self._in_traceback = False  # whether the error is still to come
         descriptor = open_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, mode=PRIVATE_MODE)
         self._file = os.fdopen(descriptor, "ab", buffering=0)
         self._size = os.fstat(descriptor).st_size
@@ -73,15 +77,19 @@ class AgentLog:
     def begin(self, text: str) -> None:
         """A process begins to write; a note says which."""
         self._last = ""
+        self._raised, self._in_traceback = None, False
         self.note(text)
 
     @property
     def last_line(self) -> str:
-        """What the process has written last, shortened; mostly that is why it ended."""
-        last = self._last
-        if self._rest and not self._cut:
-            last = redact(self._rest.decode("utf-8", "replace"))
-        return " ".join(last.split())[:_LAST_CHARS]
+        """Why the process ended, as far as it wrote so last, shortened: the error of a traceback, or the last line.
+
+        Errors may go over several lines, as those of gRPC do, whose last one is a bracket.
+        """
+        rest = redact(self._rest.decode("utf-8", "replace")) if self._rest and not self._cut else ""
+        if self._raised:
+            return " ".join(" ".join([*self._raised, rest]).split())[:_LAST_CHARS]
+        return " ".join((rest or self._last).split())[:_LAST_CHARS]
 
     def note(self, text: str) -> None:
         """A line of the runner itself; it is never left out."""
@@ -112,6 +120,19 @@ class AgentLog:
         kept += text.encode() + b"\n"
         if text and not text.isspace():
             self._last = text
+            self._follow(text)
+
+    def _follow(self, text: str) -> None:
+        """Note the lines of the error behind a traceback; too many lines are no error's any more."""
+        if text.startswith(_TRACEBACK):
+            self._raised, self._in_traceback = None, True
+        elif self._in_traceback:
+            if not text[0].isspace():
+                self._raised, self._in_traceback = [text], False
+        elif self._raised is not None:
+            self._raised.append(text)
+            if len(self._raised) > _ERROR_LINES:
+                self._raised = None
 
     def _left_out(self) -> str:
         return f"{self._left_out_lines:,} lines left out: the agent logs more than {self._rate:,.0f} bytes a second"

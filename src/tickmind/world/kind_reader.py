@@ -34,11 +34,10 @@ def read_rules(node: Node | None) -> Rules:
         "needs",
     )
     usual = Rules()
-    version = given.get("world_version")
     duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
     needs = given.get("needs")
     return Rules(
-        world_version=leaf(version).one_of(*SIGHT_RULES) if version else usual.world_version,
+        world_version=given.one_of("world_version", usual.world_version, *SIGHT_RULES),
         tick_duration_ms=duration_ms,
         intent_deadline_ms=given.integer("intent_deadline_ms", (duration_ms + 1) // 2, 1, duration_ms),
         sight_radius=given.integer("sight_radius", usual.sight_radius, 1, MAX_RADIUS),
@@ -46,7 +45,7 @@ def read_rules(node: Node | None) -> Rules:
         inventory_limit=given.integer("inventory_limit", usual.inventory_limit, 1, MAX_INVENTORY),
         text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
         rest_tag=given.name("rest_tag", usual.rest_tag),
-        needs=_read_needs(needs) if needs else None,
+        needs=given.place.source.part(None, _read_needs, needs) if needs else None,
     )
 
 
@@ -67,41 +66,56 @@ def _read_needs(node: Node) -> Needs | None:
 def read_floors(given: Table) -> tuple[FloorKind, ...]:
     """The section `floors`, in the order of the file."""
     _few(given)
-    found = []
-    for name, _, node in given.named():
-        one = table(node)
-        one.nothing_but("walkable", "opaque", "hazards")
-        walkable, opaque = one.truth("walkable", default=True), one.truth("opaque", default=False)
-        found.append(FloorKind(name, walkable, opaque, one.names("hazards")))
+    found = [place.source.part(FloorKind(name), _read_floor, name, node) for name, place, node in given.named()]
     if not found:
         given.place.fail("expected at least one kind of floor")
     return tuple(found)
 
 
-def read_items(given: Table) -> tuple[ItemKind, ...]:
-    """The section `items`, in the order of names."""
+def _read_floor(name: str, node: Node) -> FloorKind:
+    given = table(node)
+    given.nothing_but("walkable", "opaque", "hazards")
+    walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+    return FloorKind(name, walkable, opaque, given.names("hazards"))
+
+
+def read_items(section: Node | None) -> tuple[ItemKind, ...]:
+    """The section `items`, in the order of names; none if it is left out."""
+    if section is None:
+        return ()
+    given = table(section)
     _few(given)
     found = []
     for name, place, node in given.named():
         if not MAX_ITEM_CHARS.allows(len(name)):
-            place.fail(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
-        one = table(node)
-        one.nothing_but("use")
-        use = table(one.entries["use"]) if "use" in one.entries else Table(one.place, {}, {})
-        use.nothing_but("hunger", "energy")
-        hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
-        found.append(ItemKind(name, hunger, energy))
+            place.note(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
+        found.append(place.source.part(ItemKind(name), _read_item, name, node))
     return tuple(sorted(found, key=lambda item: item.name))
 
 
-def read_kinds(given: Table, items: Collection[str]) -> tuple[ObjectKind, ...]:
-    """The section `kinds`, in the order of names."""
+def _read_item(name: str, node: Node) -> ItemKind:
+    given = table(node)
+    given.nothing_but("use")
+    use = table(given.entries["use"]) if "use" in given.entries else Table(given.place, {}, {})
+    use.nothing_but("hunger", "energy")
+    hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
+    return ItemKind(name, hunger, energy)
+
+
+def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind, ...]:
+    """The section `kinds`, in the order of names; none if it is left out."""
+    if section is None:
+        return ()
+    given = table(section)
     _few(given)
-    found = [_read_kind(name, place, table(node), items) for name, place, node in given.named()]
+    found = [
+        place.source.part(ObjectKind(name), _read_kind, name, place, node, items) for name, place, node in given.named()
+    ]
     return tuple(sorted(found, key=lambda kind: kind.name))
 
 
-def _read_kind(name: str, place: Place, given: Table, items: Collection[str]) -> ObjectKind:
+def _read_kind(name: str, place: Place, node: Node, items: Collection[str]) -> ObjectKind:
+    given = table(node)
     given.nothing_but("states", "tags", "stock", "walkable", "opaque")
     states = given.get("states")
     if states is None:
@@ -109,7 +123,7 @@ def _read_kind(name: str, place: Place, given: Table, items: Collection[str]) ->
         read: tuple[ObjectState, ...] = (ObjectState("plain", walkable, opaque),)
     else:
         if "walkable" in given.entries or "opaque" in given.entries:
-            place.fail(f"{name!r} has states, so walkable and opaque belong to each of them")
+            place.note(f"{name!r} has states, so walkable and opaque belong to each of them")
         read = _read_states(table(states), items)
     stock = given.get("stock")
     return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)
@@ -120,21 +134,22 @@ def _read_states(given: Table, items: Collection[str]) -> tuple[ObjectState, ...
         given.place.fail(f"expected 1 to {MAX_STATES.maximum} states")
     found = []
     for name, place, node in given.named():
-        one = table(node)
-        one.nothing_but("walkable", "opaque", "actions", "change")
-        actions = one.get("actions")
-        read = tuple(
-            _read_action(verb, table(action), given.entries, items)
-            for verb, _, action in (table(actions).named() if actions else ())
-        )
-        if sum(action.work > 1 for action in read) > 1:
-            place.fail(f"in state {name!r} more than one action takes several ticks; one can")
-        change = one.get("change")
-        walkable, opaque = one.truth("walkable", default=True), one.truth("opaque", default=False)
-        found.append(
-            ObjectState(name, walkable, opaque, read, _read_change(table(change), given.entries) if change else None)
-        )
+        found.append(place.source.part(ObjectState(name), _read_state, name, place, node, given.entries, items))
     return tuple(found)
+
+
+def _read_state(name: str, place: Place, node: Node, states: Collection[str], items: Collection[str]) -> ObjectState:
+    given = table(node)
+    given.nothing_but("walkable", "opaque", "actions", "change")
+    actions, read = given.get("actions"), []
+    for verb, at, action in table(actions).named() if actions else ():
+        with at.source.noting():
+            read.append(_read_action(verb, table(action), states, items))
+    if sum(one.work > 1 for one in read) > 1:
+        place.note(f"in state {name!r} more than one action takes several ticks; one can")
+    change = given.get("change")
+    walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+    return ObjectState(name, walkable, opaque, tuple(read), _read_change(table(change), states) if change else None)
 
 
 def _read_action(verb: str, given: Table, states: Collection[str], items: Collection[str]) -> ObjectAction:

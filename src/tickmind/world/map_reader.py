@@ -28,8 +28,11 @@ class Land:
     marks: tuple[Mark, ...]
 
 
-def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> Land:
-    """The sections `map` and `legend`: a drawing, or only a size and one floor for all of it."""
+def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> Land | None:
+    """The sections `map` and `legend`: a drawing, or only a size and one floor for all of it.
+
+    None if there are rows that can't be; what is wrong with them is noted.
+    """
     node = given.need("map")
     codes = {floor.name: code for code, floor in enumerate(floors)}
     if isinstance(node, Table):
@@ -44,14 +47,19 @@ def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> L
     telling = frozenset(legend)
     painted = []
     marks = []
+    good = True
     for y, row in enumerate(rows):
         if len(row) != width:
-            _at(drawing, lines, y, 0, row).fail(f"expected {width} tiles as in the first row, found {len(row)}")
+            _at(drawing, lines, y, 0, row).note(f"expected {width} tiles as in the first row, found {len(row)}")
+            good = False
+            continue
         used = set(row)
         if not used <= signs.keys():
             x = next(x for x, sign in enumerate(row) if sign not in signs)
             place = _at(drawing, lines, y, x, row)
-            place.fail(f"the sign {row[x]!r} is not in the legend; there are: {' '.join(sorted(signs))}")
+            place.note(f"the sign {row[x]!r} is not in the legend; there are: {' '.join(sorted(signs))}")
+            good = False
+            continue
         painted.append(row.translate(floor_of).encode("latin-1"))
         if used & telling:
             start = _at(drawing, lines, y, 0, row)
@@ -60,7 +68,7 @@ def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> L
                 for x, sign in enumerate(row)
                 if sign in telling
             ]
-    return Land(width, len(rows), b"".join(painted), tuple(marks))
+    return Land(width, len(rows), b"".join(painted), tuple(marks)) if good else None
 
 
 def _read_plain(given: Table, codes: dict[str, int]) -> Land:
@@ -77,16 +85,19 @@ def _read_legend(given: Table, codes: dict[str, int]) -> tuple[dict[str, Table],
     signs: dict[str, int] = {}
     for sign, place in given.keys.items():
         if len(sign) != 1 or not sign.isprintable():
-            place.fail(f"expected a single character as sign, found {sign!r}")
-        node: Node = given.entries[sign]
-        if isinstance(node, Leaf):
-            signs[sign] = codes[known(node, codes, "floor")]
+            place.note(f"expected a single character as sign, found {sign!r}")
             continue
-        one = table(node)
-        one.nothing_but("floor", "object", "state", "stock", "ground", "actor")
-        signs[sign] = codes[known(one.need("floor"), codes, "floor")]
-        if len(one.entries) > 1:
-            meanings[sign] = one
+        signs[sign] = 0  # where it stands for nothing that there is
+        with place.source.noting():
+            node: Node = given.entries[sign]
+            if isinstance(node, Leaf):
+                signs[sign] = codes[known(node, codes, "floor")]
+                continue
+            one = table(node)
+            one.nothing_but("floor", "object", "state", "stock", "ground", "actor")
+            signs[sign] = codes[known(one.need("floor"), codes, "floor")]
+            if len(one.entries) > 1:
+                meanings[sign] = one
     return meanings, signs
 
 

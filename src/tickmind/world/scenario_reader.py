@@ -2,20 +2,22 @@
 
 from pathlib import Path
 
+from tickmind.base.problems import Problem, in_order
 from tickmind.world.errors import ScenarioError
 from tickmind.world.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.limits import MAX_SCENARIO_BYTES
 from tickmind.world.map_reader import read_map
+from tickmind.world.rules import Rules
 from tickmind.world.scenario import Scenario
 from tickmind.world.spawn_reader import Spawns
 from tickmind.world.yaml_nodes import leaf, read_tree, table
 
-# Sections that other parts read from the same file.
-OTHER_SECTIONS = ("agents", "assignments", "defaults", "models")
+SECTIONS = ("world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors")
+OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
 
 def load_scenario(path: Path | str) -> Scenario:
-    """Read a scenario file. Raises `ScenarioError` with file, line and column of what is wrong."""
+    """Read a scenario file. Raises `ScenarioError` with file, line and column of all that is wrong."""
     return parse_scenario(scenario_text(path), source=str(path))
 
 
@@ -26,31 +28,36 @@ def scenario_text(path: Path | str) -> str:
         with file.open(encoding="utf-8") as opened:  # it may be a pipe or a device: neither says how large it is
             text = opened.read(int(MAX_SCENARIO_BYTES.maximum) + 1)
     except OSError as error:
-        raise ScenarioError(str(file), 0, 0, f"can't be read: {error.strerror or error}") from error
+        raise ScenarioError(str(file), [Problem((), f"can't be read: {error.strerror or error}")]) from error
     except UnicodeDecodeError as error:
-        raise ScenarioError(str(file), 0, 0, "is not UTF-8 text") from error
+        raise ScenarioError(str(file), [Problem((), "is not UTF-8 text")]) from error
     if not MAX_SCENARIO_BYTES.allows(len(text)):
-        raise ScenarioError(str(file), 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
+        raise ScenarioError(str(file), [Problem((), f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
     return text
 
 
 def parse_scenario(text: str, source: str = "scenario") -> Scenario:
-    """Make a scenario from its text. Raises `ScenarioError`, which names `source`, line and column."""
+    """Make a scenario from its text. Raises `ScenarioError` with all that is wrong, by `source`, line and column.
+
+    A part that can't be read is noted, and the rest is read with something simple in its place.
+    """
     given = read_tree(text, source)
-    given.nothing_but(
-        "world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors",
-        *OTHER_SECTIONS,
-    )  # fmt: skip
-    name = leaf(given.need("world")).name()
+    read = given.place.source
+    given.nothing_but(*SECTIONS, *OTHER_SECTIONS)
+    name = read.part("", lambda: leaf(given.need("world")).name())
     seed = given.integer("seed", 0, 0, 2**63 - 1)
-    rules = read_rules(given.get("rules"))
-    floors = read_floors(table(given.need("floors")))
-    items = read_items(table(given.entries["items"])) if "items" in given.entries else ()
+    rules = read.part(Rules(), read_rules, given.get("rules"))
+    floors = read.part((), lambda: read_floors(table(given.need("floors"))))
+    items = read.part((), read_items, given.get("items"))
     item_names = tuple(item.name for item in items)
-    kinds = read_kinds(table(given.entries["kinds"]), item_names) if "kinds" in given.entries else ()
-    land = read_map(given, floors, text.split("\n"))
-    spawns = Spawns(seed, rules, floors, item_names, kinds, land)
-    spawns.read(given)
+    kinds = read.part((), read_kinds, given.get("kinds"), item_names)
+    land = read.part(None, read_map, given, floors, text.split("\n")) if floors else None
+    spawns = None
+    if land is not None:
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land)
+        spawns.read(given)
+    if read.problems or land is None or spawns is None:
+        raise ScenarioError(source, in_order(read.problems))
     return Scenario(
         name=name,
         seed=seed,

@@ -49,38 +49,46 @@ class Spawns:
 
     def read(self, given: Table) -> None:
         """Take everything in; the map first, then the lists, then the actors that go wherever there is room."""
+        noting = given.place.source.noting
         for mark in self._land.marks:
-            if (kind := mark.meaning.get("object")) is not None:
-                self._add_object(mark.place, mark.meaning, kind, mark.x, mark.y)
-            if (ground := mark.meaning.get("ground")) is not None:
-                for item, amount in read_amounts(ground, self._items):
-                    self._add_ground(item, amount, mark.x, mark.y)
+            with noting():
+                if (kind := mark.meaning.get("object")) is not None:
+                    self._add_object(mark.place, mark.meaning, kind, mark.x, mark.y)
+            with noting():
+                if (ground := mark.meaning.get("ground")) is not None:
+                    for item, amount in read_amounts(ground, self._items):
+                        self._add_ground(item, amount, mark.x, mark.y)
         for node in self._list(given, "objects"):
-            one = table(node)
-            one.nothing_but("id", "kind", "at", "state", "stock")
-            self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
+            with noting():
+                one = table(node)
+                one.nothing_but("id", "kind", "at", "state", "stock")
+                self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
         for node in self._list(given, "ground"):
-            one = table(node)
-            one.nothing_but("item", "amount", "at")
-            item = known(one.need("item"), self._items, "item")
-            self._add_ground(item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
+            with noting():
+                one = table(node)
+                one.nothing_but("item", "amount", "at")
+                item = known(one.need("item"), self._items, "item")
+                self._add_ground(item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
         for mark in self._land.marks:
-            if (actor := mark.meaning.get("actor")) is not None:
-                one = table(actor)
-                one.nothing_but(*_ACTOR_KEYS)
-                self._add_actor(mark.place, one, mark.x, mark.y)
+            with noting():
+                if (actor := mark.meaning.get("actor")) is not None:
+                    one = table(actor)
+                    one.nothing_but(*_ACTOR_KEYS)
+                    self._add_actor(mark.place, one, mark.x, mark.y)
         scattered = []
         for node in self._list(given, "actors"):
-            one = table(node)
-            one.nothing_but(*_ACTOR_KEYS, "at", "count", "within")
-            if "at" not in one.entries:
-                scattered.append(one)
-                continue
-            if "count" in one.entries or "within" in one.entries:
-                one.place.fail("count and within are for actors without a place; this one has `at`")
-            self._add_actor(one.entries["at"].place, one, *self._at(one.entries["at"]))
+            with noting():
+                one = table(node)
+                one.nothing_but(*_ACTOR_KEYS, "at", "count", "within")
+                if "at" not in one.entries:
+                    scattered.append(one)
+                    continue
+                if "count" in one.entries or "within" in one.entries:
+                    one.place.fail("count and within are for actors without a place; this one has `at`")
+                self._add_actor(one.entries["at"].place, one, *self._at(one.entries["at"]))
         for number, one in enumerate(scattered):
-            self._scatter(number, one)
+            with noting():
+                self._scatter(number, one)
 
     def objects(self) -> tuple[ObjectSpawn, ...]:
         """The objects in the order of their ids."""
@@ -100,7 +108,7 @@ class Spawns:
 
     def _list(self, given: Table, key: str) -> tuple[Node, ...]:
         node = given.get(key)
-        return () if node is None else many(node).items
+        return () if node is None else node.place.source.part((), lambda: many(node).items)
 
     def _at(self, node: Node) -> tuple[int, int]:
         given = many(node)

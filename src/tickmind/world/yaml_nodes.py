@@ -1,30 +1,65 @@
 """YAML as a tree that knows its lines: no aliases, no tags, no surprises, and every complaint has a place."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import yaml
 
 from tickmind.base import Limit
+from tickmind.base.problems import Problem, nearest
+from tickmind.base.yaml_source import Place as Spot
 from tickmind.world.errors import ScenarioError
 from tickmind.world.limits import MAX_DEPTH, MAX_NAME_CHARS, MAX_SCENARIO_BYTES
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TRUE = {"true": True, "false": False}
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Source:
+    """A text that is being read, and what was found to be wrong with it so far."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.problems: list[Problem] = []
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note what is wrong with a part of the text, so that the next part is read all the same."""
+        try:
+            yield
+        except ScenarioError as error:
+            self.problems += error.problems
+
+    def part(self, instead: T, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Read a part, or note what is wrong with it and go on with something else."""
+        with self.noting():
+            return read(*args, **kwargs)
+        return instead
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where in which text something stands; line and column count from 1."""
 
-    source: str
+    source: Source
     line: int
     column: int
 
-    def fail(self, problem: str) -> NoReturn:
+    def problem(self, message: str) -> Problem:
+        """What is wrong here."""
+        return Problem((), message, Spot(self.line, self.column))
+
+    def fail(self, message: str) -> NoReturn:
         """Raise the error that tells this place."""
-        raise ScenarioError(self.source, self.line, self.column, problem)
+        raise ScenarioError(self.source.name, [self.problem(message)])
+
+    def note(self, message: str) -> None:
+        """Note what is wrong here, and go on."""
+        self.source.problems.append(self.problem(message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +117,10 @@ class Table:
     keys: dict[str, Place]
 
     def nothing_but(self, *names: str) -> None:
-        """Complain about the first key that is none of these."""
+        """Note every key that is none of these."""
         for key, place in self.keys.items():
             if key not in names:
-                place.fail(f"unknown key {_short(key)}; known here: {', '.join(sorted(names))}")
+                place.note(f"unknown key {_short(key)}{nearest(key, names)}; known here: {', '.join(sorted(names))}")
 
     def get(self, key: str) -> "Node | None":
         """The value of a key, if it is there."""
@@ -101,27 +136,33 @@ class Table:
     def named(self) -> Iterator[tuple[str, Place, "Node"]]:
         """All entries; the keys must be good names."""
         for key, value in self.entries.items():
-            yield Leaf(self.keys[key], key, plain=False).name(), self.keys[key], value
+            place = self.keys[key]
+            if name := place.source.part("", Leaf(place, key, plain=False).name):
+                yield name, place, value
 
     def integer(self, key: str, default: int, least: int, most: Limit | int) -> int:
-        """A whole number, or its default."""
-        found = self.entries.get(key)
-        return default if found is None else leaf(found).integer(least, most)
+        """A whole number, or its default, also where something else is noted to be wrong."""
+        return self._value(key, default, lambda found: leaf(found).integer(least, most))
 
     def truth(self, key: str, default: bool) -> bool:
-        """True or false, or its default."""
-        found = self.entries.get(key)
-        return default if found is None else leaf(found).truth()
+        """True or false, or its default, in the same way."""
+        return self._value(key, default, lambda found: leaf(found).truth())
 
     def name(self, key: str, default: str) -> str:
-        """A name, or its default."""
-        found = self.entries.get(key)
-        return default if found is None else leaf(found).name()
+        """A name, or its default, in the same way."""
+        return self._value(key, default, lambda found: leaf(found).name())
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of names, empty if it is not there."""
+        """A list of names, empty if it is not there, in the same way."""
+        return self._value(key, (), lambda found: tuple(leaf(item).name() for item in many(found).items))
+
+    def one_of(self, key: str, default: str, *names: str) -> str:
+        """One of some words, or its default, in the same way."""
+        return self._value(key, default, lambda found: leaf(found).one_of(*names))
+
+    def _value(self, key: str, default: T, read: "Callable[[Node], T]") -> T:
         found = self.entries.get(key)
-        return () if found is None else tuple(leaf(item).name() for item in many(found).items)
+        return default if found is None else self.place.source.part(default, read, found)
 
 
 Node: TypeAlias = Leaf | Many | Table
@@ -153,26 +194,30 @@ def table(node: Node) -> Table:
 def read_tree(text: str, source: str) -> Table:
     """The one document of a YAML text. Raises `ScenarioError` with the place of what is wrong."""
     if not MAX_SCENARIO_BYTES.allows(len(text)):
-        raise ScenarioError(source, 0, 0, f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")
-    builder = _Builder(source)
+        raise ScenarioError(source, [Problem((), f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
+    read = Source(source)
+    builder = _Builder(read)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise ScenarioError(source, line, column, f"this is no YAML: {error.problem or error.context}") from error
+        spot = Spot(mark.line + 1, mark.column + 1) if mark else None
+        message = f"this is no YAML: {error.problem or error.context}"
+        raise ScenarioError(source, [Problem((), message, spot)]) from error
     except yaml.YAMLError as error:
-        raise ScenarioError(source, 0, 0, f"this is no YAML: {error}") from error
+        raise ScenarioError(source, [Problem((), f"this is no YAML: {error}")]) from error
+    if not builder.documents:
+        raise ScenarioError(source, [Problem((), "the file is empty; a scenario begins with `world: NAME`")])
     if len(builder.documents) != 1:
-        raise ScenarioError(source, 1, 1, f"expected one document, found {len(builder.documents)}")
+        Place(read, 1, 1).fail(f"expected one document, found {len(builder.documents)}")
     return table(builder.documents[0])
 
 
 class _Builder:
     """Puts events together to a tree."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: Source) -> None:
         self.documents: list[Node] = []
         self._source = source
         self._open: list[tuple[Place, list[Leaf | Node], bool]] = []  # place, children (keys too), is it a mapping
@@ -208,7 +253,8 @@ def _as_table(place: Place, children: list[Node]) -> Table:
         if not isinstance(key, Leaf):
             key.place.fail(f"expected a word as key, found {_what(key)}")
         if key.text in entries:
-            key.place.fail(f"the key {_short(key.text)} stands here twice, first in line {keys[key.text].line}")
+            key.place.note(f"the key {_short(key.text)} stands here twice, first in line {keys[key.text].line}")
+            continue
         entries[key.text] = value
         keys[key.text] = key.place
     return Table(place, entries, keys)

@@ -78,7 +78,51 @@ def test_a_mistake_in_a_scenario_is_told(tickmind, tmp_path):
     (tmp_path / "world.yaml").write_text("world: x\n")
     result = tickmind("check", "world.yaml")
     assert result.exit_code == 1
-    assert "world.yaml, line 1, column 1: the key 'floors' is missing" in result.stderr
+    assert "world.yaml:1:1: the key 'floors' is missing" in result.stderr
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# nothing but words\n", "---\n", "{}\n"])
+def test_an_empty_file_is_called_empty(tickmind, tmp_path, text):
+    (tmp_path / "mine.yaml").write_text(text)
+    result = tickmind("check", "mine.yaml")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("mine.yaml: the file is empty; a scenario begins with `world: NAME`, ")
+
+
+def test_a_scenario_without_a_world_is_judged_as_a_scenario(tickmind, tmp_path):
+    text = (SCENARIOS / "clearing.yaml").read_text()
+    (tmp_path / "mine.yaml").write_text(re.sub(r"(?m)^world:.*\n", "", text))
+    result = tickmind("check", "mine.yaml")
+    assert result.exit_code == 1
+    assert re.fullmatch(r"mine.yaml:\d+:\d+: the key 'world' is missing\n", result.stderr)
+
+
+def test_a_file_of_no_known_kind_is_called_that(tickmind, tmp_path):
+    for text in ("colour: blue\n", "- one\n", "just words\n"):
+        (tmp_path / "mine.yaml").write_text(text)
+        result = tickmind("check", "mine.yaml")
+        assert result.exit_code == 1
+        assert result.stderr.startswith("mine.yaml: nothing says what this file is; a scenario begins with")
+
+
+def test_all_mistakes_of_a_scenario_and_its_mapping_are_told_at_once_in_one_form(tickmind, tmp_path):
+    text = """world: x
+sed: 3
+rules: {sight_radius: 99, tick_duration_ms: soon}
+floors: {grass: {walkabel: true}}
+models: {}
+map: {width: 5, height: 5, floor: grass}
+actors:
+  - {at: [9, 0]}
+  - {at: [1, 1], colour: red}
+agents: {a: {cmd: [sleep, '1'], per_proces: 2}}
+assignments: [{match: {}, use: b}]
+"""
+    (tmp_path / "mine.yaml").write_text(text)
+    lines = tickmind("check", "mine.yaml").stderr.splitlines()
+    assert [line.rpartition(": ")[0].split(":")[1] for line in lines] == ["2", "3", "3", "4", "5", "8", "9", "10"]
+    assert all(re.match(r"mine.yaml:\d+:\d+: ", line) for line in lines)
+    assert "unknown key 'sed' (did you mean 'seed'?)" in lines[0]
 
 
 def test_the_schema_is_printed_for_editors(tickmind):
@@ -118,7 +162,7 @@ def test_up_judges_a_file_as_a_scenario_and_nothing_else(tickmind, tmp_path):
     (tmp_path / "mine.yaml").write_text("name: x\n")
     result = tickmind("up", "mine.yaml")
     assert result.exit_code == 1
-    assert "mine.yaml, line 1, column 1: unknown key 'name'; known here: actors, " in result.stderr
+    assert "mine.yaml:1:1: unknown key 'name'; known here: actors, " in result.stderr
     assert "llm_variables" not in result.stderr
 
 

@@ -151,3 +151,35 @@ def test_the_last_line_of_a_process_is_known_without_secrets(tmp_path, clock):
     assert log.last_line.startswith("half a line xxx")
     assert len(log.last_line) == 300
     log.close()
+
+
+GRPC_ERROR = b"""Traceback (most recent call last):
+  File "agent.py", line 3, in <module>
+    stub.AcquireLease(request)
+grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that terminated with:
+\tstatus = StatusCode.UNAVAILABLE
+\tdetails = "failed to connect"
+>
+"""
+
+
+def test_the_reason_of_a_failed_process_is_the_error_and_not_the_last_line_of_it(tmp_path, clock):
+    log = AgentLog(tmp_path / "agent.log", clock)
+    log.begin("start 1")
+    log.take(b"ready\n" + GRPC_ERROR)
+    assert log.last_line == (
+        "grpc._channel._InactiveRpcError: <_InactiveRpcError of RPC that terminated with: "
+        'status = StatusCode.UNAVAILABLE details = "failed to connect" >'
+    )
+    log.take(b"Traceback (most recent call last):\n  File ...\nValueError: no such tile\n")
+    assert log.last_line == "ValueError: no such tile"
+    log.begin("start 2")
+    assert log.last_line == ""
+    log.close()
+
+
+def test_an_error_long_ago_is_not_the_reason(tmp_path, clock):
+    log = AgentLog(tmp_path / "agent.log", clock)
+    log.take(GRPC_ERROR + b"goes on\n" * 20 + b"set ENTITY_ID\n")
+    assert log.last_line == "set ENTITY_ID"
+    log.close()

@@ -92,7 +92,7 @@ def test_sections_of_other_parts_are_left_alone():
     [
         ("world: small", "world: ''", 1, 8, "expected a name"),
         ("world: small\n", "", 1, 1, "the key 'world' is missing"),
-        ("floors:", "flors:", 2, 1, "unknown key 'flors'; known here: actors"),
+        ("floors:", "flors:", 2, 1, "unknown key 'flors' (did you mean 'floors'?); known here: actors"),
         ("walkable: false", "walkable: no", 4, 20, "expected true or false, found 'no'"),
         ("walkable: false", "walkabel: false", 4, 10, "unknown key 'walkabel'"),
         ("item: coin", "item: gold", 8, 24, "there is no item 'gold'; there are: coin"),
@@ -116,10 +116,27 @@ def test_a_mistake_is_told_with_its_place(old, new, line, column, problem):
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(SMALL.replace(old, new, 1), source="small.yaml")
     error = caught.value
-    assert problem in error.problem
-    assert (error.line, error.column) == (line, column), error
-    assert str(error).startswith(f"small.yaml, line {line}, column {column}: ")
+    (place,) = [found.place for found in error.problems if problem in found.message]
+    assert (place.line, place.column) == (line, column), error
+    assert f"small.yaml:{line}:{column}: " in str(error)
     assert isinstance(error, ConfigError)
+
+
+def test_all_mistakes_are_told_at_once_in_the_order_of_the_text():
+    text = SMALL.replace("walkable: false", "walkabel: false").replace("most: 2", "most: 0").replace("  ..#", "  ..?")
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(f"{text}objects: [{{kind: tree}}]\nrules: {{sight_radius: 99, needs: 3}}\nmodels: {{}}\n")
+    said = [found.message for found in caught.value.problems]
+    wanted = ["'walkabel'", "from 1 to 65535", "the sign '?'", "from 1 to", "a mapping", "unknown key 'models'"]
+    assert len(said) == len(wanted)
+    assert all(part in one for part, one in zip(wanted, said, strict=True)), said
+
+
+def test_mistakes_in_what_stands_on_the_map_are_told_at_once():
+    more = "actors: [{at: [9, 0]}, {at: [0, 0], facing: UP}, {at: [1, 0], colour: red}]\nground: [{item: gold}]\n"
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(SMALL + more)
+    assert len(caught.value.problems) == 4, caught.value
 
 
 @pytest.mark.parametrize(
