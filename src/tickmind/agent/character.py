@@ -37,6 +37,9 @@ class Character(Body):
     thinks = False
     """Whether there is a model that is asked."""
 
+    plan_tick: int | None = None
+    """The tick of the question that `plan` answers, which may be long ago; None before the first plan."""
+
     _frontier: Tile | None = None
     _explored_until = 0
     _stroll: Tile | None = None
@@ -58,6 +61,17 @@ class Character(Body):
     def pressing(self) -> bool:
         """Whether something has happened that should be thought about before the interval is over."""
         return False
+
+    def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  a rule may go by it
+        """Whether a plan that was asked for in an earlier tick is still to be followed; by default if it is possible.
+
+        A plan that does not fit is dropped, and the one before stays.
+        """
+        return self.possible(plan)
+
+    def possible(self, plan: Mapping[str, Any]) -> bool:  # noqa: ARG002  what a plan aims for is the kind's business
+        """Whether what a plan aims for can be done as things are now."""
+        return True
 
     @property
     def plan(self) -> Mapping[str, Any]:

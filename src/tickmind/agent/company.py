@@ -144,6 +144,12 @@ class Company:
         eid = self._eids.get(entity_id)
         return self._deliberations is not None and eid is not None and self._deliberations.pending(eid)
 
+    def attend(self, entity_id: str) -> None:
+        """Have a character think before all others, because a person looks at it."""
+        eid = self._eids.get(entity_id)
+        if self._deliberations is not None and eid is not None:
+            self._deliberations.attend(eid)
+
     def close(self) -> None:
         """Let go of thoughts that are under way, and keep what all remember."""
         self._keep(self._characters.values())

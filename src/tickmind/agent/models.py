@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from tickmind.llm import CallConfig, GatewayClient, ModelClient, load_gateway_config, load_model_config
 from tickmind.strategy import GatewayAnswers, ModelAnswers
+from tickmind.strategy.pace import MOST_PATIENCE_S
 
 if TYPE_CHECKING:
     from tickmind.agent.running import Stage
@@ -19,7 +20,8 @@ def find_model(stage: "Stage") -> "AnyClient | None":
     The setting `model` says which model to ask for. Keys come from the secrets of the process.
     """
     client = find_client(stage)
-    call = CallConfig(max_tokens=stage.launch.settings.whole("max_tokens", MAX_TOKENS))
+    max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
+    call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns when to give up
     if isinstance(client, GatewayClient):
         return GatewayAnswers(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
     return None if client is None else ModelAnswers(client, call)

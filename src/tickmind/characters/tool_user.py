@@ -40,7 +40,9 @@ class ToolUser(Character):
     """Settings: `name`, `personality`, `task` (what it is to do)."""
 
     thinking: ClassVar[Thinking] = Thinking(
-        ROLE, every_ticks=30, config=LLMConfig(query_timeout=300.0, stagger=True, max_queries_per_tick=4)
+        ROLE,
+        every_ticks=30,
+        config=LLMConfig(max_queries_per_tick=4, max_queries_per_second=None, query_timeout=None, max_in_flight=None),
     )
     tree: ClassVar[Node] = Selector(
         Sequence(Condition("asleep"), Action("wake")),

@@ -4,8 +4,8 @@ The tree decides each tick. A model, asked now and then and when somebody speaks
 say; whatever it answers, the tree turns it into what this character could do anyway.
 """
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.knowledge import Line, distance
@@ -38,6 +38,8 @@ GREET_AGAIN_TICKS = 300
 QUIET_TICKS = 20  # so long it greets nobody after it has spoken
 MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
+STARVING = 700  # hunger from which on it is in danger
+RESTED = 800  # energy from which on it has no use for a bed
 GREETINGS = ("hello", "good day", "good morning", "hi ")
 
 
@@ -51,7 +53,7 @@ class Villager(Character):
             Selector(Sequence(Condition("rested"), Action("wake")), Action("wait")),
             label="asleep",
         ),
-        Sequence(Condition("hungry", {"above": 700}), Action("find_food"), label="starving"),
+        Sequence(Condition("hungry", {"above": STARVING}), Action("find_food"), label="starving"),
         Sequence(Condition("spoken_to"), Action("answer")),
         Sequence(Condition("hungry", {"above": 350}), Action("eat_something")),
         Sequence(
@@ -70,8 +72,10 @@ class Villager(Character):
     def __init__(self, start: Start) -> None:
         super().__init__(start)
         self.food = start.settings.texts("food", ("berries",))
-        self._plan_seen: object = None
-        self._plan_tick = -PLAN_TICKS
+        self._asked_tick = -1  # of the plan that was taken up
+        self._plan_tick = -PLAN_TICKS  # in which it was taken up
+        self._in_danger = False
+        self._danger_tick = -1  # in which danger began
         self._goal = self._who = self._to_say = ""
         self._strangers: tuple[str, ...] = ()
 
@@ -101,26 +105,56 @@ class Villager(Character):
             yield Section(f"{self._goal} {self._who}".strip(), priority=2, title="Your last plan")
 
     def pressing(self) -> bool:
-        """Somebody spoke, and no plan was made since."""
+        """Somebody waits for an answer, or it is in danger, and no plan was asked for since."""
         line = self.speech.owed()
-        return line is not None and self._plan_tick < line.tick
+        return self._asked_tick < max(self._danger_tick, -1 if line is None else line.tick)
+
+    def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
+        """What it says can be heard by whom it is meant for, or what it aims for is possible."""
+        return self.possible(plan) or bool(self._words(plan))
+
+    def possible(self, plan: Mapping[str, Any]) -> bool:
+        """There is something to gather, it is tired enough to rest, or it knows whom to visit."""
+        match plan.get("goal"):
+            case "gather":
+                known = any(True for item in self.food for _ in self.surroundings.things_with(item))
+                return known and not self.provided()
+            case "rest":
+                return self.me.energy < RESTED
+            case "visit":
+                return plan.get("who") in self.surroundings.people
+            case goal:
+                return goal in GOALS
 
     def decide(self, tactics: "Callable[[], Status]") -> None:
         """Take up a new plan, and act."""
+        in_danger = self.me.hunger >= STARVING
+        if in_danger and not self._in_danger:
+            self._danger_tick = self.tick
+        self._in_danger = in_danger
         self._take_plan()
         tactics()
 
     def _take_plan(self) -> None:
-        plan = self.plan
-        if not plan or plan is self._plan_seen:
+        """Take up a plan that has come, as far as it fits."""
+        if self.plan_tick is None or self.plan_tick == self._asked_tick:
             return
-        self._plan_seen, self._plan_tick = plan, self.tick
-        goal, who, say, note = (str(plan.get(name, "")) for name in ("goal", "who", "say", "remember"))
-        self._goal = goal if goal in GOALS else ""
+        plan = self.plan
+        self._asked_tick, self._plan_tick = self.plan_tick, self.tick
+        who, note = (str(plan.get(name, "")) for name in ("who", "remember"))
+        self._goal = str(plan.get("goal")) if self.possible(plan) else ""
         self._who = who if who in self.surroundings.people else ""
-        self._to_say = " ".join("".join(letter if letter.isprintable() else " " for letter in say).split())
+        self._to_say = self._words(plan)
         if note:
             self.memory.note(self.tick, note, importance=0.6, about=self._who)
+
+    def _words(self, plan: Mapping[str, Any]) -> str:
+        """What a plan has to say, unless it is meant for somebody who is out of sight by now."""
+        who = plan.get("who")
+        if who in self.surroundings.people and not any(one.entity_id == who for one in self.surroundings.in_sight):
+            return ""
+        say = str(plan.get("say", ""))
+        return " ".join("".join(letter if letter.isprintable() else " " for letter in say).split())
 
     # Needs
 
@@ -171,9 +205,9 @@ class Villager(Character):
         line = self.speech.owed()
         if line is None:
             return Status.FAILURE
-        if self._plan_tick >= line.tick and self._to_say:
+        if self._asked_tick >= line.tick and self._to_say:
             return self.speak_as_planned(to=line.speaker_id)
-        if self.thinks and self._plan_tick < line.tick and self.tick - line.tick < PATIENCE_TICKS:
+        if self.thinks and self._asked_tick < line.tick and self.tick - line.tick < PATIENCE_TICKS:
             return Status.FAILURE  # it goes on with something else meanwhile
         self.speech.settle(line.speaker_id)
         text = self._simple_answer(line)
@@ -214,7 +248,7 @@ class Villager(Character):
             case "gather":
                 return Status.FAILURE if self.provided() else self.find_food()
             case "rest":
-                if self.me.energy >= 800:
+                if self.me.energy >= RESTED:
                     return Status.FAILURE
                 status = self.go_to("bed")
                 return self.sleep() if status is Status.SUCCESS else status

@@ -16,7 +16,8 @@ from tickmind.strategy.clients import (
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import ErrorKind, ParseError
-from tickmind.strategy.manager import LLMManager, Router, TriggerFn
+from tickmind.strategy.manager import LLMManager, RelevanceFn, Router, TriggerFn
+from tickmind.strategy.pace import PaceStatistics
 from tickmind.strategy.parsers import DirectiveParser, ParserFn, default_json_parser, make_directive_parser
 from tickmind.strategy.prompts import (
     Context,
@@ -55,11 +56,13 @@ __all__ = [
     "OnEstimate",
     "OnQuery",
     "OnResponse",
+    "PaceStatistics",
     "ParseError",
     "ParserFn",
     "PromptTooLongError",
     "Question",
     "RecentEvents",
+    "RelevanceFn",
     "Responses",
     "Router",
     "Section",

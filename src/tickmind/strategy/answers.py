@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from tickmind.ai import Blackboard
 from tickmind.base import Clock, error_text
-from tickmind.llm import LLMCooldownError, LLMDroppedError, LLMRateLimitError
+from tickmind.llm import LLMCooldownError, LLMDeadlineError, LLMDroppedError
 from tickmind.llm.deliberation import Deliberation
 from tickmind.protocol import Thought
 from tickmind.strategy.batches import Reply, share, taken_apart
 from tickmind.strategy.components import LLMAgent
-from tickmind.strategy.errors import CAUGHT, ErrorKind, ParseError, kind_of
+from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseError, RelevanceError, kind_of
 from tickmind.strategy.flights import Flight, Flights
+from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.pace import Paces
 from tickmind.strategy.parsers import parse_into
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.streaming import Streamed
@@ -38,6 +40,7 @@ class Counts:
     failed: int = 0
     skipped: int = 0
     refused: int = 0  # held back by a shared client
+    outdated: int = 0  # answered too late to be of use
     average_wait_s: float = 0.0  # lately, from being due to being asked
     average_queue_s: float = 0.0  # lately, in a gateway's queue
 
@@ -45,10 +48,9 @@ class Counts:
         """Take in how long one had to wait for being asked."""
         self.average_wait_s += _RECENT * (seconds - self.average_wait_s)
 
-    def note_queue(self, seconds: float | None) -> None:
-        """Take in how long a question lay in a gateway's queue, if that was said."""
-        if isinstance(seconds, (int, float)) and math.isfinite(seconds):
-            self.average_queue_s += _RECENT * (seconds - self.average_queue_s)
+    def note_queue(self, seconds: float) -> None:
+        """Take in how long a question lay in a gateway's queue."""
+        self.average_queue_s += _RECENT * (seconds - self.average_queue_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,16 @@ _NOTHING = _Said(0.0)
 class Answers:
     """Takes in what the workers hand back."""
 
-    def __init__(self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts, clock: Clock) -> None:
+    def __init__(
+        self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts, clock: Clock, paces: Paces
+    ) -> None:
         self._clock = clock
         self._manager = manager
         self._config = manager.config
         self._roster = roster
         self._flights = flights
         self._counts = counts
+        self._paces = paces
 
     def take_fields(self, world: "World") -> None:
         """Put streamed fields on the Blackboard; those of a reply that is asked for again are put back."""
@@ -118,7 +123,10 @@ class Answers:
                 problem = "query() returned a coroutine and no text; make it an async def, so that it is awaited"
             self._fail_all(world, flight, ErrorKind.API, problem, latency_s)
             return
-        self._counts.note_queue(answer.queued_s)
+        queued_s = _seconds(answer.queued_s)
+        if queued_s is not None:
+            self._counts.note_queue(queued_s)
+        self._paces.of(flight.client).note_answer(latency_s, flight.in_flight, queued_s)
         self._cool(flight, answer.wait_s, job.done_at_s)
         eids = list(flight.agents)
         whole = Reply(answer.text, answer.data)
@@ -131,9 +139,11 @@ class Answers:
 
     def take_error(self, world: "World", flight: Flight, error: BaseException, at_s: float) -> None:
         """Take in that a client raised. One that only asks to wait has not failed, and neither has the agent."""
-        if isinstance(error, LLMRateLimitError):
-            self._cool(flight, error.retry_after_s or 0.0, at_s)
+        self._cool(flight, getattr(error, "retry_after_s", None), at_s)
+        if isinstance(error, LLMDeadlineError):
+            self._paces.of(flight.client).note_cut_off(at_s - flight.sent_at_s)
         if isinstance(error, (LLMCooldownError, LLMDroppedError)):
+            self._paces.of(flight.client).narrow()
             again = isinstance(error, LLMCooldownError)
             for eid, agent in flight.agents.items():
                 flight.put_back(eid)
@@ -178,7 +188,9 @@ class Answers:
             problem += ", for no thread was free to ask; raise thread_pool_size or ask less often"
             self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, 0.0)
         else:
-            self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, flight.deadline_s - flight.sent_at_s)
+            waited_s = flight.deadline_s - flight.sent_at_s
+            self._paces.of(flight.client).note_cut_off(waited_s)
+            self._fail_all(world, flight, ErrorKind.TIMEOUT, problem, waited_s)
 
     def _fail_all(self, world: "World", flight: Flight, kind: ErrorKind, message: str, latency_s: float) -> None:
         said = _Said(latency_s)
@@ -204,11 +216,18 @@ class Answers:
             if isinstance(reply, ParseError):
                 raise reply
             parser, declared = self._manager.parser_of(agent), self._manager.declared(agent)
-            changed = parse_into(reply.text, world.get(eid, Blackboard), parser, declared, reply.data)
+            check = partial(self._check_relevance, world, eid, agent.relevance, flight) if agent.relevance else None
+            board = world.get(eid, Blackboard)
+            changed = parse_into(reply.text, board, parser, declared, reply.data, check=check)
+        except OutdatedError as error:
+            self._pass_over(world, eid, agent, str(error), flight, said)
+            return
         except CAUGHT as error:
-            self.fail(world, eid, agent, ErrorKind.PARSE, error_text(error), flight, said)
+            kind = ErrorKind.CONTEXT if isinstance(error, RelevanceError) else ErrorKind.PARSE
+            self.fail(world, eid, agent, kind, error_text(error), flight, said)
             return
         agent.consecutive_errors = 0
+        agent.directive_tick = flight.asked_tick
         self._counts.answered += 1
         if self._config.conversation_turns:
             agent.turns.append((flight.messages[eid], reply.text))
@@ -220,6 +239,34 @@ class Answers:
         self._manager.tell_response(eid, latency_s, len(reply.text), self._roster.tick)
         if self._manager.records_thoughts:
             self._manager.tell_thought(partial(self._thought, eid, flight, said, directives=changed), self._roster.tick)
+
+    def _check_relevance(self, world: "World", eid: int, name: str, flight: Flight, directives: dict[str, Any]) -> None:
+        """Raise `OutdatedError` if the agent's rule says that an answer is of no use any more."""
+        rule = self._manager.relevance(name)
+        if rule is None:
+            return
+        try:
+            relevant = rule(world, eid, directives, flight.asked_tick)
+            refuse_coroutine(f"relevance {name!r}", relevant)
+            relevant = bool(relevant)
+        except CAUGHT as error:
+            raise RelevanceError(f"relevance {name!r} raised {error_text(error)}") from error
+        if not relevant:
+            ticks = self._roster.tick - flight.asked_tick
+            raise OutdatedError(f"relevance {name!r} refused the answer, which came {ticks} ticks after the question")
+
+    def _pass_over(self, world: "World", eid: int, agent: LLMAgent, message: str, flight: Flight, said: _Said) -> None:
+        """Take in an answer that came too late to be of use: the client did its work, and the Blackboard stays."""
+        self._counts.outdated += 1
+        agent.consecutive_errors = 0
+        if self._roster.is_agent(world, eid, agent):
+            self._roster.put(eid, agent)
+        tick = self._roster.tick
+        self._manager.tell_error(eid, ErrorKind.OUTDATED, message, tick)
+        if self._manager.records_thoughts:
+            self._manager.tell_thought(
+                partial(self._thought, eid, flight, said, kind=ErrorKind.OUTDATED, error=message), tick
+            )
 
     def fail(
         self,
@@ -282,3 +329,8 @@ class Answers:
             error_type=kind.value if kind else "",
             error=error,
         )
+
+
+def _seconds(value: Any) -> float | None:
+    """A time that a client told; None if it is none."""
+    return value if isinstance(value, (int, float)) and math.isfinite(value) and value >= 0 else None

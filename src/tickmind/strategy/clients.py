@@ -43,7 +43,7 @@ class Question:
     schema: Mapping[str, Any] | None = None  # the form that the reply should have
     timeout_s: float = 30.0
     on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
-    priority: int = 0  # of the agent
+    priority: int = 0  # of the agent; one step higher if the question presses
     on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
 
     def folded(self) -> str:

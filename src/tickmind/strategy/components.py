@@ -6,8 +6,8 @@ from typing import Any
 
 from tickmind.base import ConfigError
 
-_NAMES = ("role", "personality", "context", "parser", "client", "trigger", "prompt_hash")
-_NUMBERS = ("priority", "last_query_tick", "cooldown_until", "deferred_until")
+_NAMES = ("role", "personality", "context", "parser", "client", "trigger", "prompt_hash", "relevance")
+_NUMBERS = ("priority", "last_query_tick", "cooldown_until", "deferred_until", "directive_tick")
 _COUNTS = ("query_interval", "consecutive_errors", "max_retries", "cooldown_ticks")  # 0 or more
 _LONGEST_SHOWN_CHARS = 60
 _names_of, _numbers_of, _counts_of = attrgetter(*_NAMES), attrgetter(*_NUMBERS, *_COUNTS), attrgetter(*_COUNTS)
@@ -46,6 +46,8 @@ class LLMAgent:
 
     A snapshot taken in the middle of a reply holds it, so that a restore can put back what was there before.
     """
+    relevance: str = ""  # a named rule by which an answer that comes late is still taken; empty: it always is
+    directive_tick: int = 0  # kept by the system: the tick of the question whose answer was taken last
 
     def __post_init__(self) -> None:
         if problem := flaw(self):

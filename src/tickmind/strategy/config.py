@@ -12,9 +12,10 @@ class LLMConfig:
     max_queries_per_tick: int = 1
     max_queries_per_second: int | None = 5  # in any second of the clock; None: no such limit
     thread_pool_size: int = 4  # blocking clients that may be at work at once
-    query_timeout: float = 30.0  # seconds, from the dispatch on
+    query_timeout: float | None = 30.0  # seconds, from the dispatch on; None: as long as answers take, learnt
     max_stuck_threads: int = 64  # threads given up because their client never returned
-    max_in_flight: int = 1024  # queries under way, async ones included
+    max_in_flight: int | None = 1024
+    """Queries under way, async ones included; None: as many as each client works on and about one more, learnt"""
     skip_unchanged: bool = False  # do not ask again with the same prompt
     stagger: bool = False  # spread the first questions of agents over their interval
     conversation_turns: int = 0  # so many earlier questions and answers go along
@@ -29,7 +30,6 @@ class LLMConfig:
         for name in (
             "max_queries_per_tick",
             "thread_pool_size",
-            "max_in_flight",
             "batch_size",
         ):
             if getattr(self, name) < 1:
@@ -37,11 +37,11 @@ class LLMConfig:
         for name in ("max_stuck_threads", "conversation_turns", "trigger_gap"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, but is {getattr(self, name)}")
-        for name in ("max_queries_per_second", "priority_aging_ticks"):
+        for name in ("max_queries_per_second", "priority_aging_ticks", "max_in_flight"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigError(f"{name} must be at least 1, or None, not {value}")
-        if not self.query_timeout > 0:
+        if self.query_timeout is not None and not self.query_timeout > 0:
             raise ConfigError(f"query_timeout must be more than 0 seconds, not {self.query_timeout}")
         if self.token_budget is not None and self.token_budget < 1:
             raise ConfigError(f"token_budget must be at least 1 token, not {self.token_budget}")

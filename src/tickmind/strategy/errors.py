@@ -17,15 +17,24 @@ class ErrorKind(StrEnum):
     API = "api_error"  # the provider, or the client, said no
     TIMEOUT = "timeout"  # no answer in time; a late one counts as none
     PARSE = "parse_error"  # the reply could not be used
-    CONTEXT = "context_error"  # the context function, router, token counter or trigger raised
-    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, trigger or client that nobody defined
+    CONTEXT = "context_error"  # the context function, router, token counter, trigger or relevance rule raised
+    MISSING_DEFINITION = "missing_definition"  # a role, personality, context, trigger, rule or client nobody defined
     MALFORMED_AGENT = "malformed_agent"  # a field of the LLMAgent is of no use; it is left alone until that is mended
     NO_CLIENT = "no_client"  # nobody registered one
     CALLBACK = "callback_error"  # a callback or the sink of thoughts raised
+    OUTDATED = "outdated"  # the answer came too late to be of use, by the agent's own rule; no failure
 
 
 class ParseError(TickmindError, ValueError):
     """A reply that can't be used; the Blackboard stays as it is."""
+
+
+class OutdatedError(TickmindError):
+    """A reply that could be read and that is of no use any more; the Blackboard stays as it is."""
+
+
+class RelevanceError(TickmindError):
+    """A relevance rule raised."""
 
 
 def kind_of(error: BaseException) -> ErrorKind:

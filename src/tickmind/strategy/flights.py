@@ -1,7 +1,7 @@
 """Queries under way: whose they are, since when, and until when they may take."""
 
 import heapq
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ class Flight:
     asked_tick: int
     submitted_at_s: float
     deadline_s: float
+    in_flight: int = 1  # queries of its client under way when it went out, itself included
     job: Job[Any] = field(default_factory=Job)
     fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
     """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
@@ -56,6 +57,7 @@ class Flights:
         self._workers = workers
         self._by_job: dict[int, Flight] = {}  # id of the job -> flight
         self._by_entity: dict[int, Flight] = {}
+        self._of_client: Counter[str] = Counter()  # client -> queries under way
         self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
         self._count = 0
         self._most_left = 0  # calls that nobody waits for and that held a thread when deadlines were last cleaned up
@@ -70,6 +72,7 @@ class Flights:
     def add(self, flight: Flight) -> None:
         """Begin."""
         self._count += 1
+        self._of_client[flight.client] += 1
         self._by_job[id(flight.job)] = flight
         for entity_id in flight.agents:
             self._by_entity[entity_id] = flight
@@ -81,10 +84,15 @@ class Flights:
         """The query that an entity waits for."""
         return self._by_entity.get(entity_id)
 
+    def under_way(self, client: str) -> int:
+        """How many queries of a client are under way."""
+        return self._of_client[client]
+
     def end(self, job: Job[Any]) -> Flight | None:
         """Take out the query of a job, if it is still wanted."""
         flight = self._by_job.pop(id(job), None)
         if flight is not None:
+            self._of_client[flight.client] -= 1
             for entity_id in flight.agents:
                 self._by_entity.pop(entity_id, None)
         return flight
@@ -96,8 +104,8 @@ class Flights:
             return
         flight.agents.pop(entity_id).pending = False
         flight.put_back(entity_id)
-        if not flight.agents:
-            self._by_job.pop(id(flight.job), None)
+        if not flight.agents and self._by_job.pop(id(flight.job), None) is not None:
+            self._of_client[flight.client] -= 1
             self._workers.abandon([flight.job])
 
     def overdue(self, now_s: float) -> list[Flight]:
@@ -120,6 +128,7 @@ class Flights:
         flights = self.all()
         self._by_job.clear()
         self._by_entity.clear()
+        self._of_client.clear()
         for flight in flights:
             for entity_id, agent in flight.agents.items():
                 agent.pending = False

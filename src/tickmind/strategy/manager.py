@@ -24,14 +24,17 @@ if TYPE_CHECKING:
 
 Router: TypeAlias = Callable[["World", int, LLMAgent], str]
 TriggerFn: TypeAlias = Callable[["World", int], bool]
+RelevanceFn: TypeAlias = Callable[["World", int, Mapping[str, Any], int], bool]
 
 _ContextFn = TypeVar("_ContextFn", bound=ContextFn)
 _ParserFn = TypeVar("_ParserFn", bound=ParserFn)
 _TriggerFn = TypeVar("_TriggerFn", bound=TriggerFn)
+_RelevanceFn = TypeVar("_RelevanceFn", bound=RelevanceFn)
 _Router = TypeVar("_Router", bound="Router | None")
 _TokenCount = TypeVar("_TokenCount", bound=TokenCount)
 
 MOST_UNKNOWN_PARSERS = 1000  # names that the log hears of
+_OPTIONAL = frozenset({"trigger", "relevance"})  # definitions that an agent may leave out
 _log = logging.getLogger("tickmind.strategy")
 
 
@@ -69,6 +72,7 @@ class LLMManager(Callbacks):
         self._on_loop: set[str] = set()  # names of those of them that answer on an event loop
         self._shared: dict[str, SharedClient] = {}  # those of them that may know when it is our turn
         self._triggers: dict[str, TriggerFn] = {}
+        self._relevances: dict[str, RelevanceFn] = {}
         self._router: Router | None = None
         self._count_tokens: TokenCount = estimate_tokens
         self._unknown_parsers: set[str] = set()  # that are in the log
@@ -129,6 +133,22 @@ class LLMManager(Callbacks):
         if fn is None:
             return partial(self.define_trigger, name)
         self._triggers[name] = plain_function(f"trigger {name!r}", fn)
+        return fn
+
+    @overload
+    def define_relevance(self, name: str) -> Callable[[_RelevanceFn], _RelevanceFn]: ...
+    @overload
+    def define_relevance(self, name: str, fn: _RelevanceFn) -> _RelevanceFn: ...
+
+    def define_relevance(self, name: str, fn: Any = None) -> Any:
+        """Name a rule by which an answer is still of use: `fn(world, entity_id, directives, asked_tick)`.
+
+        `directives` is what the answer would change on the Blackboard. What the rule refuses changes nothing, and is
+        told as `outdated`.
+        """
+        if fn is None:
+            return partial(self.define_relevance, name)
+        self._relevances[name] = plain_function(f"relevance {name!r}", fn)
         return fn
 
     def register_client(self, client: AnyClient | ModelClient | SyncModelClient | ToolAgent, name: str = "") -> None:
@@ -210,6 +230,10 @@ class LLMManager(Callbacks):
         """A trigger."""
         return self._triggers.get(name)
 
+    def relevance(self, name: str) -> RelevanceFn | None:
+        """A rule of relevance."""
+        return self._relevances.get(name)
+
     def declared(self, agent: LLMAgent) -> Declared:
         """What may come of an agent's replies: keys and schema, each as its parser declares, else as its role does."""
         role = self._roles.get(agent.role)
@@ -236,8 +260,9 @@ class LLMManager(Callbacks):
             ("personality", agent.personality, self._personalities),
             ("context", agent.context, self._contexts),
             ("trigger", agent.trigger, self._triggers),
+            ("relevance", agent.relevance, self._relevances),
         ):
-            if name not in known and not (kind == "trigger" and not name):
+            if name not in known and (name or kind not in _OPTIONAL):
                 return f"there is no {kind} {name!r}; define it with define_{kind}()"
         return ""
 

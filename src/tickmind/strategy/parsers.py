@@ -172,11 +172,18 @@ class DirectiveParser:
 
 
 def parse_into(
-    response: str, blackboard: Blackboard, parser: ParserFn, declared: Declared, data: Any = None
+    response: str,
+    blackboard: Blackboard,
+    parser: ParserFn,
+    declared: Declared,
+    data: Any = None,
+    *,
+    check: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Run a parser on a copy and take over what it changed; returns a copy of that. On an error nothing has changed.
 
-    `data` is what the client has read in the reply, if it has; it counts in the place of the text.
+    `data` is what the client has read in the reply, if it has; it counts in the place of the text. `check` gets what
+    would change before it does, and may raise.
     """
     MAX_REPLY_CHARS.check(len(response))
     found: dict[str, Any] = {}
@@ -197,7 +204,7 @@ def parse_into(
         refuse_coroutine("the parser", parser(json.dumps(found, ensure_ascii=False), board))
     else:
         refuse_coroutine("the parser", parser(response, board))
-    return take_over(draft, blackboard, declared)
+    return take_over(draft, blackboard, declared, check)
 
 
 def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
@@ -207,7 +214,12 @@ def _check(found: Mapping[str, Any], form: ReplySchema[Any]) -> None:
         raise ParseError(f"the reply does not fit its schema: {error}") from error
 
 
-def take_over(draft: Draft, blackboard: Blackboard, declared: Declared) -> dict[str, Any]:
+def take_over(
+    draft: Draft,
+    blackboard: Blackboard,
+    declared: Declared,
+    check: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
     """Commit what a parser changed, as far as the declared keys go; returns a copy of what has a new value."""
     changed, gone = draft.changed(), draft.gone()
     if declared.keys is not None:
@@ -215,6 +227,8 @@ def take_over(draft: Draft, blackboard: Blackboard, declared: Declared) -> dict[
         gone = [key for key in gone if key in declared.keys]
     levels = int(MAX_DEPTH.maximum)
     told = {key: copied(value, levels=levels) for key, value in changed.items()} if changed else {}
+    if check is not None:
+        check(told)
     for key, value in changed.items():
         blackboard.set(key, draft.settled(value), who="strategy")
     for key in gone:

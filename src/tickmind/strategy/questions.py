@@ -15,8 +15,9 @@ from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of
 from tickmind.strategy.flights import Flight, Flights
 from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.pace import Paces
 from tickmind.strategy.prompts import PromptTooLongError
-from tickmind.strategy.roster import Roster
+from tickmind.strategy.roster import URGENT, Roster
 from tickmind.strategy.schedule import Turn
 from tickmind.strategy.workers import Job, Workers
 
@@ -39,13 +40,26 @@ class Prepared:
     system_prompt: str
     user_message: str
     turns: tuple[tuple[str, str], ...]
+    presses: bool = False
+
+    @property
+    def priority(self) -> int:
+        """What those who share the client are told; what presses is one step higher."""
+        return self.agent.priority + self.presses
 
 
 class Questions:
     """Sends out what is due, as limits allow."""
 
     def __init__(
-        self, manager: LLMManager, roster: Roster, answers: Answers, flights: Flights, workers: Workers, counts: Counts
+        self,
+        manager: LLMManager,
+        roster: Roster,
+        answers: Answers,
+        flights: Flights,
+        workers: Workers,
+        counts: Counts,
+        paces: Paces,
     ) -> None:
         self._manager = manager
         self._config = manager.config
@@ -54,6 +68,8 @@ class Questions:
         self._flights = flights
         self._workers = workers
         self._counts = counts
+        self._paces = paces
+        self._left: list[Turn] = []  # agents that came up in this tick, and whose client is at work enough
         self._recent: deque[float] = deque()  # when the queries of the last second went out
         self._warned: set[str] = set()  # problems that are in the log
 
@@ -63,18 +79,28 @@ class Questions:
         while recent and now_s - recent[0] >= 1.0:
             recent.popleft()
         config = self._config
-        room = min(config.max_queries_per_tick, config.max_in_flight - len(self._flights))
+        room = config.max_queries_per_tick
+        if config.max_in_flight is not None:
+            room = min(room, config.max_in_flight - len(self._flights))
         if config.max_queries_per_second is None:
             return room
         return min(room, config.max_queries_per_second - len(recent))
 
     def dispatch(self, world: "World", now_s: float) -> None:
         """Ask those that are due, the most important and longest due first."""
-        room, passed_over = self.room(now_s), 0
+        room = self.room(now_s)
         self._roster.advance(most=room)
-        schedule = self._roster.schedule
-        if room > 0 and schedule.ready and self._all_have_to_wait():
+        if room > 0 and self._roster.schedule.ready and self._all_have_to_wait():
             return
+        try:
+            self._ask(world, room, now_s)
+        finally:
+            for turn in self._left:
+                self._roster.schedule.put_back(turn)
+            self._left.clear()
+
+    def _ask(self, world: "World", room: int, now_s: float) -> None:
+        schedule, passed_over = self._roster.schedule, 0
         while room > 0 and passed_over < MOST_PASSED_OVER_PER_TICK and (turn := schedule.take()) is not None:
             if not self._manager.clients:
                 schedule.put_back(turn)
@@ -102,9 +128,22 @@ class Questions:
     # Shared clients
 
     def _all_have_to_wait(self) -> bool:
-        """Whether it is no client's turn, so that looking at agents is of no use."""
-        shared = self._manager.shared_clients
-        return len(shared) == len(self._manager.clients) and all(map(self._ticks_to_wait, shared)) and bool(shared)
+        """Whether no client may be asked, so that looking at agents is of no use."""
+        clients = self._manager.clients
+        return bool(clients) and all(self._is_at_work(name) or self._ticks_to_wait(name) for name in clients)
+
+    def _is_at_work(self, client: str) -> bool:
+        """Whether a client has as many questions of ours as it works on, and so is not to be given more.
+
+        Who waits for it is asked when it has time, about what is so then. A client that blocks has no more questions
+        than threads: what waits for a thread would grow old there.
+        """
+        if self._config.max_in_flight is not None:
+            return False
+        window = self._paces.of(client).window
+        if not self._manager.answers_on_loop(client):
+            window = min(window, self._config.thread_pool_size)
+        return self._flights.under_way(client) >= window
 
     def _ticks_to_wait(self, client: str) -> int:
         """For how many ticks a client is not to be asked, as far as it knows."""
@@ -150,11 +189,16 @@ class Questions:
             return None
         if client is None:
             return None
+        if self._is_at_work(client):
+            if self._roster.is_agent(world, eid, agent):  # the router may have taken it away
+                self._left.append(turn)
+            return None
         if ticks := self._ticks_to_wait(client):
             if self._roster.is_agent(world, eid, agent):  # the router may have taken it away
                 self._roster.schedule.hold(turn, self._roster.tick + ticks)
             return None
-        return self._assemble(world, eid, agent, client)
+        presses = turn.head_start > 0 or turn.minus_priority == -URGENT
+        return self._assemble(world, eid, agent, client, presses=presses)
 
     def _client(self, world: "World", eid: int, agent: LLMAgent) -> str | None:
         """The name of the client to ask, if all that the agent refers to is there."""
@@ -175,7 +219,7 @@ class Questions:
         self._report(eid, ErrorKind.MISSING_DEFINITION, problem)
         return None
 
-    def _assemble(self, world: "World", eid: int, agent: LLMAgent, client: str) -> Prepared | None:
+    def _assemble(self, world: "World", eid: int, agent: LLMAgent, client: str, *, presses: bool) -> Prepared | None:
         manager, config = self._manager, self._config
         try:
             prompt = manager.make_prompt(world, eid, agent)
@@ -196,7 +240,7 @@ class Questions:
             self._roster.asked(eid, agent)
             self._roster.put(eid, agent)
             return None
-        return Prepared(eid, agent, client, *prompt, turns)
+        return Prepared(eid, agent, client, *prompt, turns, presses)
 
     def _give_up(self, world: "World", eid: int, agent: LLMAgent, problem: str) -> None:
         """Count a question that could not even be put as a failed one."""
@@ -253,6 +297,7 @@ class Questions:
         if not group:
             return
         first, manager = group[0], self._manager
+        timeout_s = self._config.query_timeout or self._paces.of(first.client).patience_s
         flight = Flight(
             {one.entity_id: one.agent for one in group},
             {one.entity_id: one.user_message for one in group},
@@ -260,7 +305,8 @@ class Questions:
             first.client,
             self._roster.tick,
             now_s,
-            now_s + self._config.query_timeout,
+            now_s + timeout_s,
+            self._flights.under_way(first.client) + 1,
         )
         tick = self._roster.tick
         for one in group:
@@ -268,7 +314,7 @@ class Questions:
             self._roster.asked(one.entity_id, one.agent)
             self._counts.note_wait(self._roster.schedule.asked(one.entity_id, tick) * self._roster.dt)
         try:
-            question = self._question(group, flight)
+            question = self._question(group, flight, timeout_s)
             flight.job = self._submit(first.client, question)
         except CAUGHT as error:
             self._answers.take_error(world, flight, error, now_s)
@@ -281,13 +327,13 @@ class Questions:
         for place, one in enumerate(group):
             manager.tell_query(one.entity_id, share(size, len(group), place) or 0, self._roster.tick)
 
-    def _question(self, group: list[Prepared], flight: Flight) -> Question:
-        first, timeout_s = group[0], self._config.query_timeout
+    def _question(self, group: list[Prepared], flight: Flight, timeout_s: float) -> Question:
+        first = group[0]
         schema = self._manager.reply_schema(first.agent)
         if len(group) > 1:
             message = _message(group)
             schema = joined_schema([one.entity_id for one in group], schema)
-            priority = max(one.agent.priority for one in group)
+            priority = max(one.priority for one in group)
             return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s, priority=priority)
         fields = flight.fields
         streams = self._config.stream_fields
@@ -299,7 +345,7 @@ class Questions:
             schema,
             timeout_s,
             (lambda name, value: fields.append((name, value))) if streams else None,
-            first.agent.priority,
+            first.priority,
             (lambda: fields.append(None)) if streams else None,
         )
 

@@ -17,6 +17,7 @@ from tickmind.strategy.errors import CAUGHT, ErrorKind
 from tickmind.strategy.flights import Flights
 from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager, Wish
+from tickmind.strategy.pace import Paces
 from tickmind.strategy.schedule import MOST_MOVES_PER_TICK, Schedule
 from tickmind.strategy.streaming import put_back_streamed
 from tickmind.tick import TickError
@@ -28,6 +29,8 @@ SWEPT_PER_TICK = 16  # agents that are looked at for fields that somebody change
 LONGEST_WAIT_S = 86_400.0  # that is believed
 UNEXPLAINED_TICKS = 100  # for which an agent is left alone that fails for no reason that its fields show
 URGENT = 1_000_000_000  # the priority of one that is to be asked at once
+HEAD_START_TICKS = 100  # of one whose question presses, at least
+HEAD_START_ROUNDS = 0.5  # the same, in rounds of all agents at the pace that was learnt
 _ROUNDING = 1e-6  # a wait of exactly one tick is one tick
 _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
 _log = logging.getLogger("tickmind.strategy")
@@ -36,13 +39,14 @@ _log = logging.getLogger("tickmind.strategy")
 class Roster:
     """The agents of one world. It hears of changes through the world's hooks, so a tick need not look at all."""
 
-    def __init__(self, manager: LLMManager, flights: Flights) -> None:
+    def __init__(self, manager: LLMManager, flights: Flights, paces: Paces) -> None:
         self.tick = 0  # the one at hand
         self.dt = 0.05  # seconds per tick
         self.schedule = Schedule(aging_ticks=manager.config.priority_aging_ticks)
         self._manager = manager
         self._config = manager.config
         self._flights = flights
+        self._paces = paces
         self._world: World | None = None
         self._out_of_date = False  # a restore came, and the tick that it leads to is not known yet
         self._known: OrderedDict[int, None] = OrderedDict()  # agents, the one to be swept next first
@@ -52,6 +56,7 @@ class Roster:
         self._without_board: set[int] = set()  # warned about
         self._deferred: set[int] = set()  # agents that were deferred, also some whose wait is over
         self._urgent: set[int] = set()  # agents that are to be asked at once
+        self._pressing: set[int] = set()  # agents whose trigger has come true since they were asked
         self._malformed: dict[int, str] = {}  # agents that are left alone -> why, as on_error heard
 
     def __len__(self) -> int:
@@ -104,12 +109,24 @@ class Roster:
                 if flaw(agent):
                     return
                 del self._malformed[eid]
-            self.schedule.put(eid, self.due(eid, agent), self._priority(eid, agent))
+            head_start = self._head_start() if eid in self._pressing else 0
+            self.schedule.put(eid, self.due(eid, agent), self._priority(eid, agent), head_start)
         except CAUGHT as error:
             self.set_aside(eid, agent, error)
 
     def _priority(self, eid: int, agent: LLMAgent) -> int:
         return URGENT if eid in self._urgent else agent.priority
+
+    def _head_start(self) -> int:
+        """For how many ticks others have to have waited longer than one whose question presses, to go before it.
+
+        Half a round: so what presses goes first, and all the others still get their turn.
+        """
+        least = self._config.priority_aging_ticks or HEAD_START_TICKS
+        spacing_s = self._paces.spacing_s()
+        if spacing_s is None:
+            return least
+        return max(least, self.ticks(HEAD_START_ROUNDS * len(self._known) * spacing_s))
 
     def hold(self, eid: int, agent: LLMAgent) -> None:
         """Let an agent that can't be asked alone for an interval."""
@@ -137,6 +154,7 @@ class Roster:
         self._starts.pop(eid, None)
         self._held.pop(eid, None)
         self._urgent.discard(eid)
+        self._pressing.discard(eid)
 
     def advance(self, *, most: int) -> None:
         """Make those that are due ready to be taken."""
@@ -209,7 +227,10 @@ class Roster:
             self._starts[eid] = self.tick
 
     def check_triggers(self, world: "World") -> None:
-        """Look at the conditions that ask before the interval is over, where asking would be allowed."""
+        """Look at the conditions that ask before the interval is over, where asking would be allowed.
+
+        One that is due already, and waits, goes before others that don't press.
+        """
         for eid, from_tick in tuple(self._triggered.items()):
             agent = world.find(eid, LLMAgent)
             if agent is None or not agent.trigger or eid in self._malformed:
@@ -217,13 +238,20 @@ class Roster:
                 continue
             if from_tick > self.tick or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
                 continue
+            if eid in self._pressing:
+                continue
             try:
                 gap_over = agent.last_query_tick + self._config.trigger_gap if agent.last_query_tick else 0
                 if max(gap_over, agent.cooldown_until, agent.deferred_until) > self.tick:
                     continue
-                if self.due(eid, agent) > self.tick and self._presses(world, eid, agent):
+                if not self._presses(world, eid, agent):
+                    continue
+                self._pressing.add(eid)
+                if self.due(eid, agent) > self.tick:
                     self._starts[eid] = self.tick
                     self.put(eid, agent)
+                else:
+                    self.schedule.press(eid, self._head_start())
             except CAUGHT as error:
                 self.set_aside(eid, agent, error)
 
@@ -286,6 +314,7 @@ class Roster:
         for kept in (self._known, self._triggered, self._starts, self._held, self._without_board, self._deferred):
             kept.clear()
         self._urgent.clear()
+        self._pressing.clear()
         self._malformed.clear()
         for eid, (agent,) in world.query(LLMAgent):
             agent.pending = False
@@ -324,6 +353,7 @@ class Roster:
         self._without_board.discard(eid)
         self._deferred.discard(eid)
         self._urgent.discard(eid)
+        self._pressing.discard(eid)
         self._malformed.pop(eid, None)
 
     def _board_came(self, world: "World", eid: int, _board: Blackboard) -> None:

@@ -2,8 +2,9 @@
 
 Agents wait in a heap by the tick in which they are due. Those that are due move to a second heap by priority and age,
 from which they are asked as limits allow. All of them age at one pace, so their order never changes while they wait:
-one that became ready `aging_ticks` earlier ranks like one whose priority is higher by one. A heap's entry may be out of
-date; it is checked when it comes up, and a heap that is mostly out of date is made anew.
+one that became ready `aging_ticks` earlier ranks like one whose priority is higher by one, and one with a head start
+like one that became ready so many ticks earlier. A heap's entry may be out of date; it is checked when it comes up, and
+a heap that is mostly out of date is made anew.
 """
 
 import heapq
@@ -19,6 +20,7 @@ class Turn(NamedTuple):
     minus_priority: int
     due_tick: int
     entity_id: int
+    head_start: int = 0  # ticks by which one whose question presses counts as older
 
 
 class Schedule:
@@ -49,14 +51,14 @@ class Schedule:
         """How many are due and left alone for a while."""
         return len(self._on_hold)
 
-    def put(self, entity_id: int, due_tick: Any, priority: Any) -> None:
+    def put(self, entity_id: int, due_tick: Any, priority: Any, head_start: int = 0) -> None:
         """Have an agent come up in a tick, instead of when it was to come up before.
 
         Raises `TypeError` if either is no whole number: one NaN would put the whole heap out of order.
         """
         if not (isinstance(due_tick, int) and isinstance(priority, int)):
             raise TypeError(f"ticks and priorities are whole numbers, not {due_tick!r} and {priority!r}")
-        turn = Turn(-priority, due_tick, entity_id)
+        turn = Turn(-priority, due_tick, entity_id, head_start)
         if self._planned.get(entity_id) == turn:
             return
         self.drop(entity_id)
@@ -69,6 +71,17 @@ class Schedule:
         """Whether an agent comes up in just that tick."""
         turn = self._planned.get(entity_id)
         return turn is not None and turn[1] == due_tick and turn[0] == -priority
+
+    def press(self, entity_id: int, head_start: int) -> None:
+        """Give an agent that is due and waits a head start; it keeps its age. One that is held comes up once more."""
+        turn = self._planned.get(entity_id)
+        if turn is None or turn.head_start >= head_start:
+            return
+        pressing = self._planned[entity_id] = turn._replace(head_start=head_start)
+        if entity_id in self._is_ready:
+            self._make_ready(pressing)
+        else:
+            heapq.heappush(self._waiting, (pressing.due_tick, pressing))
 
     def drop(self, entity_id: int) -> None:
         """Forget an agent."""
@@ -134,8 +147,8 @@ class Schedule:
     def _rank(self, turn: Turn) -> int:
         """The lower, the sooner; among equals the turn itself decides."""
         if self._aging_ticks is None:
-            return turn.minus_priority
-        return self._since[turn.entity_id] + turn.minus_priority * self._aging_ticks
+            return 2 * turn.minus_priority - (turn.head_start > 0)
+        return self._since[turn.entity_id] + turn.minus_priority * self._aging_ticks - turn.head_start
 
     def _clean_up_waiting(self) -> None:
         kept: dict[Turn, int] = {}  # turn -> the last tick in which it was to come up

@@ -9,8 +9,6 @@ from tickmind.llm.deliberation import Deliberation
 from tickmind.llm.gateway.deliberation import close_in_turn, deliberate_in_turn, notify_deferral
 from tickmind.strategy.clients import Question
 
-STALE = 0.5  # of its time: what still waits in a queue then tells of old things, and hardly leaves time for an answer
-
 
 @runtime_checkable
 class SharedClient(Protocol):
@@ -44,8 +42,8 @@ class GatewayAnswers:
     """A `GatewayClient` as an `AsyncLLMClient`; of a blocking one, the loop in its background does the work.
 
     The gateway hears of each entity as an agent by `agent_name(entity_id)`. An agent's priority above 0 is high there,
-    below 0 low. A newer question of an entity takes the place of an older one that still waits, and one that waited for
-    half of its time is dropped, which is no failure of the agent.
+    below 0 low. A newer question of an entity takes the place of an older one that still waits. The gateway drops one
+    that it could not have answered in time, which is no failure of the agent.
     """
 
     def __init__(
@@ -67,7 +65,6 @@ class GatewayAnswers:
             agent=self._agent_name(question.entity_id),
             priority="high" if priority > 0 else "low" if priority < 0 else "normal",
             replace_older=True,
-            drop_after_s=STALE * question.timeout_s,
         )
         return deliberate_in_turn(
             self._client,

@@ -13,6 +13,7 @@ from tickmind.base import Clock, SystemClock
 from tickmind.strategy.answers import Answers, Counts
 from tickmind.strategy.flights import Flights
 from tickmind.strategy.manager import LLMManager
+from tickmind.strategy.pace import Paces, PaceStatistics
 from tickmind.strategy.questions import Questions
 from tickmind.strategy.roster import Roster
 from tickmind.strategy.sharing import ClientStatistics, SharedClient
@@ -42,6 +43,8 @@ class StrategyStatistics:
     average_wait_s: float = 0.0  # lately, from being due to being asked, in the world's time
     average_queue_s: float = 0.0  # lately, in a gateway's queue, as it said
     clients: Mapping[str, ClientStatistics] = field(default_factory=dict)  # shared ones, by name
+    outdated: int = 0  # answers that came too late to be of use
+    paces: Mapping[str, PaceStatistics] = field(default_factory=dict)  # of the clients that were asked, by name
 
     @property
     def pending(self) -> int:
@@ -70,9 +73,12 @@ class LLMSystem:
             threads=config.thread_pool_size, max_stuck=config.max_stuck_threads, clock=clock
         )
         self._flights = Flights(self._workers)
-        self._roster = Roster(manager, self._flights)
-        self._answers = Answers(manager, self._roster, self._flights, self._counts, clock)
-        self._questions = Questions(manager, self._roster, self._answers, self._flights, self._workers, self._counts)
+        self._paces = Paces()
+        self._roster = Roster(manager, self._flights, self._paces)
+        self._answers = Answers(manager, self._roster, self._flights, self._counts, clock, self._paces)
+        self._questions = Questions(
+            manager, self._roster, self._answers, self._flights, self._workers, self._counts, self._paces
+        )
 
     def __enter__(self) -> "LLMSystem":
         return self
@@ -137,6 +143,8 @@ class LLMSystem:
             counts.average_wait_s,
             counts.average_queue_s,
             {name: _statistics(client) for name, client in self._manager.shared_clients.items()},
+            counts.outdated,
+            self._paces.statistics(),
         )
 
     def thinking(self) -> dict[int, int]:

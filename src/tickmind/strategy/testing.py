@@ -7,9 +7,11 @@
 
 A blocking client is called in the tick in which it is asked, and what it returns is held back until its simulated
 latency is over. So no thread is at work, and answers arrive in the same tick of every run. An async client, such as a
-`ModelClient` over a cassette, is waited for, and its answer counts as instant.
+`ModelClient` over a cassette, is waited for, and its answer counts as instant. A `SlotModel` answers as a model on one
+machine does: so many at once, and the others wait.
 """
 
+import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +25,7 @@ from tickmind.strategy.workers import Job, Workers, WorkerStatistics
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
 
-__all__ = ["SimulatedClock", "SimulatedSystem", "make_simulated_system"]
+__all__ = ["SimulatedClock", "SimulatedSystem", "SlotModel", "make_simulated_system"]
 
 T = TypeVar("T")
 _ROUNDING_S = 1e-6  # a latency of exactly one tick is over in the next one
@@ -56,6 +58,42 @@ class SimulatedClock(ManualClock):
         finally:
             slept_s, self._slept_s = self._slept_s, None
         return slept_s
+
+
+class SlotModel:
+    """A client like a model with so many slots: each answer takes `service_ticks` in one, and who finds none waits.
+
+    What is given up keeps its slot to the end, as the work of a model that does not hear of it. `service_ticks` may be
+    changed at any time.
+    """
+
+    def __init__(
+        self,
+        clock: SimulatedClock,
+        service_ticks: tuple[float, float],
+        *,
+        slots: int = 1,
+        reply: Callable[[str, str], str] = lambda _system_prompt, _user_message: "{}",
+        seed: int = 0,
+    ) -> None:
+        self._clock = clock
+        self._free_at_s = [0.0] * slots
+        self._reply = reply
+        self._random = random.Random(seed)
+        self.service_ticks = service_ticks
+        self.calls = 0
+        self.busy_ticks = 0.0  # of all slots together
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Answer when a slot has had the time for it."""
+        self.calls += 1
+        now_s = self._clock.monotonic()
+        slot = min(range(len(self._free_at_s)), key=self._free_at_s.__getitem__)
+        ticks = self._random.uniform(*self.service_ticks)
+        self.busy_ticks += ticks
+        self._free_at_s[slot] = max(self._free_at_s[slot], now_s) + ticks * self._clock.tick_s
+        self._clock.sleep(self._free_at_s[slot] - now_s)
+        return self._reply(system_prompt, user_message)
 
 
 class SimulatedWorkers(Workers):

@@ -73,6 +73,7 @@ def test_whatever_a_model_says_the_character_only_does_what_is_legal(solo):
     for number in range(TIMES):
         try:
             parse_into(attack(dice), blackboard, parser, declared)
+            character.plan_tick = one.world.tick
             taken += 1
         except ParseError:
             pass

@@ -1,6 +1,7 @@
 """Characters that ask a model."""
 
 import json
+import queue
 import threading
 import time
 
@@ -43,6 +44,18 @@ def play_until(one, condition):
     while not condition():
         assert time.monotonic() < end_s
         one.play(1)
+
+
+def next_thoughts(one):
+    """Play until thoughts have come."""
+    thoughts = []
+
+    def some():
+        thoughts.extend(one.company.take_thoughts())
+        return thoughts
+
+    play_until(one, some)
+    return thoughts
 
 
 def test_a_villager_says_what_the_model_wants_said(solo):
@@ -96,14 +109,7 @@ def test_a_character_goes_on_while_the_model_thinks_and_answers_simply_if_it_tak
 def test_thoughts_carry_the_ticks_of_the_world(solo):
     one = solo(Villager, "@", client=Stub(plan()))
     one.world.tick = 500
-    thoughts = []
-
-    def some():
-        thoughts.extend(one.company.take_thoughts())
-        return thoughts
-
-    play_until(one, some)
-    entity_id, thought = thoughts[0]
+    entity_id, thought = next_thoughts(one)[0]
     assert entity_id == "me"
     assert thought.asked_tick >= 500
     assert thought.answered_tick >= thought.asked_tick
@@ -183,3 +189,100 @@ async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter():
     async with FakeProvider(hear) as provider, ModelClient(ModelConfig(provider.base_url, model="m")) as client:
         await deliberate(client, question, schema=thinking.schema, timeout_s=60)
     assert [encode_message(sent[0])] == [encode_message(message) for message in thinking.opening()]
+
+
+# Late plans
+
+
+class Handed:
+    """A model that answers when the test hands the answer over."""
+
+    def __init__(self):
+        self.asked = []
+        self.answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def query(self, system_prompt, user_message):
+        self.asked.append(user_message)
+        return self.answers.get(timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def handed():
+    model = Handed()
+    yield model
+    for _ in range(4):
+        model.answers.put(plan())
+
+
+def test_a_plan_carries_the_tick_of_its_question(solo, handed):
+    one = solo(Villager, "@", client=handed)
+    one.world.tick = 500
+    play_until(one, lambda: handed.asked)
+    one.play(40)
+    handed.answers.put(plan("stay"))
+    play_until(one, lambda: one.character.plan)
+    assert 500 <= one.character.plan_tick <= 510
+
+
+def test_a_late_plan_whose_goal_is_no_longer_possible_is_dropped(solo, handed):
+    one = solo(Villager, "@", client=handed)
+    play_until(one, lambda: handed.asked)
+    handed.answers.put(plan("visit", who="entity:9"))
+    thoughts = next_thoughts(one)
+    assert thoughts[0][1].error_type == "outdated"
+    assert one.character.plan == {}
+    assert one.character.plan_tick is None
+
+
+def test_a_late_plan_that_still_fits_is_followed(solo, handed):
+    one = solo(Villager, "@.......", client=handed, energy=300)
+    play_until(one, lambda: handed.asked)
+    one.play(40)
+    handed.answers.put(plan("stay", remember="It is quiet here."))
+    play_until(one, lambda: "It is quiet here." in [note.text for note in one.character.memory])
+
+
+def test_a_character_can_state_its_own_rule_for_late_plans(solo, handed):
+    class Hasty(Villager):
+        def fits(self, plan, asked_tick):
+            return self.tick - asked_tick < 10
+
+    one = solo(Hasty, "@", client=handed)
+    play_until(one, lambda: handed.asked)
+    one.play(20)
+    handed.answers.put(plan("stay"))
+    thoughts = next_thoughts(one)
+    assert thoughts[0][1].error_type == "outdated"
+
+
+def test_a_plan_that_was_asked_for_before_somebody_spoke_is_no_answer(solo, handed):
+    one = solo(Villager, "@.1", client=handed)
+    play_until(one, lambda: handed.asked)
+    one.play(2)
+    one.world.hear("entity:1", "me, where is the well?")
+    handed.answers.put(plan("stay"))
+    play_until(one, lambda: len(handed.asked) == 2)
+    assert "where is the well?" in handed.asked[1]
+
+
+def test_danger_is_thought_about_before_the_interval_is_over(solo):
+    stub = Stub(plan())
+    one = solo(Villager, "@", client=stub, hunger=680)
+    play_until(one, lambda: stub.asked and not one.company.deliberating("me"))
+    one.play(6)
+    begun = one.world.tick
+    one.company.take_thoughts()
+    one.world.hunger = 720
+    thoughts = next_thoughts(one)
+    assert 0 <= thoughts[0][1].asked_tick - begun <= 6  # not after its interval of 60
+
+
+def test_whom_a_person_looks_at_is_asked_first(solo):
+    stub = Stub(plan())
+    one = solo(Villager, "@", client=stub)
+    play_until(one, lambda: stub.asked and not one.company.deliberating("me"))
+    asked = len(stub.asked)
+    one.company.attend("me")
+    one.play(1)
+    play_until(one, lambda: len(stub.asked) > asked)
+    one.company.attend("nobody")

@@ -136,7 +136,7 @@ def test_the_gateway_hears_who_asks_and_who_is_deferred(double, game, until):
         "high",
         "1",
     )
-    assert int(chat["x-tickmind-drop-after-ms"]) == 1000 * s.manager.config.query_timeout / 2
+    assert "x-tickmind-drop-after-ms" not in chat  # the gateway knows what can't be answered in time
     assert fake.of("/api/llm/defer")[0].body == {"sessionId": "game", "agentId": str(eid), "durationMs": 3000}
     assert s.system.statistics().deferred == 1
 
