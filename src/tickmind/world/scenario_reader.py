@@ -5,8 +5,9 @@ from pathlib import Path
 from tickmind.base.problems import Problem, in_order
 from tickmind.world.errors import ScenarioError
 from tickmind.world.kind_reader import read_floors, read_items, read_kinds, read_rules
+from tickmind.world.kinds import FloorKind, ItemKind, ObjectKind
 from tickmind.world.limits import MAX_SCENARIO_BYTES
-from tickmind.world.map_reader import read_map
+from tickmind.world.map_reader import Land, read_map
 from tickmind.world.rules import Rules
 from tickmind.world.scenario import Scenario
 from tickmind.world.spawn_reader import Spawns
@@ -47,12 +48,20 @@ def parse_scenario(text: str, source: str = "scenario") -> Scenario:
     name = read.part("", lambda: leaf(given.need("world")).name())
     seed = given.integer("seed", 0, 0, 2**63 - 1)
     rules = read.part(Rules(), read_rules, given.get("rules"))
-    floors = read.part((), lambda: read_floors(table(given.need("floors"))))
-    items = read.part((), read_items, given.get("items"))
+    floors: tuple[FloorKind, ...] = ()
+    items: tuple[ItemKind, ...] = ()
+    kinds: tuple[ObjectKind, ...] = ()
+    with read.noting():
+        floors = read_floors(table(given.need("floors")))
+    with read.noting():
+        items = read_items(given.get("items"))
     item_names = tuple(item.name for item in items)
-    kinds = read.part((), read_kinds, given.get("kinds"), item_names)
-    land = read.part(None, read_map, given, floors, text.split("\n")) if floors else None
-    spawns = None
+    with read.noting():
+        kinds = read_kinds(given.get("kinds"), item_names)
+    land: Land | None = None
+    spawns: Spawns | None = None
+    with read.noting():
+        land = read_map(given, floors, text.split("\n")) if floors else None
     if land is not None:
         spawns = Spawns(seed, rules, floors, item_names, kinds, land)
         spawns.read(given)

@@ -36,9 +36,11 @@ class Source:
 
     def part(self, instead: T, read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Read a part, or note what is wrong with it and go on with something else."""
-        with self.noting():
+        try:
             return read(*args, **kwargs)
-        return instead
+        except ScenarioError as error:
+            self.problems += error.problems
+            return instead
 
 
 @dataclass(frozen=True, slots=True)
