@@ -3,14 +3,27 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
 from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.llm.gateway_contract import (
+    AGENT_HEADER,
+    DROP_AFTER_HEADER,
+    MAX_MS,
+    MAX_NAME_CHARS,
+    PRIORITIES,
+    PRIORITY_HEADER,
+    REPLACE_HEADER,
+    SESSION_HEADER,
+    TIMEOUT_HEADER,
+    is_name,
+)
 
 if TYPE_CHECKING:
     from tickmind.gateway.settings.config import Caller
 
-_PRIORITIES = {b"high": Priority.HIGH, b"normal": Priority.NORMAL, b"low": Priority.LOW}
+_PRIORITIES = {name.encode(): Priority[name.upper()] for name in PRIORITIES}
+_SESSION, _AGENT, _PRIORITY = SESSION_HEADER.encode(), AGENT_HEADER.encode(), PRIORITY_HEADER.encode()
+_TIMEOUT, _DROP_AFTER, _REPLACE = TIMEOUT_HEADER.encode(), DROP_AFTER_HEADER.encode(), REPLACE_HEADER.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,41 +42,41 @@ class Wishes:
 def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> Wishes:
     """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header."""
     session = agent = ""
-    if (value := headers.get(b"x-tickmind-session")) is not None:
-        session = _name(value, "x-tickmind-session")
-    if (value := headers.get(b"x-tickmind-agent")) is not None:
-        agent = _name(value, "x-tickmind-agent")
-    priority = _PRIORITIES.get(headers.get(b"x-tickmind-priority", b"normal").lower())
+    if (value := headers.get(_SESSION)) is not None:
+        session = _name(value, SESSION_HEADER)
+    if (value := headers.get(_AGENT)) is not None:
+        agent = _name(value, AGENT_HEADER)
+    priority = _PRIORITIES.get(headers.get(_PRIORITY, b"normal").lower())
     if priority is None:
-        raise _refuse("x-tickmind-priority must be high, normal or low")
+        raise _refuse(f"{PRIORITY_HEADER} must be high, normal or low")
     timeout_s = drop_after_s = None
-    if (value := headers.get(b"x-tickmind-timeout-ms")) is not None:
-        timeout_s = _milliseconds(value, "x-tickmind-timeout-ms")
-    if (value := headers.get(b"x-tickmind-drop-after-ms")) is not None:
-        drop_after_s = _milliseconds(value, "x-tickmind-drop-after-ms")
+    if (value := headers.get(_TIMEOUT)) is not None:
+        timeout_s = _milliseconds(value, TIMEOUT_HEADER)
+    if (value := headers.get(_DROP_AFTER)) is not None:
+        drop_after_s = _milliseconds(value, DROP_AFTER_HEADER)
     replace_older = None
-    if (value := headers.get(b"x-tickmind-replace")) is not None:
+    if (value := headers.get(_REPLACE)) is not None:
         if value not in {b"0", b"1"}:
-            raise _refuse("x-tickmind-replace must be 0 or 1")
+            raise _refuse(f"{REPLACE_HEADER} must be 0 or 1")
         replace_older = value == b"1"
     return Wishes(session, agent, priority, timeout_s, drop_after_s, replace_older, caller)
 
 
 def _name(value: bytes, header: str) -> str:
-    if not value or len(value) > MAX_AGENT_CHARS:
-        raise _refuse(f"{header} must have 1 to {MAX_AGENT_CHARS} characters")
     try:
         text = value.decode("utf-8")
     except UnicodeDecodeError:
         raise _refuse(f"{header} must be text") from None
+    if not text or not MAX_NAME_CHARS.allows(len(text)):
+        raise _refuse(f"{header} must have 1 to {MAX_NAME_CHARS.maximum} characters")
     if not is_name(text):
         raise _refuse(f"{header} must be printable")
     return text
 
 
 def _milliseconds(value: bytes, header: str) -> float:
-    if not value.isdigit() or len(value) > 9 or int(value) == 0:
-        raise _refuse(f"{header} must be a whole number of milliseconds, at least 1")
+    if not value.isdigit() or len(value) > len(str(MAX_MS)) or not 0 < int(value) <= MAX_MS:
+        raise _refuse(f"{header} must be a whole number of milliseconds from 1 to {MAX_MS}")
     return int(value) / 1000
 
 

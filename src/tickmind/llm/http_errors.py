@@ -14,13 +14,11 @@ from tickmind.llm.errors import (
     LLMReplyTooLargeError,
     LLMResponseError,
 )
+from tickmind.llm.gateway_contract import DROPPED, HELD_BACK
 from tickmind.llm.served import read_cooldown
 from tickmind.llm.texts import shortened
 
 _SHOWN_ERROR_CHARS = 400
-# a gateway's words for requests that it holds back, and for those that it dropped
-_HELD_BACK = frozenset({"RATE_LIMIT_COOLDOWN", "DEFERRED", "QUEUE_FULL", "QUEUE_TIMEOUT", "ALL_LIMITED"})
-_DROPPED = frozenset({"REPLACED", "EXPIRED"})
 FINISH_ERROR = "error"  # the finish reason of an answer that the endpoint gave up
 _GAVE_UP_STATUS = 502
 # what an error object calls itself, in part -> the status that it would have had as a reply of its own
@@ -52,7 +50,7 @@ def error_from_reply(
     text = _explanation(body, parsed)
     detail = f": {text}" if text else ""
     code = _code(parsed)
-    if code in _HELD_BACK:
+    if code in HELD_BACK:
         cooldown = read_cooldown(parsed.get("cooldown"))
         wait_s = cooldown.wait_s if retry_after_s is None and cooldown is not None else retry_after_s
         wait = f" for {wait_s:g} s" if wait_s is not None else ""
@@ -63,7 +61,7 @@ def error_from_reply(
             code=code,
             cooldown=cooldown,
         )
-    if code in _DROPPED:
+    if code in DROPPED:
         return LLMDroppedError(f"{origin} dropped the request{detail}", status=status, code=code)
     if status == 429 or (status in {503, 529} and retry_after_s is not None):
         wait = f"; it asks to wait {retry_after_s:g} s" if retry_after_s is not None else ""

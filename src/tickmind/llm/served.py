@@ -12,11 +12,8 @@ from typing import Any
 import orjson
 
 from tickmind.base import Limit
+from tickmind.llm.gateway_contract import ATTEMPTS_HEADER, COOLDOWN_HEADER, PROVIDER_HEADER, WAITED_HEADER
 
-COOLDOWN_HEADER = "x-tickmind-cooldown"
-PROVIDER_HEADER = "x-tickmind-provider"
-ATTEMPTS_HEADER = "x-tickmind-attempts"
-WAITED_HEADER = "x-tickmind-waited-ms"
 MAX_COOLDOWN_S = Limit("length of a cooldown that is believed", 86_400.0, "s")
 MAX_ATTEMPTS = Limit("number of attempts that are read", 64)
 

@@ -8,16 +8,20 @@ from functools import lru_cache
 from tickmind.gateway.queue.job import Attempt, Job, Result
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.sharing.cache import Kept
+from tickmind.llm.gateway_contract import (
+    ATTEMPTS_HEADER,
+    COOLDOWN_HEADER,
+    PROVIDER_HEADER,
+    SHARED_HEADER,
+    WAITED_HEADER,
+)
 
-_REPLY = (
-    b"content-type: application/json\r\nx-tickmind-provider: %b\r\nx-tickmind-waited-ms: %d\r\n"
-    b"x-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
-)
+_SERVED = f"{PROVIDER_HEADER}: %b\r\n{WAITED_HEADER}: %d\r\n{ATTEMPTS_HEADER}: %b\r\n{COOLDOWN_HEADER}: %b\r\n".encode()
+_REPLY = b"content-type: application/json\r\n" + _SERVED
 _ATTEMPT = b'{%b,"waitedMs":%d,"tookMs":%d}'
-_STREAM = (
-    b"content-type: text/event-stream\r\ncache-control: no-store\r\nx-tickmind-provider: %b\r\n"
-    b"x-tickmind-waited-ms: %d\r\nx-tickmind-attempts: %b\r\nx-tickmind-cooldown: %b\r\n"
-)
+_STREAM = b"content-type: text/event-stream\r\ncache-control: no-store\r\n" + _SERVED
+_SHARED = f"{SHARED_HEADER}: 1\r\n".encode()
+_ATTEMPTS, _COOLDOWN = f"{ATTEMPTS_HEADER}: %b\r\n".encode(), f"{COOLDOWN_HEADER}: %b\r\n".encode()
 _FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own time, or a newer wish of its own
 
 
@@ -65,7 +69,7 @@ def stream_headers(job: Job, cooldown: bytes) -> bytes:
 
 def shared_headers(reply: Kept, cooldown: bytes) -> bytes:
     """Those of a reply that was given to another before, or at the same time."""
-    return b"x-tickmind-shared: 1\r\n" + _REPLY % (reply.provider.encode(), 0, b"[]", cooldown)
+    return _SHARED + _REPLY % (reply.provider.encode(), 0, b"[]", cooldown)
 
 
 def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: bytes) -> bytes:
@@ -77,7 +81,7 @@ def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: byt
     if refusal.code in _FINAL:
         headers += b"x-should-retry: false\r\n"  # which the official clients heed
     if attempts:
-        headers += b"x-tickmind-attempts: %b\r\n" % attempts_json(attempts)
+        headers += _ATTEMPTS % attempts_json(attempts)
     if cooldown:
-        headers += b"x-tickmind-cooldown: %b\r\n" % cooldown
+        headers += _COOLDOWN % cooldown
     return headers

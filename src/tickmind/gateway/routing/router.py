@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from tickmind.base import Clock, ConfigError, Secret, SystemClock
-from tickmind.gateway.names import MAX_MODEL_CHARS, is_name
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.origins import Origins, Resolver, read_custom_url, resolve_by_system
 from tickmind.gateway.settings.base_url import BaseUrl, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConfig, Provider, Route, Surface
 from tickmind.gateway.settings.key_ids import KeyIds
+from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, is_name
 
 MAX_KEY_CHARS: Final = 4096
 DEFAULT: Final = "default"  # asks for whatever the default model is, unless a model has this name

@@ -8,9 +8,9 @@ from itertools import count
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
-from tickmind.gateway.names import MAX_AGENT_CHARS, is_name
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.sharing.sessions import Session
+from tickmind.llm.gateway_contract import MAX_NAME_CHARS, is_name
 
 DEFAULT_DEFER_MS = 5_000.0
 MAX_DEFER_MS = Limit("duration of a defer", 600_000.0, "ms")  # longer ones are cut to it
@@ -104,9 +104,9 @@ class Defers:
 
         A duration of 0 or less ends the wait. Raises `RefusedError` if the name can't be one or too many wait.
         """
-        if not agent or len(agent) > MAX_AGENT_CHARS or not is_name(agent):
+        if not agent or not MAX_NAME_CHARS.allows(len(agent)) or not is_name(agent):
             raise RefusedError(
-                Refusal(Code.BAD_REQUEST, f"an agent's name has 1 to {MAX_AGENT_CHARS} printable characters")
+                Refusal(Code.BAD_REQUEST, f"an agent's name has 1 to {MAX_NAME_CHARS.maximum} printable characters")
             )
         if math.isnan(duration_ms):
             raise RefusedError(Refusal(Code.BAD_REQUEST, "a defer takes a duration in ms, such as 5000"))

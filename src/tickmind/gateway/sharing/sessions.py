@@ -1,6 +1,5 @@
 """Who shares the keys: sessions, which register by first use and end by silence."""
 
-import re
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -9,12 +8,11 @@ from tickmind.base import Clock, Limit
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import SharingConfig
 from tickmind.gateway.sharing.activity import Active, Activity, Use
+from tickmind.llm.gateway_contract import SESSION_IN_WORDS, is_session
 
-MAX_SESSION_ID = Limit("length of a session id", 128, "characters")
 MAX_GROUPS = Limit("keys whose sessions are told apart", 2048)
 DEFAULT_SESSION = "default"  # of a caller that names none
 _MAX_LOOKED_AT = 64  # busy sessions that are passed over when one must give way
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+=~-]*")
 
 
 @dataclass(slots=True, eq=False)
@@ -190,11 +188,5 @@ class Sessions:
 
 def check_session_id(session_id: str) -> None:
     """Refuse what can't be a session's id: too long, or with letters that have no place in a log line."""
-    if not MAX_SESSION_ID.allows(len(session_id)) or not _ID.fullmatch(session_id):
-        raise RefusedError(
-            Refusal(
-                Code.BAD_REQUEST,
-                f"a session id has 1 to {MAX_SESSION_ID.maximum} letters, digits or . _ : @ + = ~ - "
-                "and starts with a letter or digit; a UUID is a good one",
-            )
-        )
+    if not is_session(session_id):
+        raise RefusedError(Refusal(Code.BAD_REQUEST, f"a session id has {SESSION_IN_WORDS}; a UUID is a good one"))

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 import orjson
 
-from tickmind.gateway.names import MAX_AGENT_CHARS, MAX_MODEL_CHARS, is_name
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, MAX_NAME_CHARS, is_name
 
 MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
 _SMALL_BYTES = 256 * 1024
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_NAME_CHARS = int(MAX_NAME_CHARS.maximum)
 _SHALLOW = 200  # as many lists and objects can't nest too deeply
 
 
@@ -89,7 +90,7 @@ def text(document: dict[str, Any], name: str, *, needed: bool = False, most: int
     return value
 
 
-def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: int = MAX_AGENT_CHARS) -> str:
+def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: int = _NAME_CHARS) -> str:
     """A short name that is shown in statistics: no control characters."""
     value = text(document, name, needed=needed, most=most)
     if not is_name(value):

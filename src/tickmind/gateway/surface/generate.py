@@ -10,7 +10,6 @@ from tickmind.gateway.call import Call
 from tickmind.gateway.http.masking import masked
 from tickmind.gateway.http.outcomes import tokens_of, told_error
 from tickmind.gateway.http.reply_headers import attempts_json
-from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result, Target
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.surface.documents import (
@@ -25,6 +24,7 @@ from tickmind.gateway.surface.documents import (
     text,
 )
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
+from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 from tickmind.llm.thinking import split_thinking
 
 PRIORITIES = {"high": Priority.HIGH, "normal": Priority.NORMAL, "low": Priority.LOW}

@@ -8,10 +8,10 @@ import orjson
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
-from tickmind.gateway.names import MAX_MODEL_CHARS
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
+from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 
 _OK = Result.OK
 DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit

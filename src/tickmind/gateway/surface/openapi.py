@@ -2,12 +2,29 @@
 
 from typing import Any
 
-from tickmind.gateway.names import MAX_AGENT_CHARS, MAX_MODEL_CHARS, NAME_PATTERN
 from tickmind.gateway.refusal import STATUS_OF, Code
+from tickmind.llm.gateway_contract import (
+    AGENT_HEADER,
+    ATTEMPTS_HEADER,
+    COOLDOWN_HEADER,
+    DROP_AFTER_HEADER,
+    MAX_MODEL_CHARS,
+    MAX_MS,
+    MAX_NAME_CHARS,
+    NAME_PATTERN,
+    PRIORITIES,
+    PRIORITY_HEADER,
+    PROVIDER_HEADER,
+    REPLACE_HEADER,
+    SESSION_HEADER,
+    SESSION_PATTERN,
+    TIMEOUT_HEADER,
+    WAITED_HEADER,
+)
 
 _ANY = {"type": "object"}
-_NAME = {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9][A-Za-z0-9._:@+=~-]*$"}
-_AGENT = {"type": "string", "minLength": 1, "maxLength": MAX_AGENT_CHARS, "pattern": NAME_PATTERN}
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS.maximum, "pattern": SESSION_PATTERN}
+_AGENT = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS.maximum, "pattern": NAME_PATTERN}
 _MODEL = {"type": "string", "maxLength": MAX_MODEL_CHARS, "pattern": NAME_PATTERN}
 _MS = {"type": "integer", "minimum": 0}
 _RATE = {"type": ["number", "null"], "description": "None where no limit on requests is set."}
@@ -142,12 +159,12 @@ _SCHEMAS: dict[str, Any] = {
 }
 
 _HEADERS = [
-    ("x-tickmind-session", "The game or run that asks; the unit of fair share.", _NAME),
-    ("x-tickmind-agent", "The character that asks.", _AGENT),
-    ("x-tickmind-priority", "Who goes first within a session.", {"enum": ["high", "normal", "low"]}),
-    ("x-tickmind-timeout-ms", "The total deadline.", {"type": "integer", "minimum": 1, "maximum": 999_999_999}),
-    ("x-tickmind-drop-after-ms", "Of no use after this.", {"type": "integer", "minimum": 1, "maximum": 999_999_999}),
-    ("x-tickmind-replace", "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),
+    (SESSION_HEADER, "The game or run that asks; the unit of fair share.", _NAME),
+    (AGENT_HEADER, "The character that asks.", _AGENT),
+    (PRIORITY_HEADER, "Who goes first within a session.", {"enum": list(PRIORITIES)}),
+    (TIMEOUT_HEADER, "The total deadline.", {"type": "integer", "minimum": 1, "maximum": MAX_MS}),
+    (DROP_AFTER_HEADER, "Of no use after this.", {"type": "integer", "minimum": 1, "maximum": MAX_MS}),
+    (REPLACE_HEADER, "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),
 ]
 
 
@@ -223,10 +240,10 @@ def _openai(name: str, words: str, takes: str) -> dict[str, Any]:
         "200": {
             "description": "The provider's own reply, whole or as a stream of events.",
             "headers": {
-                "x-tickmind-provider": {"schema": {"type": "string"}},
-                "x-tickmind-cooldown": {"schema": {"type": "string"}, "description": "A Cooldown as JSON."},
-                "x-tickmind-attempts": {"schema": {"type": "string"}, "description": "A list of Attempts as JSON."},
-                "x-tickmind-waited-ms": {"schema": {"type": "integer"}},
+                PROVIDER_HEADER: {"schema": {"type": "string"}},
+                COOLDOWN_HEADER: {"schema": {"type": "string"}, "description": "A Cooldown as JSON."},
+                ATTEMPTS_HEADER: {"schema": {"type": "string"}, "description": "A list of Attempts as JSON."},
+                WAITED_HEADER: {"schema": {"type": "integer"}},
             },
             "content": {
                 "application/json": {"schema": _ANY},

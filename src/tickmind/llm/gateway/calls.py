@@ -6,23 +6,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tickmind.base import Limit, Secret
+from tickmind.base import Secret
 from tickmind.llm.config import CallConfig, ModelConfig, check_headers, setting_lookup
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.gateway_contract import (
+    AGENT_HEADER,
+    DEFAULT_MODEL,
+    DROP_AFTER_HEADER,
+    MAX_MS,
+    MAX_NAME_CHARS,
+    PRIORITIES,
+    PRIORITY_HEADER,
+    REPLACE_HEADER,
+    SESSION_IN_WORDS,
+    is_session,
+)
 from tickmind.llm.served import Served
 
 Priority = Literal["high", "normal", "low"]
 
-GATEWAYS_CHOICE = "default"  # a gateway's name for the model that it has as its default
 DEFAULT_GATEWAY_URL = "http://127.0.0.1:8766"
-SESSION_HEADER = "x-tickmind-session"
-AGENT_HEADER = "x-tickmind-agent"
-PRIORITY_HEADER = "x-tickmind-priority"
-TIMEOUT_HEADER = "x-tickmind-timeout-ms"
-REPLACE_HEADER = "x-tickmind-replace"
-DROP_AFTER_HEADER = "x-tickmind-drop-after-ms"
-MAX_NAME_CHARS = Limit("length of a session's or an agent's name", 200, "characters")
-_PRIORITIES = ("high", "normal", "low")
 _MARGIN_RATIO, _MOST_MARGIN_S = 0.05, 0.25
 
 
@@ -47,7 +50,7 @@ def load_gateway_config(
         return ModelConfig(
             base_url=url or look_up("LLM_GATEWAY_URL") or DEFAULT_GATEWAY_URL,
             api_key=key if isinstance(key, Secret) else Secret(key.strip()),
-            model=model or look_up("LLM_MODEL") or GATEWAYS_CHOICE,
+            model=model or look_up("LLM_MODEL") or DEFAULT_MODEL,
             **settings,
         )
     except TypeError as exc:
@@ -71,8 +74,8 @@ def gateway_call(
     if agent:
         headers[AGENT_HEADER] = checked_name("an agent's name", agent)
     if priority is not None:
-        if priority not in _PRIORITIES:
-            raise LLMConfigError(f"priority must be one of {', '.join(_PRIORITIES)}, not {priority!r}")
+        if priority not in PRIORITIES:
+            raise LLMConfigError(f"priority must be one of {', '.join(PRIORITIES)}, not {priority!r}")
         headers[PRIORITY_HEADER] = priority
     if replace_older is not None:
         headers[REPLACE_HEADER] = "1" if replace_older else "0"
@@ -95,11 +98,18 @@ def checked_name(what: str, name: str) -> str:
     return name
 
 
+def checked_session(name: str) -> str:
+    """A name that gateways take for a session's."""
+    if not is_session(name):
+        raise LLMConfigError(f"a session's name has {SESSION_IN_WORDS}, unlike {name!r}")
+    return name
+
+
 def millis(what: str, seconds: float) -> int:
-    """A duration in whole milliseconds, at least one."""
+    """A duration in whole milliseconds, at least one and at most what a header may say."""
     if not (math.isfinite(seconds) and seconds > 0):
         raise LLMConfigError(f"{what} must be greater than 0, not {seconds!r}")
-    return max(1, int(seconds * 1000))
+    return min(max(1, int(seconds * 1000)), MAX_MS)
 
 
 def told_timeout(left_s: float) -> str:

@@ -11,7 +11,14 @@ from tickmind.base.background import is_over
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError, LLMError, LLMRateLimitError
-from tickmind.llm.gateway.calls import CustomModel, Generated, Priority, checked_name, gateway_call
+from tickmind.llm.gateway.calls import (
+    CustomModel,
+    Generated,
+    Priority,
+    checked_name,
+    checked_session,
+    gateway_call,
+)
 from tickmind.llm.gateway.gate import Gates
 from tickmind.llm.gateway.transport import GatewayTransport, OnCooldown
 from tickmind.llm.prices import PRICES, Price, UsageMeter
@@ -65,7 +72,7 @@ class GatewayClient(ModelClient):
         if not heartbeat_s > 0:
             raise LLMConfigError(f"heartbeat_s must be greater than 0, not {heartbeat_s!r}")
         clock = clock or SystemClock()
-        self.session = checked_name("a session's name", session or IdMaker(clock=clock)("session"))
+        self.session = checked_session(session or IdMaker(clock=clock)("session"))
         self.active_games = 0
         """How many games shared the gateway at the last heartbeat; 0 before the first."""
         self._heartbeat_s = heartbeat_s

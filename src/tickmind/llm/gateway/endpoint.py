@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig
 from tickmind.llm.errors import LLMResponseError
-from tickmind.llm.gateway.calls import SESSION_HEADER, TIMEOUT_HEADER, Generated, told_timeout
+from tickmind.llm.gateway.calls import Generated, told_timeout
+from tickmind.llm.gateway_contract import SESSION_HEADER, TIMEOUT_HEADER
 from tickmind.llm.http import HttpClient, HttpReply
 from tickmind.llm.served import Served, read_cooldown, read_served
 from tickmind.llm.transport import Transport

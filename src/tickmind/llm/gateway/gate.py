@@ -11,6 +11,7 @@ from typing import TypeAlias
 from tickmind.base import Clock, Limit
 from tickmind.base.background import is_over
 from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError
+from tickmind.llm.gateway_contract import Code
 from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
 from tickmind.llm.transport import ModelRequest
 
@@ -19,9 +20,8 @@ MAX_GATES = Limit("number of models whose cooldowns are kept", 1024)
 DEFAULT_REFUSED_S = 1.0  # after a refusal that does not say how long
 DEFAULT_SPACING_S = 0.05  # between those who waited out a refusal, where no pace is known
 SLACK_RATIO, MOST_SLACK_S = 0.02, 0.01  # the way there may take a little longer for one request than for the next
-CODE = "RATE_LIMIT_COOLDOWN"
 _NEXT_S = 0.001  # what is said to those who would overtake the ones who wait
-_OF_ONE_AGENT = frozenset({"DEFERRED"})  # refusals that say nothing about others
+_OF_ONE_AGENT = frozenset({Code.DEFERRED})  # refusals that say nothing about others
 
 
 _Waiters: TypeAlias = "OrderedDict[asyncio.Future[None], None]"  # the first to come first
@@ -150,7 +150,7 @@ class Gate:
             f"it is not this session's turn to ask {self._model} for another {wait_s:.3g} s, "
             "as the gateway said before; nothing was sent",
             retry_after_s=wait_s,
-            code=CODE,
+            code=Code.RATE_LIMIT_COOLDOWN,
             cooldown=self.cooldown,
         )
 

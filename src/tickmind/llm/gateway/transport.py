@@ -11,8 +11,9 @@ from typing import Literal
 
 from tickmind.base import Clock
 from tickmind.llm.errors import LLMDeadlineError, LLMRateLimitError
-from tickmind.llm.gateway.calls import TIMEOUT_HEADER, told_timeout
+from tickmind.llm.gateway.calls import told_timeout
 from tickmind.llm.gateway.gate import Gates
+from tickmind.llm.gateway_contract import TIMEOUT_HEADER
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
 OnCooldown = Literal["wait", "raise", "send"]

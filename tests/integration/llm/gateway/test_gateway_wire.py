@@ -261,7 +261,7 @@ async def test_a_server_that_is_no_gateway_is_said_to_be_none(double):
             await client.stats()
 
 
-@pytest.mark.parametrize("name", ["two\r\nlines", "", " ash", "\u00e4sh", "x" * 201])
+@pytest.mark.parametrize("name", ["two\r\nlines", "", " ash", "\u00e4sh", "x" * 129])
 def test_names_that_are_no_headers_are_refused(name):
     with pytest.raises(LLMConfigError, match="name"):
         GatewayClient(config("http://127.0.0.1:9"), session=name or " ")

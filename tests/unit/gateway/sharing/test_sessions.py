@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from tickmind.base import ManualClock
 from tickmind.gateway.refusal import Code, RefusedError
 from tickmind.gateway.settings.config import SharingConfig
-from tickmind.gateway.sharing.sessions import MAX_SESSION_ID, Sessions
+from tickmind.gateway.sharing.sessions import Sessions
+from tickmind.llm.gateway_contract import MAX_NAME_CHARS
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_session_id_is_short_and_plain_or_refused(text):
     sessions = Sessions(SharingConfig(), ManualClock())
     with contextlib.suppress(RefusedError):
         label = sessions.get(text).label
-        assert len(label) <= MAX_SESSION_ID.maximum
+        assert len(label) <= MAX_NAME_CHARS.maximum
         assert label.isascii()
         assert label.isprintable()
         assert " " not in label
