@@ -12,6 +12,7 @@ from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord
 from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
+from tickmind.record.salvage import Loss
 from tickmind.record.segment import Index, SegmentReader, foot_frame
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
 from tickmind.server.reports import Told
@@ -110,7 +111,7 @@ def file_replaced_without_sync() -> AbstractContextManager[Any]:
 
 
 def session_without_a_tick_taken_for_damage() -> AbstractContextManager[Any]:
-    def careless(disk: Disk, folder: Path) -> int:
+    def careless(disk: Disk, folder: Path, beside: Path) -> Loss:
         silent = False
         for name in disk.list(folder):
             segment = SegmentReader(disk, folder / name)
@@ -118,7 +119,7 @@ def session_without_a_tick_taken_for_damage() -> AbstractContextManager[Any]:
             silent = silent or not segment.index.ticks
             if silent:
                 disk.remove(folder / name)
-        return mending.cut_damage(disk, folder)
+        return mending.cut_damage(disk, folder, beside)
 
     return patch.object(store, "cut_damage", careless)
 
