@@ -4,18 +4,25 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+import orjson
+
+from tickmind.gateway.form import Form
+from tickmind.gateway.http.collecting import Collected
 from tickmind.gateway.http.exchange import Responder
-from tickmind.gateway.http.masking import StreamMask, masked, masked_error
-from tickmind.gateway.http.outcomes import outcome_of_error, tokens_of_stream
+from tickmind.gateway.http.masking import masked, masked_error
+from tickmind.gateway.http.outcomes import outcome_of_error, told_error
+from tickmind.gateway.http.relay import StreamRelay, error_of_stream
 from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
-from tickmind.gateway.queue.job import Attempt, Job, Outcome, Result, State, Target
+from tickmind.gateway.http.shared_stream import StreamReader
+from tickmind.gateway.http.stream_reply import StreamReply
+from tickmind.gateway.queue.job import Job, Outcome, Result, State, Target
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.sharing.broadcast import Broadcast
 from tickmind.gateway.sharing.budgets import FREE
-from tickmind.gateway.sharing.cache import Kept
+from tickmind.gateway.sharing.cache import EVENT_STREAM, JSON, Kept
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.inflating import Inflater
 
@@ -23,74 +30,23 @@ if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
 MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
-_TAIL_BYTES = 4096  # of a stream, where the token counts are
 _MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
 _OK = Result.OK
-_MAX_PIECES = 256  # of a reply that is collected, before they are put together
-
-
-class Form(Protocol):
-    """How a surface speaks: the two of them differ in bodies only."""
-
-    @property
-    def name(self) -> str:
-        """What tells its replies from the other's."""
-        ...
-
-    def request(self, call: "Call", target: Target) -> bytes:
-        """The body for a provider."""
-        ...
-
-    def reply(self, call: "Call", target: Target, body: bytes) -> tuple[bytes, Outcome]:
-        """A provider's successful reply as the caller gets it, and what it means for the queue."""
-        ...
-
-    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
-        """The caller's reply with what is only known at its end."""
-        ...
-
-    def failure(self, call: "Call", target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:
-        """A provider's own error as the caller gets it."""
-        ...
-
-    def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
-        """A refusal of ours."""
-        ...
 
 
 class Call:
     """See the module. `body` is the request, as its form wants it."""
 
     __slots__ = (
-        "_exchange",
-        "_head",
-        "_inflater",
-        "_mask",
-        "_pieces",
-        "_room",
-        "_tail",
-        "_usage",
-        "admitted",
-        "begun",
-        "body",
-        "cache_key",
-        "extra_headers",
-        "form",
-        "gateway",
-        "hold_of_budget",
-        "job",
-        "model",
-        "responder",
-        "secrets",
-        "streamed",
-    )
+        "_exchange", "_head", "_inflater", "_pieces", "_reader", "_room", "_stream", "admitted", "begun", "body",
+        "cache_key", "extra_headers", "form", "gateway", "hides_usage", "hold_of_budget", "job", "model", "responder",
+        "secrets", "streamed",
+    )  # fmt: skip
     # Of a reply that does not come at once, from its head on:
-    _pieces: list[bytes | bytearray]  # if it is collected
+    _pieces: Collected  # if it is not passed on as it comes
     _room: int  # bytes that may still come
     _inflater: Inflater | None
-    _mask: StreamMask | None  # if it is passed on as it comes
-    _tail: bytes
-    _usage: bytes  # the lines with the token counts, if they came in whole chunks
+    _stream: StreamReply | None  # if it is passed on as it comes
 
     def __init__(
         self,
@@ -117,6 +73,8 @@ class Call:
         self._exchange: Exchange | None = None
         self.secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._head: ReplyHead | None = None  # of a reply that did not come at once
+        self.hides_usage = False  # the provider was asked to count tokens, by us and not by the caller
+        self._reader: StreamReader | None = None  # of a streamed reply that is shared, ours or another's
 
     # The queue's side
 
@@ -145,16 +103,13 @@ class Call:
 
     def chunks(self, data: bytes) -> bool:
         """Pass whole lines on just as they come, if nothing in them must be changed."""
-        mask = self._mask
-        if mask is None or self._inflater is not None or not self.responder.takes_chunks or not mask.is_needless(data):
+        stream = self._stream
+        if not self.begun or stream is None or self._inflater is not None or not stream.passes(data):
             return False
         self._room -= len(data)
         if self._room < 0:
             self._give_up(Result.BROKEN, self._too_large())
             return True
-        if b'"usage"' in data:
-            self._usage = data
-        self._tail = data[-_TAIL_BYTES:-2]
         self.responder.chunks(data)
         return True
 
@@ -173,20 +128,22 @@ class Call:
     def done(self) -> None:
         """The reply is whole."""
         self._exchange = None
-        if self._mask is None:
+        stream = self._stream
+        if stream is None:
             assert self._head is not None, "a whole reply has a head"
-            body = b"".join(self._pieces)
-            self._pieces = []
-            self._conclude(self._head, body)
+            self._conclude(self._head, self._pieces.take())
+            return
+        if not self.begun:
+            self._give_up(Result.BROKEN, "the provider ended the stream before it said anything")
             return
         self.gateway.deadlines.remove(self)
-        prompt, completion = tokens_of_stream(self._usage + self._tail)
-        last = self._mask.end()
+        last = stream.relay.end()
         job, target = self._sent()
+        prompt, completion = stream.relay.counts(job.prompt_tokens)
         outcome = Outcome(_OK, 200, None, prompt, completion, begun=True)
         self.gateway.dispatcher.ended(job, outcome)
         self.gateway.served(self, job, target, outcome)
-        self.responder.end(last)
+        self._end_stream(last, outcome)
         self.job = None
 
     def broken(self, reason: str) -> None:
@@ -197,9 +154,16 @@ class Call:
     def overdue(self) -> None:
         """The total deadline has passed."""
         if self._exchange is None:  # it waited for another's reply
+            if self._reader is not None:
+                self._reader.leave()
             self.gateway.cache.leave(self.cache_key, self)
             words = "the identical request that this one waited for was not answered in time"
-            self.gateway.refused(self, Refusal(Code.DEADLINE, words))
+            refusal = Refusal(Code.DEADLINE, words)
+            if self.begun:
+                self.gateway.left(self, used=False)
+                self.responder.end(b"data: %b\n\n" % self.form.refusal(refusal, b""))
+            else:
+                self.gateway.refused(self, refusal)
             return
         self._give_up(Result.DEADLINE, "the provider did not answer within the request's deadline")
 
@@ -207,19 +171,25 @@ class Call:
 
     def gone(self) -> None:
         """The caller has left: whatever is done for it stops, unless others wait for the same reply."""
+        if self._reader is not None:
+            self._reader.leave()
         if self.cache_key and self.gateway.cache.leave(self.cache_key, self):
             return
         self.abandon()
 
     def hold(self) -> None:
         """The caller reads too slowly: stop reading for it."""
-        if self._exchange is not None and self.begun:
-            self._exchange.pause()
+        if self._reader is not None:
+            self._reader.hold()
+        elif self.begun:
+            self._pause()
 
     def go_on(self) -> None:
         """The caller has caught up."""
-        if self._exchange is not None:
-            self._exchange.resume()
+        if self._reader is not None:
+            self._reader.go_on()
+        else:
+            self._resume()
 
     # Sharing of replies
 
@@ -230,9 +200,18 @@ class Call:
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         cooldown = self._cooldown(job)
-        headers = shared_headers(reply, cooldown) + self.extra_headers
+        headers = shared_headers(reply.provider, reply.content_type, cooldown) + self.extra_headers
         body = self.form.dress(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
         self.responder.reply(reply.status, headers, body)
+
+    def join_stream(self, source: Broadcast, provider: str) -> None:
+        """The reply to an identical request is a stream that has begun: read it, too."""
+        job = self.job
+        assert job is not None, "a call that waits for another has a job"
+        self.begun = True
+        self.responder.begin(200, shared_headers(provider, EVENT_STREAM, self._cooldown(job)) + self.extra_headers)
+        self._reader = StreamReader(source, self.responder, self._was_streamed)
+        self._reader.join()
 
     def lead(self) -> None:
         """The call that this one waited for came to nothing."""
@@ -251,10 +230,6 @@ class Call:
                 self.gateway.holding.leave(job)
             self.gateway.dispatcher.cancel(job)
         self.gateway.left(self, used=used)
-
-    def follow(self, deadline_s: float) -> None:
-        """Wait for the reply to an identical request."""
-        self.gateway.deadlines.add(self, deadline_s)
 
     # Inside
 
@@ -290,11 +265,10 @@ class Call:
     def _begin(self, head: ReplyHead, length: int) -> bool:
         """Take a reply's head; False if nothing can come of it."""
         self._head = head
-        self._pieces = []
+        self._pieces = Collected()
         self._room = 0
         self._inflater = None
-        self._mask = None
-        self._tail = self._usage = b""
+        self._stream = None
         job = self.job
         assert job is not None, "a call is sent with its job"
         if head.tells_limits:
@@ -315,15 +289,15 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            self._mask = StreamMask(self.secrets)
-            self.begun = True
-            self.responder.begin(200, stream_headers(job, self._cooldown(job)) + self.extra_headers)
+            opening = stream_headers(job, self._cooldown(job)) + self.extra_headers
+            relay = StreamRelay(self.secrets, hides_usage=self.hides_usage)
+            self._stream = StreamReply(self.responder, opening, relay)
         return True
 
     def _take(self, data: bytes) -> bool:
         """Pass a piece on, or collect it; False if that was the end."""
         if self._inflater is not None:
-            room = self._room if self._mask is None else min(self._room, _MAX_INFLATED_BYTES)
+            room = self._room if self._stream is None else min(self._room, _MAX_INFLATED_BYTES)
             try:
                 data = self._inflater.decode(data, room=room)
             except LLMResponseError as exc:
@@ -335,19 +309,71 @@ class Call:
         if self._room < 0:
             assert self._head is not None, "a body comes after its head"
             if self._head.status != 200:  # what there is of the error says enough
-                self._pieces.append(data)
+                self._pieces.add(data)
                 self._drop_exchange()
                 self.done()
             else:
                 self._give_up(Result.BROKEN, self._too_large())
             return False
-        if self._mask is None:
-            self._collect(data)
+        if self._stream is None:
+            self._pieces.add(data)
             return True
-        tail = self._tail
-        self._tail = data if len(data) >= _TAIL_BYTES else (tail + data)[-_TAIL_BYTES:]
-        self.responder.piece(self._mask.feed(data))
+        if not data:
+            return True
+        if not self.begun:
+            error = error_of_stream(data)
+            if error:
+                self._fail_stream(masked_error(error, self.secrets))
+                return False
+            self._begin_stream(self._stream)
+        self._stream.piece(data)
         return True
+
+    def _begin_stream(self, stream: StreamReply) -> None:
+        """Begin the reply, now that something came of it: until then another provider might have been asked."""
+        self.begun = True
+        if not self.cache_key:
+            stream.begin(None)
+            return
+        source = Broadcast(self.gateway.config.wire.max_reply_bytes, self._pause, self._resume)
+        self._reader = stream.begin(source)
+        self.gateway.cache.begin_stream(self.cache_key, self, source, self._sent()[1].provider.name)
+
+    def _end_stream(self, last: bytes, outcome: Outcome | None) -> None:
+        """End the reply for all who read it; one without an `outcome` is not kept for others."""
+        assert self._stream is not None, "what has begun is a stream"
+        self._stream.end(last)
+        source, cache = self._stream.source, self.gateway.cache
+        if source is None:
+            return
+        body = source.body if outcome is not None and cache.keeps else None
+        reply = None if outcome is None or body is None else self._kept(EVENT_STREAM, 200, body, outcome)
+        cache.end_stream(self.cache_key, self, reply)
+        source.end()
+
+    def _fail_stream(self, error: bytes) -> None:
+        """A stream that begins with an error is one, whatever its status says."""
+        self._drop_exchange()
+        job, target = self._sent()
+        outcome = told_error(orjson.loads(error), error, self.body, self.secrets)
+        assert outcome is not None, "it was found to be one"
+        if self._end(job, target, outcome, used=False):
+            status, failure = self.form.failure(self, target, outcome, error)
+            self._answer(job, status, failure, outcome)
+
+    def _was_streamed(self) -> None:
+        """All of another's stream was read."""
+        self.gateway.deadlines.remove(self)
+        self.gateway.served_by_another(self)
+        self.job = None
+
+    def _pause(self) -> None:
+        if self._exchange is not None:
+            self._exchange.pause()
+
+    def _resume(self) -> None:
+        if self._exchange is not None:
+            self._exchange.resume()
 
     def _drop_exchange(self) -> None:
         exchange, self._exchange = self._exchange, None
@@ -378,40 +404,25 @@ class Call:
         cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         if self.cache_key:
-            self._share(job, status, body, outcome)
+            self._share(status, body, outcome)
         if status == 200:
             body = self.form.dress(body, cooldown, job.attempts, waited_ms)
         self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 
-    def _share(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
+    def _share(self, status: int, body: bytes, outcome: Outcome) -> None:
         """Give the reply to those who asked for the same."""
-        target = job.target
-        assert target is not None, "who answered is known"
         final = outcome.result in {Result.OK, Result.REJECTED}  # the others would fare the same
-        reply = Kept(
-            status,
-            b"application/json",
-            body,
-            target.provider.name,
-            target.model,
-            outcome.prompt_tokens,
-            outcome.completion_tokens,
-        )
-        self.gateway.cache.finish(self.cache_key, self, reply, final=final)
+        self.gateway.cache.finish(self.cache_key, self, self._kept(JSON, status, body, outcome), final=final)
 
-    def _collect(self, data: bytes) -> None:
-        """Keep a piece; many of them are put together, because each alone takes room beside its bytes."""
-        pieces = self._pieces
-        if len(pieces) < _MAX_PIECES and not (pieces and isinstance(pieces[0], bytearray)):
-            pieces.append(data)
-        elif isinstance(pieces[0], bytearray):
-            pieces[0] += data
-        else:
-            self._pieces = [bytearray().join(pieces) + data]
+    def _kept(self, content_type: bytes, status: int, body: bytes, outcome: Outcome) -> Kept:
+        """The reply as it can be given to others."""
+        _, target = self._sent()
+        tokens = outcome.prompt_tokens, outcome.completion_tokens
+        return Kept(status, content_type, body, target.provider.name, target.model, *tokens)
 
     def _too_large(self) -> str:
-        limit = "max_reply_bytes" if self._mask is None else "max_stream_bytes"
+        limit = "max_reply_bytes" if self._stream is None else "max_stream_bytes"
         return f"the reply is larger than {limit} allows"
 
     def _cooldown(self, job: Job) -> bytes:
@@ -433,5 +444,6 @@ class Call:
         if not self.begun:
             self.gateway.refused(self, refusal)
             return
-        gap = b"" if not self._tail or self._tail.endswith(b"\n\n") else b"\n\n"  # the last event may be cut in two
-        self.responder.end(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, b"")))
+        assert self._stream is not None, "what has begun is a stream"
+        gap = b"\n\n" if self._stream.relay.is_cut else b""
+        self._end_stream(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, b"")), None)

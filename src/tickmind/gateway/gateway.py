@@ -120,8 +120,11 @@ class Gateway:
         asked_s = wishes.timeout_s
         return self._default_timeout_s if asked_s is None else min(asked_s, self._max_timeout_s)
 
-    def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, tokens: int) -> None:
-        """Queue a call that was read; whatever speaks against it is its refusal."""
+    def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, prompt_tokens: int, reply_tokens: int) -> None:
+        """Queue a call that was read; whatever speaks against it is its refusal.
+
+        Its tokens are about what the prompt has and what the reply may have.
+        """
         caller = wishes.caller
         try:
             if caller is None:
@@ -138,7 +141,9 @@ class Gateway:
         if replace_older is None:
             replace_older = self._replace_older
         agent = wishes.agent
+        tokens = prompt_tokens + reply_tokens
         job = Job(plan, session, call, now_s + timeout_s, agent, wishes.priority, tokens, replace_older)
+        job.prompt_tokens = prompt_tokens
         if wishes.drop_after_s is not None:
             job.drop_after_s = now_s + wishes.drop_after_s
         call.job = job
@@ -151,7 +156,7 @@ class Gateway:
             return
         call.admitted = True
         call.responder.pending = call
-        if self.cache.enabled and not call.streamed and not self._must_ask(call, job):
+        if self.cache.enabled and not self._must_ask(call, job):
             return
         held_until_s = self.defers.held_until(session, agent) if agent else None
         if held_until_s is None:
@@ -163,9 +168,8 @@ class Gateway:
         """Hold what the call may take of a budget, or say why it can't be served."""
         if self._closing:
             return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
-        prompt_tokens = min(job.tokens, len(call.body) // 4)
         model = job.plan.targets[0].model
-        found = self.budgets.reserve(job.session, model, prompt_tokens, job.tokens - prompt_tokens)
+        found = self.budgets.reserve(job.session, model, job.prompt_tokens, job.tokens - job.prompt_tokens)
         if isinstance(found, Refusal):
             return found
         call.hold_of_budget = found
@@ -180,7 +184,8 @@ class Gateway:
             return True
         if found is Role.JOINED:
             call.cache_key = key
-            call.follow(job.deadline_s)
+            self.deadlines.add(call, job.deadline_s)
+            self.cache.catch_up(key, call)
         else:
             assert not isinstance(found, Role), "what is neither of the roles is a reply"
             call.shared(found)

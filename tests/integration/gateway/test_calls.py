@@ -349,6 +349,18 @@ async def test_where_callers_have_keys_any_page_of_this_machine_may_ask_with_one
         assert (await house.chat(headers={"origin": "https://evil.example", "authorization": key})).status == 403
 
 
+@pytest.mark.parametrize("path", ["m", "one/qwen/qwen3-32b", "one%2Fqwen%2Fqwen3-32b"])
+async def test_a_single_model_is_told_by_any_name_that_can_be_asked_for(housing: Any, path: str) -> None:
+    async with housing(one=()) as house:
+        reply = await house.get(f"/v1/models/{path}")
+        name = path.replace("%2F", "/")
+        assert (reply.status, reply.json) == (200, {"id": name, "object": "model", "created": 0, "owned_by": "one"})
+        missing = await house.get("/v1/models/unheard-of")
+        assert (missing.status, missing.json["error"]["code"]) == (404, "UNKNOWN_MODEL")
+        assert (await house.get("/v1/models/%ff")).status == 400
+        assert (await house.ask(f"/v1/models/{path}", {})).status == 405
+
+
 async def test_models_are_listed(housing: Any) -> None:
     async with housing(one=()) as house:
         reply = await house.get("/v1/models")

@@ -1,6 +1,7 @@
 """Ways in which such gateways went wrong before, tried over the wire where nothing else tries them."""
 
 import asyncio
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +31,33 @@ async def test_an_endpoint_that_a_caller_names_has_a_lane_of_its_own_and_gets_on
             assert b"sk-canary" not in head
             (lane,) = [lane for lane in house.gateway.dispatcher.lanes() if lane.sent]
             assert lane.key.provider.name.startswith("custom:")
+            assert not house.providers["one"].seen
+
+
+async def test_an_endpoint_of_a_callers_own_takes_the_requests_model_and_headers_and_needs_no_key(
+    raw_housing: Any, housing: Any
+) -> None:
+    asked = []
+
+    async def answer(connection: Any) -> None:
+        asked.append(json.loads(connection.body)["model"])
+        body = b'{"choices":[{"message":{"content":"You said their-secret-1."}}]}'
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    async with raw_housing(answer) as elsewhere:
+        url = elsewhere.raw.base_url
+        async with housing(one=(), settings={"private_base_urls": (url,)}) as house:
+            custom = {"baseUrl": url, "customHeaders": {"X-Team": "their-secret-1"}}
+            reply = await house.generate(customConfig=custom, model="theirs")
+            assert (reply.status, reply.json["text"]) == (200, "You said ***.")
+            (head,) = elsewhere.raw.heads
+            assert b"\r\nX-Team: their-secret-1\r\n" in head
+            assert b"authorization" not in head.lower()
+            assert asked == ["theirs"]
+            assert (await house.generate(customConfig={"baseUrl": url})).status == 400
+            assert (
+                await house.generate(customConfig={**custom, "customHeaders": {"host": "x"}}, model="x")
+            ).status == 400
             assert not house.providers["one"].seen
 
 

@@ -65,7 +65,10 @@ async def run_tool(house: Any, folder: Path, *arguments: str) -> tuple[int | Non
 @pytest.mark.slow
 @pytest.mark.asyncio
 async def test_no_request_gets_an_answer_that_the_document_does_not_promise(housing: Any, tmp_path: Path) -> None:
-    settings: dict[str, Any] = {"queue": QueueConfig(max_wait_s=1.0), "callers": (Caller("tool", hash_key(KEY)),)}
+    settings: dict[str, Any] = {
+        "queue": QueueConfig(max_wait_s=1.0),
+        "callers": (Caller("tool", hash_key(KEY), admin=True),),
+    }
     async with housing(one=(), settings=settings) as house:
         code, said = await run_tool(house, tmp_path, "--header", f"Authorization: Bearer {KEY}")
         assert code == 0, said[-8000:]
@@ -78,7 +81,7 @@ async def test_no_request_gets_an_answer_that_the_document_does_not_promise(hous
 @pytest.mark.asyncio
 async def test_without_keys_the_document_and_the_answers_are_the_same_but_for_the_key(housing: Any) -> None:
     """So what the tool finds out about the one holds for the other."""
-    callers = {"callers": (Caller("tool", hash_key(KEY)),)}
+    callers = {"callers": (Caller("tool", hash_key(KEY), admin=True),)}
     async with housing(one=()) as free, housing(one=(), settings=callers) as locked:
         document, with_keys = [(await house.get("/openapi.json")).json for house in (free, locked)]
         del with_keys["security"], with_keys["components"]["securitySchemes"]

@@ -7,19 +7,21 @@ import orjson
 from tickmind.gateway.queue.job import Target
 
 MASKED = b"***"
+SHORTEST_MASKED = 8  # of a caller's own headers: what is shorter is a word, and would be missing in replies
 _PLAIN = re.compile(rb"[A-Za-z0-9._~-]*")  # what every writer of JSON leaves as it is
 _ODD = re.compile(r"[^A-Za-z0-9._~/-]")
 _IN_HTML = re.compile(r"[\"&'+<>`]")  # what some of them escape, so that it does no harm in a page
 
 
 def secrets_of(target: Target) -> tuple[bytes, ...]:
-    """What a target is sent and nobody else may see: the key, and secret headers, which a caller's own has none of.
+    """What a target is sent and nobody else may see: the key and secret headers, ours or a caller's own.
 
     Each comes in all spellings that are usual in JSON; of most there is one.
     """
     key = target.key.secret.reveal().encode()
     headers = target.provider.secret_headers
-    others = () if target.custom else tuple(value.reveal().encode() for value in headers.values())
+    others = tuple(value.reveal().encode() for value in headers.values()) if not target.custom else ()
+    others += tuple(value.reveal().encode() for _, value in target.headers if len(value.reveal()) >= SHORTEST_MASKED)
     return tuple(dict.fromkeys(spelling for secret in (key, *others) for spelling in spellings(secret)))
 
 

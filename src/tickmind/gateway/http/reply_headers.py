@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from tickmind.gateway.queue.job import Attempt, Job, Result
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.sharing.cache import Kept
+from tickmind.gateway.sharing.cache import EVENT_STREAM
 from tickmind.llm.gateway_contract import (
     ATTEMPTS_HEADER,
     COOLDOWN_HEADER,
@@ -67,9 +67,10 @@ def stream_headers(job: Job, cooldown: bytes) -> bytes:
     return _STREAM % (job.target.provider.name.encode(), waited_ms, attempts_json(job.attempts), cooldown)
 
 
-def shared_headers(reply: Kept, cooldown: bytes) -> bytes:
+def shared_headers(provider: str, content_type: bytes, cooldown: bytes) -> bytes:
     """Those of a reply that was given to another before, or at the same time."""
-    return _SHARED + _REPLY % (reply.provider.encode(), 0, b"[]", cooldown)
+    form = _STREAM if content_type == EVENT_STREAM else _REPLY
+    return _SHARED + form % (provider.encode(), 0, b"[]", cooldown)
 
 
 def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: bytes) -> bytes:

@@ -100,4 +100,5 @@ def _head(endpoint: Endpoint, target: Target, path: str) -> bytes:
     lines += [f"{name}: {value}" for name, value in target.provider.headers.items()]
     if not target.custom:
         lines += [f"{name}: {value.reveal()}" for name, value in target.provider.secret_headers.items()]
+    lines += [f"{name}: {value.reveal()}" for name, value in target.headers]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n"

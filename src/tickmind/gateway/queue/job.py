@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from tickmind.base import Secret
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, Provider, Surface
 
@@ -36,6 +37,7 @@ class Target:
     model: str  # the name that this provider knows
     custom: bool = False
     pin: "Pin | None" = None  # the only addresses to connect to; only where the caller named the endpoint
+    headers: tuple[tuple[str, Secret], ...] = ()  # the caller's own; only where it named the endpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ class Job:
     tokens: int = 0  # estimated: the prompt's and what the reply may take
     replace_older: bool = False
     drop_after_s: float | None = None  # monotonic: of no use after this
+    prompt_tokens: int = 0  # of `tokens`, those of the prompt
 
     state: State = State.NEW
     arrived_s: float = field(init=False, repr=False)  # those without a value get one by `submit`

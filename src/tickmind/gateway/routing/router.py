@@ -12,10 +12,12 @@ from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.origins import Origins, Resolver, read_custom_url, resolve_by_system
 from tickmind.gateway.settings.base_url import BaseUrl, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConfig, Provider, Route, Surface
+from tickmind.gateway.settings.header_rules import problem_of_name, problem_of_value
 from tickmind.gateway.settings.key_ids import KeyIds
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, is_name
 
-MAX_KEY_CHARS: Final = 4096
+MAX_KEY_CHARS: Final = 4096  # of a caller's own key, and of its own headers
+MAX_CALLER_HEADERS: Final = 16
 DEFAULT: Final = "default"  # asks for whatever the default model is, unless a model has this name
 _MOST_NEAR: Final = 5
 _Key = TypeVar("_Key", bound=Hashable)
@@ -94,18 +96,31 @@ class Router:
                         found.setdefault(f"{provider.name}/{model}", provider.name)
         return tuple(ModelEntry(name, provider) for name, provider in found.items())
 
-    async def custom_plan(self, base_url: str, api_key: str, model: str, surface: Surface = "chat") -> Plan:
-        """The plan for an endpoint that the caller names, with its own key and never with ours.
+    async def custom_plan(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        surface: Surface = "chat",
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> Plan:
+        """The plan for an endpoint that the caller names, with its own key and headers and never with ours.
 
         One of a provider's own URLs joins that provider's lanes; others must be allowed by the operator, are looked
-        up, checked and pinned. Raises `RefusedError`.
+        up, checked and pinned. Neither key nor headers are needed where the endpoint needs none. Raises `RefusedError`.
         """
         _check_model(model)
         _check_caller_key(api_key)
+        _check_caller_headers(headers)
         url = read_custom_url(base_url)
         provider = self._provider_at(url)
+        if provider is not None and not api_key and not headers and any(key.secret for key in provider.keys):
+            message = f"{provider.name} needs a key: bring your own apiKey; the gateway's keys stay here"
+            raise RefusedError(Refusal(Code.FORBIDDEN_URL, message))
         pin = None if provider is not None else await self._origins.pin(url)
-        cached = (str(url), self._key_ids.of(api_key), model, surface)
+        # Whoever brings other headers has another lane: what these are refused for is not held against others.
+        key_id = self._key_ids.of("\n".join((api_key, *(f"{name}: {value}" for name, value in headers))))
+        cached = (str(url), key_id, model, surface)
         found = self._custom_plans.pop(cached, None)
         if found is None:
             key = ApiKey(cached[1], Secret(api_key), source="the caller's own")
@@ -114,7 +129,8 @@ class Router:
             elif surface not in provider.surfaces:
                 raise RefusedError(Refusal(Code.UNKNOWN_MODEL, f"{provider.name} has no {surface} API"))
             provider = replace(provider, keys=(key,), secret_headers={}, fallback=(), missing_keys=())
-            found = Plan((Target(provider, key, model, custom=True, pin=pin),), model, surface)
+            own = tuple((name, Secret(value)) for name, value in headers)
+            found = Plan((Target(provider, key, model, custom=True, pin=pin, headers=own),), model, surface)
         _keep(self._custom_plans, cached, found, self._max_custom_plans)
         return found
 
@@ -185,10 +201,20 @@ def _check_model(model: str) -> None:
         raise RefusedError(Refusal(Code.UNKNOWN_MODEL, message))
 
 
+def _check_caller_headers(headers: tuple[tuple[str, str], ...]) -> None:
+    if len(headers) > MAX_CALLER_HEADERS or sum(len(name) + len(value) for name, value in headers) > MAX_KEY_CHARS:
+        message = f"there are at most {MAX_CALLER_HEADERS} customHeaders with {MAX_KEY_CHARS:,} characters in all"
+        raise RefusedError(Refusal(Code.BAD_REQUEST, message))
+    for name, value in headers:
+        problem = problem_of_name(name, keys_under="apiKey") or problem_of_value(value)
+        if problem:
+            shown = "" if problem_of_value(name) else f" {name[:100]!r}"
+            raise RefusedError(Refusal(Code.BAD_REQUEST, f"customHeaders{shown}: {problem}"))
+    if len({name.lower() for name, _ in headers}) < len(headers):
+        raise RefusedError(Refusal(Code.BAD_REQUEST, "customHeaders name a header twice"))
+
+
 def _check_caller_key(key: str) -> None:
-    if not key:
-        message = "a request that names its own baseUrl must bring its own apiKey; the gateway's keys stay here"
-        raise RefusedError(Refusal(Code.FORBIDDEN_URL, message))
     if len(key) > MAX_KEY_CHARS or not key.isascii() or not key.isprintable() or " " in key:
         raise RefusedError(Refusal(Code.BAD_REQUEST, "the apiKey has blanks, control or non-ASCII characters in it"))
 

@@ -58,6 +58,7 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     adaptive_concurrency: bool = False
     fall_back_on_errors: bool = True  # 5xx and broken connections move on to the next provider, too
+    stream_usage: bool = False  # it knows `stream_options.include_usage`, by which it tells the tokens of a stream
     secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # sent too, but only with our keys
     fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models whose route says nothing else
     missing_keys: tuple[str, ...] = ()  # variables that are named for a key, and not set

@@ -20,31 +20,13 @@ from tickmind.gateway.settings.defaults import (
     BUILT_IN_PROVIDERS,
     ENV_PROVIDER,
 )
+from tickmind.gateway.settings.header_rules import problem_of_name, problem_of_value
 from tickmind.gateway.settings.key_ids import KeyIds
 from tickmind.llm.safety import is_loopback
 
 Wrong = Callable[[SettingPath, str], None]  # notes a problem
 Chain = tuple[tuple[str, str], ...]
 
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_OWN_HEADERS = frozenset(
-    [
-        "accept-encoding",
-        "authorization",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    ]
-)  # the gateway sets them, or they belong to one connection
 _COUNT = re.compile(r"[1-9][0-9]{0,5}")
 _SECRET_HEADER = re.compile(r"auth|cookie|credential|key|passw|secret|token", re.IGNORECASE)
 
@@ -186,6 +168,7 @@ class ProviderReader:
             headers=headers,
             secret_headers=secret_headers,
             adaptive_concurrency=said.get("adaptive_concurrency", False),
+            stream_usage=said.get("stream_usage", name in BUILT_IN_PROVIDERS),
             fall_back_on_errors=said.get("fall_back_on_errors", True),
         )
 
@@ -231,11 +214,8 @@ class ProviderReader:
         plain: dict[str, str] = {}
         secret: dict[str, Secret] = {}
         for name, value in said.items():
-            if not _HEADER_NAME.fullmatch(name):
-                self._wrong((*path, name), "this is no name of a header")
-            elif name.lower() in _OWN_HEADERS:
-                hint = "; give the key under `keys`" if "auth" in name.lower() else ""
-                self._wrong((*path, name), f"the gateway sets this header itself{hint}")
+            if problem := problem_of_name(name, keys_under="keys"):
+                self._wrong((*path, name), problem)
             elif not has_reference(value) and (_SECRET_HEADER.search(name) or redact(value) != value):
                 self._wrong((*path, name), f"this looks like a secret; write a reference, `{name}: ${{NAME}}`")
             else:
@@ -249,8 +229,8 @@ class ProviderReader:
         except SourceError as error:
             self._wrong(path, str(error))
             return
-        if not expanded.isascii() or not expanded.isprintable():
-            self._wrong(path, "a header's value must be plain ASCII in one line")
+        if problem := problem_of_value(expanded):
+            self._wrong(path, problem)
         elif has_reference(value):
             secret[name] = Secret(expanded, lasting=True)
         else:

@@ -19,8 +19,11 @@ import orjson
 from tickmind.base import Clock
 from tickmind.gateway.queue.job import Plan
 from tickmind.gateway.settings.config import CacheConfig
+from tickmind.gateway.sharing.broadcast import Broadcast
 from tickmind.gateway.sharing.sessions import Session
 
+JSON = b"application/json"
+EVENT_STREAM = b"text/event-stream"
 _OVERHEAD_BYTES = 400  # of one kept reply, beside its text
 _LONG_NUMBER = re.compile(rb"\d{16}")  # reading and writing might change it
 
@@ -52,6 +55,10 @@ class Sharer(Protocol):
         """The leader's reply is here; this request is over."""
         ...
 
+    def join_stream(self, source: Broadcast, provider: str) -> None:
+        """The leader's reply is a stream of a provider that has begun; this request reads it from there."""
+        ...
+
     def lead(self) -> None:
         """The leader's call came to nothing: make the call yourself, you are the leader now."""
         ...
@@ -77,12 +84,14 @@ class CacheStatistics:
 
 
 class _Flight:
-    __slots__ = ("caller_gone", "followers", "leader")
+    __slots__ = ("caller_gone", "followers", "leader", "provider", "source")
 
     def __init__(self, leader: Sharer) -> None:
         self.leader = leader
         self.followers: dict[Sharer, None] = {}  # in the order of their coming
         self.caller_gone = False
+        self.source: Broadcast | None = None  # of a stream that has begun
+        self.provider = ""  # whose it is
 
 
 class ReplyCache:
@@ -94,6 +103,7 @@ class ReplyCache:
 
     def __init__(self, config: CacheConfig, clock: Clock) -> None:
         self.enabled = config.deduplicate or config.keep_s > 0  # whether it is worth making a key at all
+        self.keeps = config.keep_s > 0
         self._config = config
         self._clock = clock
         self._flights: dict[bytes, _Flight] = {}
@@ -125,9 +135,35 @@ class ReplyCache:
         if flight is None:
             self._flights[key] = _Flight(who)
             return Role.LEADER
+        if flight.source is not None and not flight.source.is_open:
+            return Role.LEADER  # of a call of its own: the stream's beginning is not there any more
         flight.followers[who] = None
         self._joined += 1
         return Role.JOINED
+
+    def catch_up(self, key: bytes, who: Sharer) -> None:
+        """Let a request that has joined read the stream, if there is one already."""
+        flight = self._flights.get(key)
+        if flight is not None and flight.source is not None and who in flight.followers:
+            who.join_stream(flight.source, flight.provider)
+
+    def begin_stream(self, key: bytes, leader: Sharer, source: Broadcast, provider: str) -> None:
+        """A leader's reply is a stream and begins: all who have joined read it, too."""
+        flight = self._flights.get(key)
+        if flight is None or flight.leader is not leader:
+            return
+        flight.source, flight.provider = source, provider
+        for follower in list(flight.followers):
+            follower.join_stream(source, provider)
+
+    def end_stream(self, key: bytes, leader: Sharer, reply: Kept | None) -> None:
+        """A leader's stream has ended; `reply` is all of it, to be kept."""
+        if reply is not None:
+            self._keep(key, reply)
+        flight = self._flights.get(key)
+        if flight is not None and flight.leader is leader:
+            del self._flights[key]
+            self._shared += len(flight.followers)
 
     def finish(self, key: bytes, leader: Sharer, reply: Kept | None, *, final: bool = True) -> None:
         """A leader's call has ended. Without a reply, or with one that is not final, the next in line leads."""

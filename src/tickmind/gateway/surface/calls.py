@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import orjson
 
@@ -14,7 +15,7 @@ from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
 from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
-from tickmind.gateway.surface.documents import name_of, number, parse_object, session_of
+from tickmind.gateway.surface.documents import name_of, number, parse_object, refuse, session_of
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses
 from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
@@ -25,8 +26,9 @@ if TYPE_CHECKING:
 
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()
+_MODEL_PATH = "/v1/models/"
 _log = get_logger(__name__)
-_Read = Callable[[bytes], tuple[str, bool, int]]
+_Read = Callable[[bytes], tuple[str, bool, int, int]]
 
 
 class CallEndpoints:
@@ -40,6 +42,7 @@ class CallEndpoints:
         routes.add("POST", "/v1/chat/completions", self.openai(read_chat, "chat"))
         routes.add("POST", "/v1/responses", self.openai(read_responses, "responses"))
         routes.add("GET", "/v1/models", self.models)
+        routes.add("GET", f"{_MODEL_PATH}*", self.model)
         routes.add("POST", "/api/llm/generate", self.generate)
         routes.add("POST", "/api/llm/heartbeat", self.heartbeat)
         routes.add("POST", "/api/llm/defer", self.defer)
@@ -53,7 +56,7 @@ class CallEndpoints:
             body, head = request.body, request.head
             try:
                 wishes = head.wishes or gateway.wishes(request)
-                model, streamed, tokens = read(body)
+                model, streamed, prompt_tokens, reply_tokens = read(body)
                 plan = plan_of(model, surface)
             except RefusedError as exc:
                 gateway.tally.refused(exc.refusal.code)
@@ -61,7 +64,7 @@ class CallEndpoints:
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
             call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
-            gateway.submit(call, plan, wishes, request.peer, tokens)
+            gateway.submit(call, plan, wishes, request.peer, prompt_tokens, reply_tokens)
 
         return serve
 
@@ -88,11 +91,11 @@ class CallEndpoints:
             cors(request),
         )
         if asked.custom is None:
-            gateway.submit(call, plan, wishes, request.peer, asked.tokens)
+            gateway.submit(call, plan, wishes, request.peer, asked.prompt_tokens, asked.reply_tokens)
             return
         custom = asked.custom
-        planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat")
-        gateway.spawn(self._submit_custom(call, planning, wishes, request, asked.tokens))
+        planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat", custom.headers)
+        gateway.spawn(self._submit_custom(call, planning, wishes, request, asked))
 
     async def _submit_custom(
         self,
@@ -100,7 +103,7 @@ class CallEndpoints:
         planning: "Coroutine[Any, Any, Plan]",
         wishes: Wishes,
         request: Request,
-        tokens: int,
+        asked: Generate,
     ) -> None:
         gateway = self._gateway
         began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(wishes)
@@ -124,7 +127,7 @@ class CallEndpoints:
             took_s = gateway.clock.monotonic() - began_s
             drop_after_s = None if wishes.drop_after_s is None else wishes.drop_after_s - took_s
             left = replace(wishes, timeout_s=timeout_s - took_s, drop_after_s=drop_after_s)
-            gateway.submit(call, plan, left, request.peer, tokens)
+            gateway.submit(call, plan, left, request.peer, asked.prompt_tokens, asked.reply_tokens)
 
     def models(self, request: Request, responder: Responder) -> None:
         """`GET /v1/models`."""
@@ -133,11 +136,24 @@ class CallEndpoints:
         except RefusedError as exc:
             reply_refusal(responder, exc.refusal, cors(request))
             return
-        models = [
-            {"id": entry.id, "object": "model", "created": 0, "owned_by": entry.provider}
-            for entry in self._gateway.router.models()
-        ]
+        models = [_model(entry.id, entry.provider) for entry in self._gateway.router.models()]
         responder.reply(200, JSON + cors(request), orjson.dumps({"object": "list", "data": models}))
+
+    def model(self, request: Request, responder: Responder) -> None:
+        """`GET /v1/models/{id}`: any name that can be asked for, whether it is listed or not."""
+        router = self._gateway.router
+        try:
+            self._gateway.wishes(request)
+            name = _name_in(request)
+            try:
+                plan = router.plan(name, "chat")
+            except RefusedError:
+                plan = router.plan(name, "responses")
+        except RefusedError as exc:
+            reply_refusal(responder, exc.refusal, cors(request))
+            return
+        body = orjson.dumps(_model(name, plan.targets[0].provider.name))
+        responder.reply(200, JSON + cors(request), body)
 
     def heartbeat(self, request: Request, responder: Responder) -> None:
         """`POST /api/llm/heartbeat`: keep a session alive."""
@@ -172,6 +188,18 @@ class CallEndpoints:
     @staticmethod
     def _refuse(request: Request, responder: Responder, exc: RefusedError) -> None:
         responder.reply(exc.refusal.status, JSON + cors(request), _GENERATE.refusal(exc.refusal, b""))
+
+
+def _model(name: str, provider: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": provider}
+
+
+def _name_in(request: Request) -> str:
+    """The model's name at the end of a path, slashes and all."""
+    try:
+        return unquote(request.path[len(_MODEL_PATH) :].decode("ascii"), errors="strict")
+    except UnicodeDecodeError:
+        raise refuse("the model's name in the path is not percent-encoded UTF-8") from None
 
 
 def _prefer(wishes: Wishes, asked: Generate) -> Wishes:

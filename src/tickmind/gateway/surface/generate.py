@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tickmind.gateway.call import Call
+from tickmind.gateway.form import Asked
 from tickmind.gateway.http.masking import masked
 from tickmind.gateway.http.outcomes import tokens_of, told_error
 from tickmind.gateway.http.reply_headers import attempts_json
@@ -32,11 +32,12 @@ PRIORITIES = {"high": Priority.HIGH, "normal": Priority.NORMAL, "low": Priority.
 
 @dataclass(frozen=True, slots=True)
 class CustomConfig:
-    """An endpoint of the caller's own; its key is used there and nowhere else."""
+    """An endpoint of the caller's own; its key and headers, if it has any, are used there and nowhere else."""
 
     base_url: str
     api_key: str
     model: str
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Generate:
     session_id: str
     model: str
     body: dict[str, Any]  # for the provider, without the model
-    tokens: int
+    prompt_tokens: int  # about
+    reply_tokens: int  # at most, or about
     custom: CustomConfig | None
     priority: Priority | None
     timeout_s: float | None
@@ -75,8 +77,9 @@ def read_generate(raw: bytes) -> Generate:
         session_id=session_of(document),
         model=model_of(document),
         body=body,
-        tokens=len(raw) // 4 + int(max_tokens or DEFAULT_REPLY_TOKENS),
-        custom=_read_custom(document.get("customConfig")),
+        prompt_tokens=len(raw) // 4,
+        reply_tokens=int(max_tokens or DEFAULT_REPLY_TOKENS),
+        custom=_read_custom(document.get("customConfig"), model_of(document)),
         priority=_read_priority(document),
         timeout_s=None if timeout_ms is None else timeout_ms / 1000,
         drop_after_s=None if drop_after_ms is None else drop_after_ms / 1000,
@@ -84,15 +87,23 @@ def read_generate(raw: bytes) -> Generate:
     )
 
 
-def _read_custom(value: object) -> CustomConfig | None:
+def _read_custom(value: object, model: str) -> CustomConfig | None:
+    """Check the caller's own endpoint; `model` is the request's, which holds where this one has none."""
     if value is None:
         return None
     if type(value) is not dict:
-        raise refuse("customConfig must be an object with baseUrl, apiKey and model")
+        raise refuse("customConfig must be an object with baseUrl, apiKey, model and customHeaders")
+    headers = value.get("customHeaders")
+    if headers is not None and (type(headers) is not dict or not all(type(one) is str for one in headers.values())):
+        raise refuse("customHeaders must be an object of texts")
+    own = name_of(value, "model", most=MAX_MODEL_CHARS)
+    if not own and not model:
+        raise refuse("model is missing; name it in customConfig or beside it")
     return CustomConfig(
         text(value, "baseUrl", needed=True, most=2048),
         text(value, "apiKey", most=4096),
-        name_of(value, "model", needed=True, most=MAX_MODEL_CHARS),
+        own or model,
+        tuple((headers or {}).items()),
     )
 
 
@@ -110,11 +121,11 @@ class GenerateForm:
 
     name = "generate"
 
-    def request(self, call: Call, target: Target) -> bytes:
+    def request(self, call: Asked, target: Target) -> bytes:
         """The prompt as a chat."""
         return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
-    def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:
+    def reply(self, call: Asked, target: Target, body: bytes) -> tuple[bytes, Outcome]:
         """The text, who gave it, what it took, and when the session may ask again."""
         try:
             document = load_json(body)
@@ -145,7 +156,7 @@ class GenerateForm:
         tried = attempts_json(attempts)
         return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, tried, cooldown)
 
-    def failure(self, call: Call, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
+    def failure(self, call: Asked, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
         """The provider's error in our form."""
         message = f"{target.provider.name} answered {outcome.status}: {outcome.message}"
         return outcome.status, orjson.dumps({"error": "PROVIDER_ERROR", "message": message})

@@ -47,7 +47,7 @@ def metrics(gateway: "Gateway") -> str:
     )
     out.counter(
         "tickmind_gateway_tokens_total",
-        "Tokens as providers counted them.",
+        "Tokens as providers told them, or as those of streams were counted.",
         [
             ({"provider": one.provider, "model": one.model, "kind": kind}, count)
             for one in tally.targets

@@ -6,11 +6,12 @@ from typing import Any
 import msgspec
 import orjson
 
-from tickmind.gateway.call import Call
+from tickmind.gateway.form import Asked
 from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
+from tickmind.gateway.surface.prompt_tokens import prompt_tokens_of
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 
 _OK = Result.OK
@@ -67,13 +68,20 @@ class OpenAIForm:
 
     name = "openai"
 
-    def request(self, call: Call, target: Target) -> bytes:
-        """The caller's own bytes, unless this provider knows the model by another name."""
-        if target.model == call.model:
-            return call.body
-        return msgspec.json.encode({**_fields_of(call.body), "model": target.model})
+    def request(self, call: Asked, target: Target) -> bytes:
+        """The caller's own bytes, but for another name of the model, and asking for the token counts of a stream."""
+        body = call.body
+        if target.model != call.model:
+            body = msgspec.json.encode({**_fields_of(body), "model": target.model})
+        call.hides_usage = False
+        job = call.job
+        if call.streamed and target.provider.stream_usage and job is not None and job.plan.surface == "chat":
+            counted = _counting(body)
+            call.hides_usage = counted is not body
+            return counted
+        return body
 
-    def reply(self, call: Call, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
+    def reply(self, call: Asked, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The provider's own bytes; an error in them is one, whatever the status says."""
         try:
             counts = _tokens_of(body)
@@ -92,7 +100,7 @@ class OpenAIForm:
         """As it is: the headers tell the rest."""
         return body
 
-    def failure(self, call: Call, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
+    def failure(self, call: Asked, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
         """The provider's own error; one that is not JSON is put into the usual form."""
         try:
             document = orjson.loads(body)
@@ -109,14 +117,25 @@ class OpenAIForm:
         return b'{"error":%b,"cooldown":%b}' % (error, cooldown) if cooldown else b'{"error":%b}' % error
 
 
+def _counting(body: bytes) -> bytes:
+    """A streamed request that asks for the token counts; the same if it does so already."""
+    if b'"stream_options"' not in body and body.endswith(b"}"):
+        return body[:-1] + b',"stream_options":{"include_usage":true}}'
+    fields = _fields_of(body)
+    options = orjson.loads(bytes(fields.get("stream_options", b"null"))) or {}
+    if type(options) is not dict or options.get("include_usage") is True:
+        return body
+    return msgspec.json.encode({**fields, "stream_options": {**options, "include_usage": True}})
+
+
 def error_object(refusal: Refusal) -> dict[str, Any]:
     """The `error` of a reply."""
     kind = _TYPES.get(refusal.code, "server_error")
     return {"message": refusal.message, "type": kind, "param": None, "code": refusal.code.value}
 
 
-def read_chat(body: bytes) -> tuple[str, bool, int]:
-    """The model of a request, whether it streams, and about how many tokens it takes."""
+def read_chat(body: bytes) -> tuple[str, bool, int, int]:
+    """The model of a request, whether it streams, and about how many tokens its prompt has and its reply may have."""
     count = body.count
     if (
         not is_simple(body)
@@ -134,26 +153,28 @@ def read_chat(body: bytes) -> tuple[str, bool, int]:
     model = chat.model
     if not chat.messages or len(model) > MAX_MODEL_CHARS or not model.isascii() or not model.isprintable():
         return _read_chat_whole(body)
-    return model, chat.stream is True, _tokens(body, chat.max_completion_tokens or chat.max_tokens)
+    reply_tokens = _reply_tokens(chat.max_completion_tokens or chat.max_tokens)
+    return model, chat.stream is True, prompt_tokens_of(body), reply_tokens
 
 
-def _read_chat_whole(body: bytes) -> tuple[str, bool, int]:
+def _read_chat_whole(body: bytes) -> tuple[str, bool, int, int]:
     document = parse_object(body)
     model = model_of(document)
     messages = document.get("messages")
     if type(messages) is not list or not messages:
         raise refuse("messages must be a list of at least one message")
     most = document.get("max_completion_tokens") or document.get("max_tokens")
-    return model, _is_streamed(document), _tokens(body, most)
+    return model, _is_streamed(document), prompt_tokens_of(body), _reply_tokens(most)
 
 
-def read_responses(body: bytes) -> tuple[str, bool, int]:
+def read_responses(body: bytes) -> tuple[str, bool, int, int]:
     """The same of a request in the form of the Responses API."""
     document = parse_object(body)
     model = model_of(document)
     if type(document.get("input")) not in {str, list} and not document.get("prompt"):
         raise refuse("input must be a text or a list")
-    return model, _is_streamed(document), _tokens(body, document.get("max_output_tokens"))
+    reply_tokens = _reply_tokens(document.get("max_output_tokens"))
+    return model, _is_streamed(document), prompt_tokens_of(body), reply_tokens
 
 
 def _is_streamed(document: dict[str, Any]) -> bool:
@@ -163,9 +184,8 @@ def _is_streamed(document: dict[str, Any]) -> bool:
     return stream is True
 
 
-def _tokens(body: bytes, most: object) -> int:
-    reply = most if type(most) is int and 0 < most < 1 << 30 else DEFAULT_REPLY_TOKENS
-    return len(body) // 4 + reply
+def _reply_tokens(most: object) -> int:
+    return most if type(most) is int and 0 < most < 1 << 30 else DEFAULT_REPLY_TOKENS
 
 
 def _tokens_of(body: bytes) -> tuple[int | None, int | None] | None:

@@ -81,11 +81,14 @@ _SCHEMAS: dict[str, Any] = {
             "customConfig": _or_null(
                 {
                     "type": "object",
-                    "required": ["baseUrl", "model"],
+                    "required": ["baseUrl"],
                     "properties": {
                         "baseUrl": {"type": "string", "minLength": 1, "maxLength": 2048},
                         "apiKey": _or_null({"type": "string", "maxLength": 4096}),
-                        "model": {**_MODEL, "minLength": 1},
+                        "model": _or_null(_MODEL),
+                        "customHeaders": _or_null(
+                            {"type": "object", "maxProperties": 16, "additionalProperties": {"type": "string"}}
+                        ),
                     },
                 }
             ),
@@ -188,6 +191,14 @@ def openapi(version: str, *, keys: bool) -> dict[str, Any]:
             "/v1/chat/completions": {"post": _openai("chat", "Chat Completions.", "ChatRequest")},
             "/v1/responses": {"post": _openai("responses", "Responses.", "ResponsesRequest")},
             "/v1/models": {"get": _get("models", "The models that can be named.")},
+            "/v1/models/{model}": {
+                "get": {
+                    **_get("model", "A model that can be named, and who has it."),
+                    "parameters": [
+                        {"name": "model", "in": "path", "required": True, "schema": {**_MODEL, "minLength": 1}}
+                    ],
+                }
+            },
             "/healthz": {"get": _get("health", "Whether it takes requests.", open_to_all=True)},
             "/metrics": {"get": _text("metrics", "Figures for Prometheus.", "text/plain")},
             "/": {"get": _text("dashboard", "The live page.", "text/html", open_to_all=True)},

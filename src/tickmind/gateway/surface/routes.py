@@ -41,10 +41,13 @@ class Routes:
         self._origins = frozenset(origin.encode() for origin in origins)
         self._local_pages = local_pages
         self._table: dict[bytes, dict[bytes, Handler]] = {}  # path -> method -> endpoint
+        self._open_paths: dict[bytes, bytes] = {}  # how a path begins -> its name in the table
 
     def add(self, method: str, path: str, endpoint: Handler) -> None:
-        """Serve a path."""
+        """Serve a path; one that ends with `*` is served with everything below it."""
         self._table.setdefault(path.encode(), {})[method.encode()] = endpoint
+        if path.endswith("*"):
+            self._open_paths[path[:-1].encode()] = path.encode()
 
     def answer_to(self, names: Iterable[str], port: int) -> None:
         """Serve only requests that call us by one of these names."""
@@ -68,6 +71,9 @@ class Routes:
             words = "pages of this origin may not use the gateway; list it under `allowed_origins` in its settings"
             return _refusing(Refusal(Code.FORBIDDEN_URL, words))
         methods = self._table.get(request.path)
+        if methods is None:
+            below = (name for start, name in self._open_paths.items() if request.path.startswith(start))
+            methods = self._table.get(next(below, b""))
         if methods is None:
             known = ", ".join(sorted(path.decode() for path in self._table if not path.startswith(b"/dashboard/")))
             return _refusing(Refusal(Code.NOT_FOUND, f"there is no such path; there are {known}"))

@@ -119,15 +119,30 @@ def told_timeout(left_s: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CustomModel:
-    """An agent's own endpoint, which the gateway's operator must allow; its key goes there and nowhere else."""
+    """An agent's own endpoint, which the gateway's operator must allow; its key goes there and nowhere else.
+
+    Without a `model` the call's or the client's is asked for there. `headers` are sent to the endpoint and treated as
+    secrets, as the key is; an endpoint that needs no key gets none.
+    """
 
     base_url: str
-    api_key: Secret = field(repr=False)
-    model: str
+    api_key: Secret = field(default=Secret(""), repr=False)
+    model: str = ""
+    headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)
 
-    def encode(self) -> dict[str, str]:
+    def __post_init__(self) -> None:
+        check_headers(self.headers)
+
+    def encode(self) -> dict[str, Any]:
         """As the gateway reads it."""
-        return {"baseUrl": self.base_url, "apiKey": self.api_key.reveal(), "model": self.model}
+        said: dict[str, Any] = {"baseUrl": self.base_url}
+        if self.api_key:
+            said["apiKey"] = self.api_key.reveal()
+        if self.model:
+            said["model"] = self.model
+        if self.headers:
+            said["customHeaders"] = {name: value.reveal() for name, value in self.headers.items()}
+        return said
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,14 +138,15 @@ class GatewayClient(ModelClient):
         given = {
             "agentId": agent,
             "prompt": prompt,
-            "model": model if custom is None else None,
+            "model": model if custom is None or not custom.model else None,
             "customConfig": None if custom is None else custom.encode(),
             "maxTokens": options.get("max_tokens"),
             "temperature": options.get("temperature"),
             "priority": priority,
         }
         fields = {name: value for name, value in given.items() if value is not None}
-        asked = model if custom is None else f"{custom.model} at {custom.base_url}"  # which has a pace of its own
+        # an endpoint of the agent's own has a pace of its own
+        asked = model if custom is None else f"{custom.model or model} at {custom.base_url}"
         left_s = await self._way.turn(asked, self.config.timeout_s if timeout_s is None else timeout_s)
         gate = self._gates.of(asked)
         try:

@@ -237,7 +237,10 @@ async def test_the_plainest_call_says_all_that_it_was_given(double):
     async with GatewayClient(config(fake.url), session="game") as client:
         await client.generate("Hi", agent="ash", max_tokens=50, temperature=0.0, priority="low")
         await client.generate("Hi", agent="ash", custom=own)
-    plain, custom = (seen.body for seen in fake.of("/api/llm/generate"))
+        bare = CustomModel("https://models.example/v1", headers={"api-key": Secret("sk-also-private")})
+        assert "private" not in repr(bare)
+        await client.generate("Hi", agent="ash", custom=bare)
+    plain, custom, keyless = (seen.body for seen in fake.of("/api/llm/generate"))
     assert plain == {
         "sessionId": "game",
         "agentId": "ash",
@@ -251,6 +254,11 @@ async def test_the_plainest_call_says_all_that_it_was_given(double):
         "baseUrl": "https://models.example/v1",
         "apiKey": "sk-very-private",
         "model": "own-1",
+    }
+    assert keyless["model"] == "qwen"
+    assert keyless["customConfig"] == {
+        "baseUrl": "https://models.example/v1",
+        "customHeaders": {"api-key": "sk-also-private"},
     }
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
 from tickmind.base.problems import ConfigFileError
+from tickmind.gateway.http.masking import secrets_of
 from tickmind.gateway.queue.job import Plan
 from tickmind.gateway.refusal import Code, RefusedError
 from tickmind.gateway.routing.origins import RESOLVE_TTL_S, Pin, resolve_by_system
@@ -160,11 +161,49 @@ def test_a_provider_that_a_caller_names_gets_the_callers_key_and_not_ours(router
     assert names.asked == []
 
 
-@pytest.mark.parametrize("url", ["https://api.groq.com/openai/v1", "https://allowed.example/v1"])
-def test_a_caller_without_a_key_is_not_given_ours(router, url):
-    refusal = refused(router, url, key="")
+def test_a_caller_without_a_key_is_not_given_ours(router):
+    refusal = refused(router, "https://api.groq.com/openai/v1", key="")
     assert refusal.code is Code.FORBIDDEN_URL
-    assert "bring its own apiKey" in refusal.message
+    assert "bring your own apiKey" in refusal.message
+
+
+def test_an_endpoint_that_needs_no_key_gets_none(router):
+    (target,) = plan(router, "https://allowed.example/v1", key="").targets
+    assert (target.key.secret.reveal(), target.key.id, target.provider.secret_headers) == ("", "none", {})
+    assert secrets_of(target) == (b"",)
+
+
+def test_a_callers_headers_go_with_its_own_lane_and_are_masked(router):
+    async def planned(*headers):
+        return (await router.custom_plan("https://allowed.example/v1", "", "m", "chat", headers)).targets[0]
+
+    one, two, none = (asyncio.run(planned(*headers)) for headers in ([("api-key", "their-secret-1")], [("x", "y")], []))
+    assert len({one.key.id, two.key.id, none.key.id}) == 3
+    assert one.headers == (("api-key", Secret("their-secret-1")),)
+    assert b"their-secret-1" in secrets_of(one)
+    assert b"y" not in secrets_of(two)
+    assert "their-secret-1" not in repr(one)
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"),
+    [
+        ([("Host", "evil.example")], "sets this header itself"),
+        ([("authorization", "Bearer x")], "apiKey"),
+        ([("Content-Length", "0")], "sets this header itself"),
+        ([("x y", "z")], "no name of a header"),
+        ([("x", "a\r\nHost: evil")], "plain ASCII"),
+        ([("x", "é")], "plain ASCII"),
+        ([("x", "1"), ("X", "2")], "twice"),
+        ([(f"x-{number}", "1") for number in range(17)], "at most 16"),
+        ([("x", "y" * 5000)], "4,096"),
+    ],
+)
+def test_headers_that_could_mislead_are_refused(router, headers, words):
+    with pytest.raises(RefusedError) as caught:
+        asyncio.run(router.custom_plan("https://allowed.example/v1", "", "m", "chat", tuple(headers)))
+    assert caught.value.refusal.code is Code.BAD_REQUEST
+    assert words in caught.value.refusal.message
 
 
 @pytest.mark.parametrize("key", ["two words", "schlüssel", "a\r\nHost: evil", "x" * 5000, "a\x00b"])

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CacheConfig, Provider
+from tickmind.gateway.sharing.broadcast import Broadcast
 from tickmind.gateway.sharing.cache import Kept, ReplyCache, Role, request_key
 from tickmind.gateway.sharing.sessions import Session
 
@@ -23,6 +24,9 @@ class Request:
 
     def lead(self):
         self.heard.append("lead")
+
+    def join_stream(self, source, provider):
+        self.heard.append((source, provider))
 
     def abandon(self):
         self.heard.append("abandon")
@@ -259,3 +263,24 @@ def test_only_sessions_of_one_caller_share(clock):
     assert cache.key(Session("1", "1"), plan, "a", b"{}") == cache.key(Session("2", "2"), plan, "a", b"{}")
     across = ReplyCache(CacheConfig(keep_s=1, across_callers=True), clock)
     assert across.key(ann1, plan, "a", b"{}") == across.key(bob, plan, "a", b"{}")
+
+
+def test_those_who_joined_and_those_who_come_later_read_the_stream_from_its_source(cache):
+    made = cache
+    leader, early, late, apart = Request(), Request(), Request(), Request()
+    source = Broadcast(10, lambda: None, lambda: None)
+    assert made.lookup(b"k", leader) is Role.LEADER
+    assert made.lookup(b"k", early) is Role.JOINED
+    made.catch_up(b"k", early)
+    assert early.heard == []
+    made.begin_stream(b"k", leader, source, "p")
+    assert made.lookup(b"k", late) is Role.JOINED
+    made.catch_up(b"k", late)
+    assert early.heard == late.heard == [(source, "p")]
+    source.add(b"more than ten bytes")
+    assert made.lookup(b"k", apart) is Role.LEADER, "the beginning is not there any more"
+    made.begin_stream(b"k", apart, source, "p")
+    made.end_stream(b"k", apart, None)
+    assert made.statistics().in_flight == 1
+    made.end_stream(b"k", leader, None)
+    assert (made.statistics().in_flight, made.statistics().shared) == (0, 2)

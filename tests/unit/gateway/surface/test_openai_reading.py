@@ -49,10 +49,11 @@ def whole(document: dict[str, Any]) -> bytes:
 
 def read(body: bytes) -> tuple[str, bool, int] | str:
     try:
-        model, streamed, tokens = read_chat(body)
+        model, streamed, prompt_tokens, reply_tokens = read_chat(body)
     except RefusedError as exc:
         return exc.refusal.message
-    return model, streamed, tokens - len(body) // 4
+    assert prompt_tokens == len(body) // 4
+    return model, streamed, reply_tokens
 
 
 def call_of(body: bytes) -> Call:

@@ -1,0 +1,136 @@
+"""A streamed reply on its way: masked, without what only the gateway asked for, and its tokens counted."""
+
+from typing import Any
+
+import orjson
+
+from tickmind.gateway.http.masking import StreamMask
+from tickmind.gateway.http.outcomes import tokens_of_stream
+
+_TAIL_BYTES = 4096  # where the token counts are
+_FIRST_BYTES = 4096  # from which the size of an event without its text is reckoned
+_MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is whole
+_ENVELOPE_BYTES = 200  # of an event without its text, where the first ones don't say
+_BYTES_PER_TOKEN = 4
+_NO_CHOICES = (b'"choices":[]', b'"choices": []')
+
+
+class StreamRelay:
+    """Takes a stream in pieces and gives what the caller is to get.
+
+    `hides_usage`: the provider was asked for the token counts by us and not by the caller, who does not expect the
+    event that has them and nothing else.
+    """
+
+    __slots__ = ("_events", "_first", "_held", "_hides", "_mask", "_size", "_tail", "_usage")
+
+    def __init__(self, secrets: tuple[bytes, ...], *, hides_usage: bool = False) -> None:
+        self._mask = StreamMask(secrets)
+        self._hides = hides_usage
+        self._held = b""  # the beginning of an event
+        self._first = b""
+        self._tail = b""
+        self._usage = b""  # the lines with the token counts, if they came in whole chunks
+        self._events = 0
+        self._size = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether what came last is only the beginning of an event."""
+        return bool(self._tail) and not self._tail.endswith(b"\n\n")
+
+    def passes(self, chunks: bytes) -> bool:
+        """Whether whole lines, with the framing of their chunks, can be passed on as they come; notes them if so."""
+        if self._hides and (self._held or _NO_CHOICES[0] in chunks or _NO_CHOICES[1] in chunks):
+            return False
+        if not self._mask.is_needless(chunks):
+            return False
+        if b'"usage"' in chunks:
+            self._usage = chunks
+        self._note(chunks)
+        self._tail = chunks[-_TAIL_BYTES:-2]
+        return True
+
+    def feed(self, data: bytes) -> bytes:
+        """The next bytes that can be passed on."""
+        self._note(data)
+        self._tail = data if len(data) >= _TAIL_BYTES else (self._tail + data)[-_TAIL_BYTES:]
+        data = self._mask.feed(data)
+        return self._without_usage(data) if self._hides else data
+
+    def end(self) -> bytes:
+        """What was held back."""
+        last = self._held + self._mask.end()
+        self._held = b""
+        return b"" if self._hides and _is_usage(last) else last
+
+    def counts(self, prompt_tokens: int) -> tuple[int, int]:
+        """The tokens of prompt and completion: as the provider told them, else `prompt_tokens` and what was counted."""
+        prompt, completion = tokens_of_stream(self._usage + self._tail)
+        return prompt_tokens if prompt is None else prompt, self._counted() if completion is None else completion
+
+    def _note(self, data: bytes) -> None:
+        self._events += data.count(b"data:")
+        self._size += len(data)
+        if len(self._first) < _FIRST_BYTES:
+            self._first += data
+
+    def _counted(self) -> int:
+        """About how many tokens the texts of all events have: one for each event, or more where the texts are long."""
+        events = self._events - (b"[DONE]" in self._tail)
+        first = self._first[: self._first.rfind(b"\n\n") + 2]
+        texts = [_text_bytes(line) for line in first.split(b"\n") if line.startswith(b"data:")]
+        envelope = (len(first) - sum(texts)) / len(texts) if texts else _ENVELOPE_BYTES
+        return max(events, int((self._size - self._events * envelope) / _BYTES_PER_TOKEN), 0)
+
+    def _without_usage(self, data: bytes) -> bytes:
+        """Whole events, but for that of the token counts; what is the beginning of one waits for the rest."""
+        data = self._held + data
+        stop = (
+            max(data.rfind(b"\n\n") + 2, data.rfind(b"\r\n\r\n") + 4) if b"\n\n" in data or b"\r\n\r\n" in data else 0
+        )
+        if len(data) - stop > _MAX_HELD_BYTES:
+            stop = len(data)
+        self._held = data[stop:]
+        data = data[:stop]
+        if not any(mark in data for mark in _NO_CHOICES):
+            return data
+        separator = b"\r\n\r\n" if b"\r\n\r\n" in data else b"\n\n"
+        return separator.join(event for event in data.split(separator) if not _is_usage(event))
+
+
+def error_of_stream(data: bytes) -> bytes:
+    """The error with which a stream begins in place of an answer, as JSON; empty if it begins otherwise."""
+    for line in data.split(b"\n"):
+        if line.startswith(b"data:"):
+            document = _document(line)
+            return line[5:].strip() if type(document.get("error")) is dict and not document.get("choices") else b""
+    return b""
+
+
+def _document(line: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(line[5:])
+    except orjson.JSONDecodeError:
+        return {}
+    return document if type(document) is dict else {}
+
+
+def _is_usage(event: bytes) -> bool:
+    if b'"usage"' not in event:
+        return False
+    line = next((line for line in event.split(b"\n") if line.startswith(b"data:")), b"data:")
+    document = _document(line)
+    return document.get("choices") == [] and type(document.get("usage")) is dict
+
+
+def _text_bytes(line: bytes) -> int:
+    """The length of the text in an event."""
+    document = _document(line)
+    texts = [document.get("delta")]
+    choices = document.get("choices")
+    for choice in choices if type(choices) is list else ():
+        delta = choice.get("delta") if type(choice) is dict else None
+        if type(delta) is dict:
+            texts += [value for name, value in delta.items() if name != "role"]
+    return sum(len(text.encode("utf-8", "replace")) for text in texts if type(text) is str)

@@ -1,0 +1,73 @@
+"""One caller's reading of a streamed reply that is shared."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from tickmind.gateway.http.exchange import Responder
+
+TOO_SLOW = b'data: {"error":{"message":"the reply was read too slowly","type":"server_error","code":"DEADLINE"}}\n\n'
+
+
+class Source(Protocol):
+    """Where the stream comes from: a `Broadcast`."""
+
+    def join(self, reader: "StreamReader", /) -> None:
+        """Give all from the beginning."""
+        ...
+
+    def hold(self, reader: "StreamReader", /) -> None:
+        """Give nothing for a while."""
+        ...
+
+    def go_on(self, reader: "StreamReader", /) -> None:
+        """Give again."""
+        ...
+
+    def leave(self, reader: "StreamReader", /) -> None:
+        """Give nothing any more."""
+        ...
+
+
+class StreamReader:
+    """Passes what a source gives on to a caller; `on_over` is called when that was all."""
+
+    __slots__ = ("_on_over", "_responder", "_source")
+
+    def __init__(self, source: Source, responder: Responder, on_over: Callable[[], None] = lambda: None) -> None:
+        self._source = source
+        self._responder = responder
+        self._on_over = on_over
+
+    # called by the call
+
+    def join(self) -> None:
+        """Begin to read."""
+        self._source.join(self)
+
+    def hold(self) -> None:
+        """The caller does not keep up."""
+        self._source.hold(self)
+
+    def go_on(self) -> None:
+        """The caller has caught up."""
+        self._source.go_on(self)
+
+    def leave(self) -> None:
+        """The caller is gone."""
+        self._source.leave(self)
+
+    # called by the source
+
+    def take(self, data: bytes) -> None:
+        """Send the next bytes."""
+        self._responder.piece(data)
+
+    def finish(self) -> None:
+        """End the reply."""
+        self._on_over()
+        self._responder.end()
+
+    def cut_off(self) -> None:
+        """End the reply of a caller that is too far behind."""
+        self._on_over()
+        self._responder.end(TOO_SLOW)
