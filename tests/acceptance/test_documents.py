@@ -294,3 +294,13 @@ def test_a_command_that_no_test_knows_is_a_problem(command, problem, tmp_path):
     (tmp_path / "examples" / "01_here.py").touch()
     makefile = "READY := x\ndemo: $(READY) ## Watch\n\t@run\nbench:\n\t@run\n"
     assert problem_with(shlex.split(command), makefile, tmp_path) == problem
+
+
+@pytest.mark.slow
+def test_the_first_snippet_of_the_guide_to_the_record_runs_twice_in_one_folder(tmp_path, warm_python):
+    script = tmp_path / "snippet.py"
+    script.write_text(next(code for block, code in SNIPPETS if block.page.endswith("record.md")), encoding="utf-8")
+    for _ in range(2):
+        done = warm_python(script, tmp_path)
+        assert done.returncode == 0, done.stderr[-4000:]
+    assert len(list((tmp_path / "runs").iterdir())) == 2

@@ -1,6 +1,7 @@
 """What `pip install tickmind` gives: the built wheel, in an environment and a folder of its own, without Node."""
 
 import json
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -32,6 +33,33 @@ def built(tmp_path_factory):
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return wheel, sdist
+
+
+def test_a_package_without_the_page_is_not_built_and_says_why(tmp_path):
+    """From a fresh clone, say, where nobody has run Node."""
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "scenarios").mkdir()
+    page = tmp_path / "src" / "tickmind" / "viewer" / "page"
+    page.parent.mkdir(parents=True)
+    (tmp_path / "src" / "tickmind" / "__init__.py").write_text("")
+
+    def build(target):
+        command = [sys.executable, "-m", "hatchling", "build", "-t", target]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+
+    for target in ("wheel", "sdist"):
+        done = build(target)
+        assert done.returncode != 0
+        assert "page/index.html is missing" in done.stderr
+        assert "run `make page` first (it needs Node)" in done.stderr
+    assert not list(tmp_path.glob("dist/*"))
+    page.mkdir()
+    (page / "index.html").write_text("<p>the page")
+    done = build("wheel")
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("dist/*.whl")
+    assert "tickmind/viewer/page/index.html" in zipfile.ZipFile(wheel).namelist()
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,19 @@
 """The terminal face: the only place where parts are wired together."""
 
-from tickmind.cli.app import main
+import signal
+import sys
 
 __all__ = ["main"]
+EXIT_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the program, and exit with its code. Ctrl-C ends it without a traceback at any moment, imports included."""
+    try:
+        from tickmind.cli.app import main as run
+
+        run()
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left that wants to end in good order

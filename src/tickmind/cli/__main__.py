@@ -1,5 +1,5 @@
 """`python -m tickmind.cli` is `tickmind`."""
 
-from tickmind.cli.app import main
+from tickmind.cli import main
 
 main()

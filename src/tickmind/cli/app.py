@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.base.process_guard import guard_process
+from tickmind.cli import EXIT_INTERRUPTED
 from tickmind.cli.ask import ask
 from tickmind.cli.check import check
 from tickmind.cli.demo import demo
@@ -29,7 +30,6 @@ from tickmind.cli.viewer import replay, viewer
 from tickmind.cli.world import world
 
 EXIT_FAILED = 1
-EXIT_INTERRUPTED = 130
 _log = get_logger(__name__)
 
 
@@ -108,17 +108,17 @@ def begin(
 
 app.command()(ask)
 app.command()(check)
-app.command()(demo)
-app.command()(doctor)
+app.command(short_help="Watch a village of twelve live, talk and make plans.")(demo)
+app.command(short_help="Check this machine, and say what to do.")(doctor)
 app.add_typer(gateway_app)
 app.add_typer(model_app)
 app.add_typer(new_app)
-app.command()(recover)
+app.command(short_help="Finish a run that a crash has left.")(recover)
 app.command()(replay)
-app.command()(report)
+app.command(short_help="Tell what became of a finished run.")(report)
 app.command()(runner)
 app.add_typer(runs_app)
-app.command()(up)
+app.command(short_help="Bring up a world, its characters and their models.")(up)
 app.command()(viewer)
 app.command()(world)
 

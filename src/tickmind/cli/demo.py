@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
+from tickmind.cli.empty_run import discard_empty_run
+from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
 from tickmind.cli.scenarios import new_run_id, scenario_file
 
@@ -87,6 +89,15 @@ def demo(
         from tickmind.cli.check import check_file
 
         check_file(gateway_config)
+    if not ports:
+        check_ports(
+            [
+                WantedPort("world", WORLD_PORT, ""),
+                WantedPort("gateway", GATEWAY_PORT, ""),
+                WantedPort("viewer", VIEWER_PORT, ""),
+            ],
+            "let `--any-ports` take free ones",
+        )
     if sys.stdin.isatty() and sys.stdout.isatty() and not (scripted or drill or gateway_config):
         from tickmind.cli.model import offer_model
         from tickmind.llm.local.weights import WeightStore
@@ -97,7 +108,13 @@ def demo(
     plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports)
     status = RunnerStatus()
     played = _drill(status) if drill else None
-    asyncio.run(_demo(plan, status, played))
+    try:
+        asyncio.run(_demo(plan, status, played))
+    finally:
+        is_kept = not discard_empty_run(runs, run_id)
+    if not is_kept:
+        typer.echo("No tick has passed, so no run is kept.")
+        return
     where = [] if runs == Path("runs") else ["--runs", str(runs)]
     passed = played is None or _judge(played, plan)
     typer.echo(f"See it again:  {' '.join([_program(), 'replay', run_id, *where])}")

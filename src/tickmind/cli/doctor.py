@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
     GOOD = "good"
     NOTE = "note"  # something is less than it could be
-    MEND = "mend"  # `tickmind demo` will not work like this
+    MEND = "mend"  # something that is installed will not work like this
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def doctor(
 ) -> None:
     """Check this machine: Python, parts, model, ports, browser, disk, and how agents are kept; say what to do.
 
-    Ends with 1 if something has to be mended before `tickmind demo` can work.
+    Ends with 1 if something has to be mended before what is installed can work. Parts that are not installed are noted.
     """
     worst_is_mend = False
     for finding in _findings(runs):
@@ -63,7 +63,10 @@ def doctor(
     if worst_is_mend:
         typer.echo("Do what is said where it says mend, and ask the doctor again.")
         raise typer.Exit(1)
-    typer.echo("`tickmind demo` can run here.")
+    if all(_is_installed(name) for modules in _VILLAGE.values() for name in modules):
+        typer.echo("`tickmind demo` can run here.")
+    else:
+        typer.echo("What is installed can run here; `tickmind demo` needs more: `pip install 'tickmind[village]'`.")
 
 
 def _findings(runs: Path) -> Iterator[Finding]:
@@ -72,21 +75,23 @@ def _findings(runs: Path) -> Iterator[Finding]:
     python = f"{sys.version.split()[0]} on {system.sysname} {system.release}, {cores} cores"
     yield Finding("python", Verdict.GOOD, python)
     for extra, modules in _VILLAGE.items():
-        yield _extra(extra, modules, Verdict.MEND, "the whole village: tickmind[village]")
+        yield _extra(extra, modules, "the whole village: tickmind[village]")
     for extra, modules in _MORE.items():
-        yield _extra(extra, modules, Verdict.NOTE, "not needed for the demo")
+        yield _extra(extra, modules, "not needed for the demo")
     yield page()
     yield model()
     yield ports(PORTS)
     yield browser()
-    yield disk(runs)
-    yield agents()
+    if _is_installed("pyarrow"):
+        yield disk(runs)
+    if _is_installed("grpc"):
+        yield agents()
 
 
-def _extra(extra: str, modules: tuple[str, ...], verdict: Verdict, hint: str) -> Finding:
+def _extra(extra: str, modules: tuple[str, ...], hint: str) -> Finding:
     if all(_is_installed(name) for name in modules):
         return Finding(extra, Verdict.GOOD, "installed")
-    return Finding(extra, verdict, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
+    return Finding(extra, Verdict.NOTE, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
 
 
 def how_to_install(module: str) -> str | None:
@@ -133,16 +138,9 @@ def model() -> Finding:
 
 def ports(wanted: dict[str, int]) -> Finding:
     """Whether the ports of the demo are free on this machine."""
-    import socket
+    from tickmind.cli.ports import why_taken
 
-    taken = []
-    for name, port in wanted.items():
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                taken.append(f"{port} ({name})")
+    taken = [f"{port} ({name})" for name, port in wanted.items() if why_taken(port)]
     if taken:
         text = f"{', '.join(taken)} taken by another program; end it, or use `tickmind demo --any-ports`"
         return Finding("ports", Verdict.NOTE, text)
@@ -191,8 +189,6 @@ def agents() -> Finding:
     """How strictly a runner can keep its agents here."""
     if not sys.platform.startswith("linux"):
         return Finding("agents", Verdict.MEND, "a runner needs Linux")
-    if not _is_installed("grpc"):
-        return Finding("agents", Verdict.MEND, "a runner needs tickmind[world]")
     import asyncio
 
     from tickmind.runner import Warden

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tickmind.cli.interrupts import Interrupts
 from tickmind.cli.model_service import ModelService
 from tickmind.cli.parts import KeptPart, Part, PartError
 from tickmind.cli.runner import run_characters
@@ -53,7 +54,32 @@ class Ensemble:
 
 
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
-    """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left."""
+    """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left.
+
+    A signal before the characters run is a `KeyboardInterrupt`, and so is a second one, which kills what still runs.
+    """
+    main = asyncio.current_task()
+    assert main is not None, "it runs in a task"
+    started: list[Part] = []
+
+    def hurry() -> None:
+        for part in started:
+            part.kill()
+        main.cancel()
+
+    interrupts = Interrupts(main.cancel, hurry)
+    with interrupts.caught():
+        await _bring_up(ensemble, file, folder, status, started, interrupts)
+
+
+async def _bring_up(
+    ensemble: Ensemble,
+    file: "MappingFile",
+    folder: Path,
+    status: "RunnerStatus",
+    started: list[Part],
+    interrupts: Interrupts,
+) -> None:
     from tickmind.runner import Runner, Warden, hold_folder
     from tickmind.runner.unit import KIT
 
@@ -64,6 +90,7 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 name: str, arguments: Sequence[str], env: Mapping[str, str] | None = None, *descriptors: int
             ) -> Part:
                 part = Part(name, [name, *arguments], warden, status.say, env, descriptors)
+                started.append(part)
                 stack.push_async_callback(part.stop)
                 return part
 
@@ -74,14 +101,16 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 service = ModelService(ensemble.gateway, ensemble.gateway_port, ensemble.models, start)
                 gateway = await stack.enter_async_context(service)
             parts: list[Part | KeptPart | ModelService] = [world]
+            gone = asyncio.Event()  # one of them, before all are there
             if ensemble.viewer and _page_is_built(status.say):
-                seen = ensemble.world_addr or await world.address()
+                seen = ensemble.world_addr or await _ready(world, parts, gone)
                 viewer = start("viewer", [*ensemble.viewer, "--world", seen])
                 stack.enter_context(_running(_tell(viewer, ensemble.on_page)))
+                viewer.when_gone(gone.set)
                 parts.append(viewer)
-            world_addr, gateway_url = await world.address(), ""
+            world_addr, gateway_url = await _ready(world, parts, gone), ""
             if gateway is not None:
-                gateway_url = await gateway.address()
+                gateway_url = await _ready(gateway, parts, gone)
                 status.follow(gateway_url)
                 parts.append(gateway)
             found = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
@@ -89,10 +118,28 @@ async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status
                 part.when_gone(found.stop)
             if gateway is not None:
                 stack.enter_context(_running(_begin_after(found, gateway)))
+            interrupts.stop = found.stop
             async with _beside(ensemble, Stage(world, world_addr, found)):
                 await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()
+
+
+async def _ready(
+    part: KeptPart | ModelService, parts: Sequence[Part | KeptPart | ModelService], gone: asyncio.Event
+) -> str:
+    """Wait for the address of a part; raises what ended another one meanwhile, so that nobody waits in vain."""
+    address, ending = asyncio.ensure_future(part.address()), asyncio.ensure_future(gone.wait())
+    try:
+        await asyncio.wait({address, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if not address.done():
+            for other in parts:
+                other.complain()
+            raise PartError("a part ended before all of them were up; see above")
+        return address.result()
+    finally:
+        for task in (address, ending):
+            task.cancel()
 
 
 @contextmanager

@@ -29,6 +29,7 @@ gateway_app = typer.Typer(
     name="gateway",
     cls=FilesByOption,
     help="One fair door to every model: queues, limits, fallback and keys, for any client.",
+    short_help="One fair door to every model, for any client.",
     invoke_without_command=True,
     add_completion=False,
 )
@@ -82,7 +83,7 @@ def gateway(
         _serve(settings, fd)
 
 
-@gateway_app.command()
+@gateway_app.command(short_help="Make a key for a caller.")
 def key(
     name: Annotated[str, typer.Argument(help="Who the key is for: a game, a team, a person.")],
     admin: Annotated[

@@ -32,7 +32,7 @@ def _store(context: typer.Context) -> "WeightStore":
     return context.obj if isinstance(context.obj, WeightStore) else WeightStore()
 
 
-@model_app.command("list")
+@model_app.command("list", short_help="Show the known models, and which are installed.")
 def list_models(context: typer.Context) -> None:
     """Show the known models, which of them are installed, and which one is used by default."""
     from rich.console import Console
@@ -54,7 +54,7 @@ def list_models(context: typer.Context) -> None:
     console.print(choice.why, soft_wrap=True, markup=False)
 
 
-@model_app.command()
+@model_app.command(short_help="Fetch a model's weights and check them.")
 def install(context: typer.Context, name: Name) -> None:
     """Fetch a model's weights, check them and keep them; a broken install is continued by running it again."""
     from rich.console import Console

@@ -2,6 +2,7 @@
 
 import keyword
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from tickmind.base import ConfigError
 from tickmind.cli.outputs import write_output
 
+_PYTESTS_OWN = ("pytest", "conftest")  # which the agent's test needs, wherever it is run
 new_app = typer.Typer(name="new", help="Write first files of your own.", no_args_is_help=True, rich_markup_mode=None)
 
 AGENT = '''\
@@ -91,12 +93,14 @@ def new_agent(
     """Write a first agent, NAME.py, and its test, test_NAME.py."""
     if not name.isidentifier() or not name.isascii() or name != name.lower() or keyword.iskeyword(name):
         raise ConfigError(f"{name!r} is no name for a Python file; use small letters, digits and _, as in berry_picker")
-    if name in sys.stdlib_module_names or name == "tickmind":
+    if name in sys.stdlib_module_names:
         raise ConfigError(f"{name}.py would stand before Python's own {name}; choose another name, such as my_{name}")
     files = {folder / f"{name}.py": AGENT, folder / f"test_{name}.py": AGENT_TEST}
     for path in files:
         if path.exists() or path.is_symlink():
             raise ConfigError(f"{path} exists already; choose another name or --folder")
+    if name in _PYTESTS_OWN or find_spec(name) is not None:
+        raise ConfigError(f"{name}.py would stand before the installed {name}; choose another name, such as my_{name}")
     for path, text in files.items():
         write_output(path, text.format(name=name, title=name.replace("_", " ").capitalize()).encode())
         typer.echo(f"Wrote {path}")

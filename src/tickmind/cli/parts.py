@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tickmind.runner import Child, Warden
 
 _READY_S = 300.0  # compiling a world's rules for the first time takes a minute, or more on a busy machine
+_KILL_S = 1.0  # until a part that is killed is gone
 _STOP_S = 120.0  # a world writes its finished files before it ends
 MAX_RESUMES = Limit("number of times that a part goes on after it was killed", 10)
 _AT = re.compile(r"is at (\S+); Ctrl-C stops it")
@@ -91,14 +93,22 @@ class Part:
         if ending is not None and ending.code != 0:
             raise PartError(f"the {self._name} went down: {ending}")
 
+    def kill(self) -> None:
+        """End it at once."""
+        self._stopping = True
+        self._child.kill()
+
     async def stop(self) -> None:
         """Let it end in good order; kill it if it is not up yet, for it would say where in its imports it was."""
         self._stopping = True
         if self._at.done():
             self._child.stop(_STOP_S)
-        else:
-            self._child.kill()
-        await self._child.ended.wait()
+            await self._child.ended.wait()
+            return
+        self._child.kill()
+        with suppress(TimeoutError):  # the warden is busy; what it keeps ends with it
+            async with asyncio.timeout(_KILL_S):
+                await self._child.ended.wait()
 
     def _take(self, data: bytes) -> None:
         *lines, self._rest = (self._rest + data).split(b"\n")

@@ -19,7 +19,8 @@ def report(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id; `tickmind runs` lists them.")],
     runs: Annotated[Path, typer.Option("--runs", help="The folder of all runs.")] = Path("runs"),
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Where to write the page [default: report.html beside the run]")
+        Path | None,
+        typer.Option("--out", "-o", help="Where to write the page; report.html beside the run if left out."),
     ] = None,
     page_only: Annotated[bool, typer.Option("--page-only", help="Write the page and print only where it is.")] = False,
 ) -> None:

@@ -71,23 +71,28 @@ def state_dir(given: Path | None, mapping: Path) -> Path:
 
 
 async def _run(file: "MappingFile", folder: Path) -> None:
+    import asyncio
+
+    from tickmind.cli.interrupts import Interrupts
     from tickmind.cli.runner_status import RunnerStatus
     from tickmind.runner import Runner, Warden, hold_folder
 
     with hold_folder(folder):
         async with Warden() as warden:
-            await run_characters(Runner(file.mapping, folder, warden=warden), file, folder, RunnerStatus())
+            found = Runner(file.mapping, folder, warden=warden)
+            task = asyncio.current_task()
+            assert task is not None, "it runs in a task"
+            with Interrupts(found.stop, task.cancel).caught():
+                await run_characters(found, file, folder, RunnerStatus())
 
 
 async def run_characters(found: "Runner", file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
-    """Run characters until a signal says to stop, follow the mapping's file, and show how they are doing."""
+    """Run characters until they are stopped, follow the mapping's file, and show how they are doing."""
     import asyncio
     import signal
 
     status.say(f"Agents are kept by {await found.isolation()}; their logs are in {folder}. Ctrl-C stops all.")
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, found.stop)
     loop.add_signal_handler(signal.SIGHUP, lambda: _reload(found, file, status.say, even_if_same=True))
     running = asyncio.create_task(found.run())
     looked_s = began_s = loop.time()
@@ -104,8 +109,7 @@ async def run_characters(found: "Runner", file: "MappingFile", folder: Path, sta
                 _reload(found, file, status.say)
         await running
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.remove_signal_handler(number)
+        loop.remove_signal_handler(signal.SIGHUP)
         status.end(found)
 
 

@@ -11,10 +11,10 @@ from tickmind.cli.screen import harmless, one_line
 if TYPE_CHECKING:
     from tickmind.runner import CharacterRow, Runner
 
-_MOST_NAMED = 20  # characters of whom each change is told without a terminal; more of them are counted
+_MOST_NAMED = 20  # characters of which each change is a line without a terminal; more of them are counted
 _NUMBERS_EVERY_S = 10.0
 _ERROR_EVERY_S = 60.0
-_MOST_TROUBLES = 50  # kinds that are told
+_MOST_TROUBLES = 50  # kinds that are shown
 _AROUND = 6  # lines of the terminal that are not rows of the table
 _STYLES = {"running": "green", "failed": "red", "backing off": "yellow", "fallback": "yellow"}
 
@@ -79,7 +79,7 @@ class RunnerStatus:
                 self.say(harmless(one_line(f"{row.entity_id}: {words}")))
 
     def _may_tell(self, row: "CharacterRow") -> bool:
-        """Whether something may be said of a character; an error that changes all the time is not told each time."""
+        """Whether something may be said of a character; an error that changes all the time is not shown each time."""
         if row.state != "running" or not row.last_error:
             return True
         now_s = self._clock.monotonic()

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from tickmind.cli.empty_run import discard_empty_run
+from tickmind.cli.ports import WantedPort, check_ports
 from tickmind.cli.runner import STATE_DIR, StateDir, needs_world, state_dir
 from tickmind.cli.scenarios import find_scenario, new_run_id
 
@@ -51,6 +53,10 @@ def up(
     check_start(mapping, os.environ)
     if gateway_config is not None:
         check_file(gateway_config)
+    wanted = [WantedPort("world", port, "--port")]
+    wanted += [WantedPort("gateway", gateway_port, "--gateway-port")] if gateway else []
+    wanted += [WantedPort("viewer", viewer_port, "--viewer-port")] if viewer else []
+    check_ports(wanted, "choose another with the option named here; 0 takes any that is free")
     file = MappingFile(mapping)
     run_id = new_run_id(scenario.stem)
     always = ["--runs", str(runs)]
@@ -66,4 +72,8 @@ def up(
         resume=["--resume", run_id, *always],
         on_page=lambda url: status.say(f"Watch it at {url}"),
     )
-    asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))
+    try:
+        asyncio.run(bring_up(ensemble, file, state_dir(state, mapping), status))
+    finally:
+        if discard_empty_run(runs, run_id):
+            status.say("No tick has passed, so no run is kept.")

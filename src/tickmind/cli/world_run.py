@@ -22,11 +22,18 @@ class WorldRun:
     log: LiveLog
     checkpoints: CheckpointFile
     history: RunReader
+    store: RunStore
+    is_new: bool  # begun here, and not gone on with
 
     @property
     def run_id(self) -> str:
         """The name of the run."""
         return self.log.run_id
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the run was begun here and has no tick yet, so that nothing is lost without it."""
+        return self.is_new and self.log.last_tick_id is None
 
     def finish(self, progress: Progress = no_progress) -> None:
         """The world has ended: write the finished files."""
@@ -39,9 +46,14 @@ class WorldRun:
         self.log.close(seal=False)
 
     def abandon(self) -> None:
-        """Let go of whatever is not closed yet; the run stays as it is, to be resumed or recovered."""
+        """Let go of whatever is not closed yet; the run stays as it is, to be resumed or recovered.
+
+        A new run without any tick is removed.
+        """
         self.history.close()
         self.log.abandon()
+        if self.is_empty:
+            self.store.discard_empty(self.run_id)
 
 
 class WorldRuns:
@@ -68,7 +80,7 @@ class WorldRuns:
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
-            return self._run(scenario, log)
+            return self._run(scenario, log, is_new=True)
         except OSError as error:
             log.abandon()
             raise disk_fault(f"keeping the scenario of run {log.run_id}", error) from error
@@ -80,7 +92,7 @@ class WorldRuns:
         """Go on with a run after its last tick, with ticks as long as they were."""
         log = self._store.resume(run_id, options=self._options)
         try:
-            return self._run(self._scenario(run_id), log)
+            return self._run(self._scenario(run_id), log, is_new=False)
         except BaseException:
             log.abandon()
             raise
@@ -98,7 +110,8 @@ class WorldRuns:
         except UnicodeDecodeError as error:
             raise RecordError(f"{path} is not the scenario that was kept there; begin a new run") from error
 
-    def _run(self, scenario: Scenario, log: LiveLog) -> WorldRun:
+    def _run(self, scenario: Scenario, log: LiveLog, *, is_new: bool) -> WorldRun:
         checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
         history = self._store.open(log.run_id, from_log=True)
-        return WorldRun(scenario.with_ticks_of(history.info.tick_duration_ms), log, checkpoints, history)
+        scenario = scenario.with_ticks_of(history.info.tick_duration_ms)
+        return WorldRun(scenario, log, checkpoints, history, self._store, is_new)

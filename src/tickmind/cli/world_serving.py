@@ -3,6 +3,8 @@
 import asyncio
 import shlex
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from tickmind.cli.world_status import EVERY_S, WorldStatus
 from tickmind.server import Pace, ServerConfig, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
+from tickmind.world.kernels import is_compiled
 
 if TYPE_CHECKING:  # a world that is not recorded needs nothing of the record
     from tickmind.cli.world_run import WorldRun
@@ -49,13 +52,17 @@ class Serving:
 
     def run(self) -> None:
         """Serve, and finish the run in good order."""
-        self._status.say("Getting ready; the first time this takes a minute.")
+        if not is_compiled():
+            self._status.say("Getting ready; the first time this takes a minute.")
         try:
             run_on_quick_loop(self._serve())
         except TickmindError:
             self._say_how_to_go_on()
             raise
         if self._run is None:
+            return
+        if self._run.is_empty:
+            self._status.say("No tick has passed, so no run is kept.")
             return
         if self._in_a_hurry:
             self._run.pause()
@@ -78,7 +85,7 @@ class Serving:
             raise
 
     def _say_how_to_go_on(self) -> None:
-        if self._run is not None:
+        if self._run is not None and not self._run.is_empty:
             last = self._run.log.last_tick_id
             self._status.say(
                 f"Run {self._run.run_id} has {f'all ticks up to {last:,}' if last else 'no tick yet'}: "
@@ -98,7 +105,7 @@ class Serving:
             history=run.history if run is not None else None,
             run_id=run.run_id if run is not None else new_run_id(self._scenario.name),
         )
-        async with server:
+        async with server, self._signals(server):
             if run is not None:
                 last = run.log.last_tick_id
                 status.say(f"Run {run.run_id} {f'goes on after tick {last:,}' if last else 'begins'}.")
@@ -116,10 +123,12 @@ class Serving:
             server.statistics().controlled < self._wait_for and loop.time() < latest_s and not self._stopped
         ):
             await asyncio.sleep(LOOK_S)
-        await server.run(self._ticks)
+        if not self._stopped:
+            await server.run(self._ticks)
 
-    async def _tick(self, server: WorldServer) -> None:
-        """Run the ticks; a signal lets the loop come back, and the world is closed in good order."""
+    @asynccontextmanager
+    async def _signals(self, server: WorldServer) -> AsyncIterator[None]:
+        """Let a signal bring the loop of ticks back, from the moment on when the world is there."""
 
         def stop(*, hurry: bool = False) -> None:
             self._stopped, self._in_a_hurry = True, hurry
@@ -128,12 +137,16 @@ class Serving:
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGINT, stop)
         loop.add_signal_handler(signal.SIGTERM, lambda: stop(hurry=True))
-        running = asyncio.create_task(self._run_ticks(server))
         try:
-            while not running.done():
-                await asyncio.wait({running}, timeout=EVERY_S)
-                self._status.show(server.statistics())
-            await running
+            yield
         finally:
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
+
+    async def _tick(self, server: WorldServer) -> None:
+        """Run the ticks and show how they go."""
+        running = asyncio.create_task(self._run_ticks(server))
+        while not running.done():
+            await asyncio.wait({running}, timeout=EVERY_S)
+            self._status.show(server.statistics())
+        await running

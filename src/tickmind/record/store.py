@@ -12,7 +12,7 @@ from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
 from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
-from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunExistsError, RunFinishedError
+from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunBusyError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
 from tickmind.record.live_source import LiveSource
 from tickmind.record.log_writer import LogOptions, LogWriter
@@ -290,6 +290,28 @@ class RunStore:
             self._seal(run_id, progress, keep_log=keep_log, recovered=True, cut_bytes=loss.cut_bytes)
             lock.release()
         return replace(self.summary(run_id), loss=loss.in_words(folder / DAMAGED))
+
+    def discard_empty(self, run_id: str) -> bool:
+        """Remove a run that has no tick, and return whether it did.
+
+        A run with any tick in it stays as it is, and so does one that a process writes to.
+        """
+        folder = self.folder(run_id)
+        if LIVE not in self._disk.list(folder):
+            return False
+        try:
+            with self._locked(run_id, f"removing run {run_id}") as lock:
+                is_empty = not self._disk.list(folder / LIVE)  # the first tick makes the first file
+                if is_empty:
+                    for name in (LIVE, SEALING, DISCARDED):
+                        self._remove_folder(folder / name)
+                    for name in self._disk.list(folder):
+                        self._disk.remove(folder / name)
+                    self._disk.remove(folder)
+                lock.release()
+        except RunBusyError:
+            return False
+        return is_empty
 
     def open(self, run_id: str, *, from_log: bool = False) -> RunReader:
         """Read a run, in whichever state it is; `from_log` reads the log of a finished one, if it was kept."""

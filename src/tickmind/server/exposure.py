@@ -98,7 +98,7 @@ def check_free(address: str) -> None:
         try:
             probe.bind((host, int(port)))
         except OSError as error:
-            raise AddressError(f"{address} can't be used: {error.strerror}; choose another port") from error
+            raise AddressError(f"{address} can't be used: {error.strerror}; choose another port (--port)") from error
 
 
 class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types

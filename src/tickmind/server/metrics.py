@@ -1,6 +1,7 @@
 """`/metrics` for Prometheus, on a port of its own."""
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING
 
 from tickmind.base.browser_guard import LOOPBACK_NAMES, host_name, is_own_origin
@@ -57,6 +58,20 @@ def metrics_of(authority: Authority) -> str:
     return page.text()
 
 
+def check_metrics_port(port: int) -> None:
+    """Raise `AddressError` for a port that another program listens on."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise _taken(port, error) from error
+
+
+def _taken(port: int, error: OSError) -> AddressError:
+    return AddressError(f"the metrics can't have port {port}: {error.strerror}; choose another one (--metrics-port)")
+
+
 class MetricsPage:
     """A tiny HTTP server with one page, for this machine only."""
 
@@ -72,7 +87,7 @@ class MetricsPage:
         try:
             page._server = await asyncio.start_server(page._answer, HOST, port, limit=MAX_REQUEST_BYTES)
         except OSError as error:
-            raise AddressError(f"the metrics can't have port {port}: {error.strerror}; choose another one") from error
+            raise _taken(port, error) from error
         page.url = f"http://{HOST}:{page._server.sockets[0].getsockname()[1]}/metrics"
         return page
 

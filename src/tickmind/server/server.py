@@ -17,7 +17,7 @@ from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore,
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
-from tickmind.server.metrics import MetricsPage
+from tickmind.server.metrics import MetricsPage, check_metrics_port
 from tickmind.server.pace import Pace
 from tickmind.server.reports import ReportSink
 from tickmind.server.services import services_of
@@ -50,6 +50,8 @@ class ServerConfig:
         """Raise if the world can't be served there: the address is taken, or open to others without protection."""
         check_exposure(self.address, self.tls, self.tokens)
         check_free(self.address)
+        if self.metrics_port:
+            check_metrics_port(self.metrics_port)
 
 
 class WorldServer:

@@ -110,6 +110,28 @@ def test_a_signal_stops_a_world_in_good_order_and_it_goes_on_later(number, state
     assert store.summary("one").ticks == summary.ticks + 5
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+def test_a_world_that_is_stopped_before_its_first_tick_leaves_no_run(number, start):
+    process = start(CLEARING, "--port", 0, "--wait-for", 1)
+    address_of(process)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=READY_S)
+    assert process.returncode == 0
+    assert err.endswith("No tick has passed, so no run is kept.\n")
+    assert list(Path("runs").glob("*")) == []
+
+
+def test_a_world_whose_metrics_port_is_taken_leaves_no_run(run):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, _, err = run(CLEARING, "--port", 0, "--metrics-port", port)
+    assert (code, err) == (
+        1,
+        f"the metrics can't have port {port}: Address already in use; choose another one (--metrics-port)\n",
+    )
+    assert not Path("runs").exists()
+
+
 def test_a_world_runs_its_ticks_records_them_and_says_where(run):
     code, out, err = run(CLEARING, "--port", 0, "--tps", 50, "--ticks", 5, "--sync", 100)
     assert (code, out) == (0, "")

@@ -18,6 +18,7 @@ from tickmind.base import ConfigError
 from tickmind.cli.app import PlainEndings, app, main
 
 SRC = Path(package.__file__).parents[1]
+SHORT_HELP_CHARS = 67  # that a list of commands has room for in a terminal of 80
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -43,6 +44,19 @@ def test_the_help_of_a_command_explains_everything(path, command, tickmind):
         assert parameter.help, f"{' '.join(path)}: {parameter.name} is not explained"
         for option in parameter.opts:
             assert option in result.stdout
+
+
+@pytest.mark.parametrize(("path", "command"), COMMANDS, ids=[" ".join(path) or "tickmind" for path, _ in COMMANDS])
+def test_help_is_in_whole_sentences(path, command, tickmind):
+    for parameter in command.params:
+        assert parameter.help[:1].isupper(), f"{parameter.name}: {parameter.help}"
+        assert parameter.help.endswith("."), f"{parameter.name}: {parameter.help}"
+    for name, inner in getattr(command, "commands", {}).items():
+        said = inner.get_short_help_str(SHORT_HELP_CHARS)
+        assert said.endswith("."), f"{name}: {said}"
+        assert not said.endswith("..."), f"{name}: {said}"
+    shown = tickmind(*path, "--help").stdout
+    assert not [line for line in shown.splitlines() if line.endswith("...") and not line.startswith("Usage:")]
 
 
 def test_no_option_takes_a_key():
@@ -140,7 +154,7 @@ HELPS = [
 # became of it.
 FORKS = """
 import json, os, sys, tempfile
-from tickmind.cli import main
+from tickmind.cli.app import main
 for command, missing in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         if not os.fork():
@@ -211,8 +225,8 @@ CANARY = "plain-canary-90ab12cd34ef"  # of no shape that is masked by itself
 
 # Runs each command up to where it would begin, and lets it fail there as no command of ours should.
 CRASHES = """
-import json, os, sys, tempfile, threading
-from tickmind.cli import main
+import json, os, resource, sys, tempfile, threading
+from tickmind.cli.app import main
 from tickmind.base import Secret
 from typer.core import TyperCommand
 
@@ -228,12 +242,14 @@ as_usual = owner.invoke
 def crash(self, context):
     if context.invoked_subcommand is not None:
         return as_usual(self, context)
+    print("core", resource.getrlimit(resource.RLIMIT_CORE)[0], file=sys.stderr)
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
     fail()
 
 key = Secret(sys.stdin.readline().strip())
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 owner.invoke = crash
 for words in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile("w+") as err:
@@ -248,7 +264,7 @@ for words in json.loads(sys.argv[1]):
 """
 
 
-def test_no_uncaught_error_of_any_command_shows_a_secret(tmp_path):
+def test_no_uncaught_error_of_any_command_shows_a_secret_or_leaves_a_core_dump(tmp_path):
     (tmp_path / "x").write_text("x")
     every = []
     for path, command in COMMANDS:
@@ -269,6 +285,7 @@ def test_no_uncaught_error_of_any_command_shows_a_secret(tmp_path):
         assert code == 1, (words, errors)
         assert errors.count("RuntimeError: can't use ***") == 2, (words, errors)
         assert CANARY not in errors, words
+        assert errors.startswith(("core 0\n", "core 1\n")), (words, errors)
 
 
 def test_main_runs_the_program(monkeypatch, capsys):

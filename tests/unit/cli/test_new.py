@@ -31,6 +31,16 @@ def test_a_name_that_is_none_is_refused(tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", ["pytest", "conftest", "tickmind", "numpy", "structlog", "json"])
+def test_a_name_that_would_hide_a_module_is_refused(tmp_path, name):
+    """Or the agent's own test, or the agent, imports the agent in the place of what it needs."""
+    done = run("agent", name, "--folder", tmp_path)
+    assert done.exit_code == 1
+    assert f"{name}.py would stand before" in done.output
+    assert f"such as my_{name}" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "test_gatherer.py").write_text("mine")
     done = run("agent", "gatherer", "--folder", tmp_path)

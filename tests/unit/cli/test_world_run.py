@@ -90,7 +90,7 @@ def test_a_run_that_is_running_is_not_resumed(tmp_path, make_disk):
     run = runs.begin(TEXT, "small.yaml", "one")
     with pytest.raises(RunBusyError, match="another process"):
         runs.resume("one")
-    run.abandon()
+    run.log.abandon()
     runs.resume("one").abandon()
 
 
@@ -105,13 +105,13 @@ def test_an_attempt_to_go_on_without_the_scenario_leaves_a_finished_run_finished
 
 
 def test_a_name_is_given_once(runs):
-    runs.begin(TEXT, "small.yaml", "one").abandon()
+    runs.begin(TEXT, "small.yaml", "one").log.abandon()
     with pytest.raises(RunExistsError):
         runs.begin(TEXT, "small.yaml", "one")
 
 
 def test_a_run_that_never_began_says_so(runs, disk):
-    runs.begin(TEXT, "small.yaml", "one").abandon()
+    runs.begin(TEXT, "small.yaml", "one").log.abandon()
     disk.remove(ROOT / "one" / SCENARIO)
     with pytest.raises(RecordError, match="begin a new one"):
         runs.resume("one")
@@ -141,3 +141,20 @@ def test_what_can_not_be_resumed_is_said_in_one_sentence(tickmind, arguments, wo
     result = tickmind("world", *arguments)
     assert result.exit_code == 1
     assert words in result.stderr
+
+
+def test_a_new_run_without_a_tick_is_not_kept(runs, disk):
+    run = runs.begin(TEXT, "small.yaml", "one")
+    assert run.is_empty
+    run.abandon()
+    assert disk.list(ROOT) == []
+    with pytest.raises(NoSuchRunError):
+        runs.resume("one")
+
+
+def test_an_empty_run_that_was_gone_on_with_is_left_to_who_began_it(runs, disk):
+    runs.begin(TEXT, "small.yaml", "one").log.abandon()  # killed
+    again = runs.resume("one")
+    assert not again.is_empty
+    again.abandon()
+    assert disk.list(ROOT) == ["one"]

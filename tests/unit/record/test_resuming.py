@@ -224,3 +224,26 @@ def test_a_disk_that_is_spared_works_again(disk):
     disk.spare()
     disk.make_folder(ROOT)
     disk.create(ROOT / "a").write(b"fine")
+
+
+class TestRunsWithoutTicks:
+    @pytest.mark.parametrize("end", ["abandon", "close"])
+    def test_a_run_without_any_tick_is_discarded_as_if_it_had_never_begun(self, store, fill, end):
+        log, _ = fill(store, 0)
+        getattr(log, end)(**({"seal": False} if end == "close" else {}))
+        assert store.discard_empty("a-run")
+        assert store.runs() == []
+        assert not store.discard_empty("a-run")
+        fill(store, 1)[0].abandon()  # its name is free again
+
+    def test_a_run_with_a_tick_stays(self, store, fill):
+        log, _ = fill(store, 1)
+        log.abandon()
+        assert not store.discard_empty("a-run")
+        assert store.summary("a-run").ticks == 1
+
+    def test_a_run_that_a_process_writes_to_stays(self, store, fill):
+        log, _ = fill(store, 0)
+        assert not store.discard_empty("a-run")
+        assert [one.run_id for one in store.runs()] == ["a-run"]
+        log.abandon()

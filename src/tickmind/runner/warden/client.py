@@ -22,7 +22,7 @@ from tickmind.runner.warden.order import MAX_MESSAGE_BYTES, UNBOUNDED, Bounds, E
 
 _BOOT = Path(__file__).with_name("boot.py")
 _GONE = Ending(trouble="the warden was killed, and everything that it kept with it")
-_CLOSE_S = 10.0
+_CLOSE_S = 2.0  # for what is killed, and again for the warden; then that is killed, and all that is left goes with it
 _log = get_logger(__name__)
 
 

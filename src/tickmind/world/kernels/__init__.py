@@ -4,7 +4,7 @@ Positions are columns `x` and `y`, maps are arrays of height x width, y grows to
 first tick.
 """
 
-from tickmind.world.kernels.compiled import warm_up
+from tickmind.world.kernels.compiled import is_compiled, warm_up
 from tickmind.world.kernels.errors import KernelError
 from tickmind.world.kernels.hearing import hearers
 from tickmind.world.kernels.lines import SightRule
@@ -23,6 +23,7 @@ __all__ = [
     "Sight",
     "SightRule",
     "hearers",
+    "is_compiled",
     "resolve_moves",
     "visible_pairs",
     "warm_up",

@@ -7,10 +7,11 @@ written, kernels are compiled anew at each start, which is logged.
 
 import hashlib
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -99,10 +100,24 @@ def helper(function: Callable[P, R]) -> Callable[P, R]:
 def warm_up() -> None:
     """Get all kernels ready, so that no tick waits for the compiler.
 
-    The first start on a machine takes some seconds; later ones load from disk.
+    The first start on a machine takes up to a minute; later ones load from disk. `is_compiled` says which it will be.
     """
     for one in _kernels:
         one.prepare()
+    with suppress(OSError):  # no folder to write to, so the next start compiles anew
+        _marker().parent.mkdir(parents=True, exist_ok=True)
+        _marker().touch()
+
+
+def is_compiled() -> bool:
+    """Return whether `warm_up` will find all kernels on disk, so that it takes no time worth a word."""
+    return _marker().is_file()
+
+
+def _marker() -> Path:
+    """The file that says that all kernels were compiled, for this Python and this numba."""
+    root = _cache_root(str(numba.config.CACHE_DIR)) / _fingerprint()  # type: ignore[attr-defined]  # made when loaded
+    return root / f"compiled-{sys.implementation.cache_tag}-{numba.__version__}"
 
 
 @contextmanager

@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 import tickmind
-from tickmind.world.kernels import resolve_moves
+from tickmind.world.kernels import compiled, resolve_moves
 from tickmind.world.kernels.movement import _resolve
 
 SRC = Path(tickmind.__file__).parents[1]
@@ -106,3 +107,16 @@ def test_other_types_are_refused_instead_of_compiled_in_the_middle_of_a_tick():
     with pytest.raises(TypeError):
         resolve_moves(wide, wide, ways, flags, occupancy)  # type: ignore[arg-type]  # on purpose
     assert len(_resolve.prepare().signatures) == 1  # type: ignore[attr-defined]  # numba's own attribute
+
+
+def test_whether_the_kernels_are_on_disk_is_known_before_they_are_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiled, "_kernels", [])  # as if there were nothing to compile
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert not compiled.is_compiled()
+    compiled.warm_up()
+    assert compiled.is_compiled()
+    monkeypatch.setattr(numba, "__version__", "99.0")
+    assert not compiled.is_compiled()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "/dev/null")
+    compiled.warm_up()  # nothing can be kept there, which is no reason to fail
+    assert not compiled.is_compiled()

@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM while several parts come up, run and go down: the first ends in good order, the next at once."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupts:
+    """What a signal does. Set `stop` to what ends things in good order at the moment, `hurry` to what does at once."""
+
+    def __init__(self, stop: Callable[[], object], hurry: Callable[[], object]) -> None:
+        self.stop = stop
+        self.hurry = hurry
+        self.count = 0
+
+    def take(self) -> None:
+        """A signal has come."""
+        self.count += 1
+        if self.count == 1:
+            self.stop()
+        else:
+            self.hurry()
+
+    @contextmanager
+    def caught(self) -> Iterator[None]:
+        """Take signals for as long as this lasts; a task that is cancelled after one is a `KeyboardInterrupt`."""
+        loop = asyncio.get_running_loop()
+        for number in _NUMBERS:
+            loop.add_signal_handler(number, self.take)
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.count:
+                raise KeyboardInterrupt from None
+            raise
+        finally:
+            for number in _NUMBERS:
+                loop.remove_signal_handler(number)
