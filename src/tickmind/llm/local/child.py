@@ -1,5 +1,6 @@
 """One guarded child process: started, listened to, stopped, and gone when we are gone."""
 
+import contextlib
 import os
 import re
 import signal
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 LOG_LINES = 60
@@ -17,20 +18,24 @@ _GUARD = Path(__file__).with_name("guard.py")
 _LISTENING = re.compile(r"listening on https?://[^\s:]+:(\d+)")
 
 
-def guarded(command: Sequence[str]) -> list[str]:
+def guarded(command: Sequence[str], *, niceness: int = 0) -> list[str]:
     """The command under the guard: it ends when its standard input closes, and with this process."""
-    return [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), *command]
+    return [sys.executable, "-I", "-S", str(_GUARD), str(os.getpid()), str(niceness), *command]
 
 
 class GuardedChild:
-    """A command run under `guard.py`, with the tail of what it prints and the port that it says it listens on."""
+    """A command run under `guard.py`, with the tail of what it prints and the port that it says it listens on.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    `env` is laid under the environment of this process, whose own values stay.
+    """
+
+    def __init__(self, command: Sequence[str], *, niceness: int = 0, env: Mapping[str, str] | None = None) -> None:
         self._tail: deque[str] = deque(maxlen=LOG_LINES)
         self._said = threading.Event()  # the port is known, or nothing more will be said
         self.port: int | None = None
         self._process = subprocess.Popen(  # noqa: S603 - the command is chosen by the user or fixed by us
-            guarded(command),
+            guarded(command, niceness=niceness),
+            env={**(env or {}), **os.environ},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -53,6 +58,12 @@ class GuardedChild:
         """How it ended, or None while it runs; 128 + n stands for signal n."""
         code = self._process.poll()
         return code if code is None or code >= 0 else 128 - code
+
+    def wait_for_end(self, timeout_s: float) -> int | None:
+        """Wait for its end and return the exit code; None if it has not ended by then."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        return self.exit_code()
 
     def wait_for_port(self, timeout_s: float) -> int | None:
         """Wait until it says where it listens; None when it has not, or has ended."""

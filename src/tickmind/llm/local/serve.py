@@ -5,14 +5,9 @@ It lives in a process of its own, so that native code can take nothing but itsel
 
 import argparse
 import importlib
-import os
 import signal
 import sys
 from pathlib import Path
-
-# Threads wait for each other hundreds of times in each word. The usual 300,000 looks before one of them sleeps burn, on
-# a busy machine, the very core that the other one needs.
-_LOOKS_BEFORE_SLEEP = "1000"
 
 
 def main(arguments: list[str]) -> int:
@@ -31,7 +26,6 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--api-key-file", type=Path, required=True)
     options = parser.parse_args(arguments)
 
-    os.environ.setdefault("GOMP_SPINCOUNT", _LOOKS_BEFORE_SLEEP)
     sys.path.insert(0, options.package_folder)
     runtime = importlib.import_module("xllamacpp")
     params = runtime.CommonParams()

@@ -161,6 +161,10 @@ class WeightStore:
         names = ", ".join(weights.name for weights in self.known)
         raise LLMConfigError(f"no weights are known as {name!r}; there are: {names}. A path to a GGUF file works too")
 
+    def is_known(self, path: Path) -> bool:
+        """Whether a file is one of the known weights, and not just any GGUF file."""
+        return path in {self.path(weights.name) for weights in self.known}
+
     def path(self, name: str) -> Path:
         """Where the whole file lies once it is installed."""
         return self.folder / f"{self.find(name).name}.gguf"

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from tickmind.llm.errors import LLMConnectionError
-from tickmind.llm.local import LocalModel, WeightStore, find_runtime, install_runtime
+from tickmind.llm.local import LocalModel, WeightStore, find_runtimes
+from tickmind.llm.local.runtime import XLLAMACPP
+from tickmind.llm.local.runtime_install import install_runtime
 
 NAME = "smollm2-135m"
 
@@ -18,8 +20,8 @@ def model() -> Iterator[LocalModel]:
     """A running model with two slots; one for each file, because characters keep their slots."""
     store = WeightStore()
     try:
-        if find_runtime() is None:
-            install_runtime()
+        if not find_runtimes():
+            install_runtime(XLLAMACPP)
         store.install(NAME)
     except LLMConnectionError as error:
         pytest.skip(f"the tiny model is not in the cache and can't be fetched: {error}")

@@ -84,6 +84,7 @@ def main() -> None:
     if MODE == "chatty":
         for number in range(5000):
             say(f"line {number} " + "x" * 500)
+    say("niceness", str(os.nice(0)))
     say("arguments", json.dumps(sys.argv[1:]))
     say("environment", json.dumps(dict(os.environ)))
     say(f"main: server is listening on http://127.0.0.1:{server.server_port} - starting the main loop")

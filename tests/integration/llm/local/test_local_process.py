@@ -24,8 +24,11 @@ from tickmind.llm.errors import (
 )
 from tickmind.llm.local.child import LOG_LINES, GuardedChild
 from tickmind.llm.local.kept_prompts import MAX_KEPT
+from tickmind.llm.local.machine import default_threads
+from tickmind.llm.local.process import NICENESS
 from tickmind.llm.local.runtime import Runtime
-from tickmind.llm.local.server import LocalModel, Primed, default_threads
+from tickmind.llm.local.runtime_ladder import RuntimeLadder
+from tickmind.llm.local.server import LocalModel, Primed
 from tickmind.llm.local.weights import WeightStore
 
 FAKE = Path(__file__).with_name("fake_llama_server.py")
@@ -39,7 +42,7 @@ from tickmind.llm.local.runtime import Runtime
 from tickmind.llm.local.server import LocalModel
 model = LocalModel({weights!r}, runtime=Runtime({command!r}, "a fake")).start()
 {more}
-print("up", model._child.pid, flush=True)
+print("up", model._server.pid, flush=True)
 time.sleep(3600)
 """
 
@@ -140,6 +143,27 @@ def test_the_server_gets_its_options(gguf: Path) -> None:
     assert '"--parallel", "3"' in line
     assert '"--ctx-size", "300"' in line
     assert '"--threads", "2"' in line
+
+
+def test_the_server_stands_back_behind_the_world_and_its_threads_sleep_soon(gguf: Path) -> None:
+    with LocalModel(gguf, runtime=RUNTIME) as model:
+        assert int(logged(model, "niceness ")) == min(19, os.nice(0) + NICENESS)
+        assert '"GOMP_SPINCOUNT": "1000"' in logged(model, "environment ")
+
+
+def test_the_fastest_runtime_is_found_when_none_is_given(
+    gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen: list[tuple[Path, bool]] = []
+
+    def choose(_ladder: RuntimeLadder, weights: Path, *, counts: bool, **_rest: object) -> Runtime:
+        chosen.append((weights, counts))
+        return RUNTIME
+
+    monkeypatch.setattr(RuntimeLadder, "choose", choose)
+    with LocalModel(gguf) as model:
+        assert answers(model.base_url)
+    assert chosen == [(gguf, False)]  # any file of weights may not be able to count
 
 
 def test_one_core_is_left_to_the_world() -> None:
@@ -333,7 +357,7 @@ def test_a_server_that_never_gets_ready_is_given_up(
 @pytest.mark.asyncio
 async def test_a_cancelled_start_leaves_nothing_behind(gguf: Path, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Event()
-    monkeypatch.setattr(LocalModel, "_is_healthy", staticmethod(lambda _port: asked.set()))
+    monkeypatch.setattr("tickmind.llm.local.process.is_healthy", lambda _port: asked.set())
     model = LocalModel(gguf, runtime=RUNTIME)
     starting = asyncio.create_task(model.astart())
     await asyncio.to_thread(asked.wait)
@@ -361,7 +385,7 @@ async def test_a_start_that_is_cancelled_before_the_server_is_there_does_not_wai
         asked.append(port)
         return True
 
-    monkeypatch.setattr(LocalModel, "_is_healthy", staticmethod(healthy))
+    monkeypatch.setattr("tickmind.llm.local.process.is_healthy", healthy)
     model = LocalModel(gguf, runtime=RUNTIME, store=SlowDisk(tmp_path / "cache"))
     starting = asyncio.create_task(model.astart())
     await asyncio.to_thread(looking.wait, 60)
@@ -388,7 +412,7 @@ def test_giving_up_a_start_is_a_cancellation(gguf: Path, monkeypatch: pytest.Mon
 
     thread = threading.Thread(target=start)
     thread.start()
-    while model._child is None:
+    while model._server is None:
         thread.join(0.01)
     model._given_up.set()
     thread.join()
@@ -420,6 +444,6 @@ def test_a_model_that_does_not_run_has_no_address(gguf: Path) -> None:
 
 
 def test_without_a_runtime_the_error_says_how_to_get_one(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tickmind.llm.local.server.find_runtime", lambda: None)
+    monkeypatch.setattr("tickmind.llm.local.runtime_ladder.find_runtimes", lambda *_env, **_folder: ())
     with pytest.raises(LLMConfigError, match="tickmind model install"):
         LocalModel(gguf).start()

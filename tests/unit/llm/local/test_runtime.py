@@ -1,24 +1,13 @@
-"""The runtime: the user's own first, and a fetched one only when its hash is known."""
+"""The runtimes: which are found, in which order they are tried, and what the user forces or forbids."""
 
-import hashlib
 import importlib.machinery
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from tickmind.base import Limit, LimitExceededError
-from tickmind.llm.errors import LLMConfigError, LLMResponseError
-from tickmind.llm.local import runtime as runtime_module
-from tickmind.llm.local.fetch import extract_package
-from tickmind.llm.local.runtime import (
-    RUNTIME_PACKAGE,
-    RuntimeSource,
-    find_runtime,
-    install_runtime,
-    remove_runtime,
-    runtime_folder,
-)
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.local.machine import Processor, default_threads, read_processor
+from tickmind.llm.local.runtime import SKULK, XLLAMACPP, Runtime, find_runtimes, runtime_folder
 
 
 @pytest.fixture
@@ -34,96 +23,108 @@ def program(folder: Path, name: str = "llama-server") -> Path:
     return path
 
 
-def test_the_named_server_comes_first(tmp_path: Path) -> None:
+def test_a_named_server_is_the_only_one(tmp_path: Path) -> None:
     chosen, other = program(tmp_path / "mine", "my-server"), program(tmp_path / "path")
-    found = find_runtime({"TICKMIND_LLAMA_SERVER": str(chosen), "PATH": str(other.parent)}, folder=tmp_path)
-    assert found is not None
+    env = {"TICKMIND_LLAMA_SERVER": str(chosen), "PATH": str(other.parent)}
+    (found,) = find_runtimes(env, folder=tmp_path)
     assert found.command == (str(chosen),)
     assert not found.is_package
+    assert not found.is_known
 
 
-def test_a_named_server_that_is_missing_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(LLMConfigError, match="no such file"):
-        find_runtime({"TICKMIND_LLAMA_SERVER": str(tmp_path / "gone")}, folder=tmp_path)
+def test_a_named_server_that_is_missing_is_an_error_with_the_known_names(tmp_path: Path) -> None:
+    with pytest.raises(LLMConfigError, match=r"no such file.*xllamacpp"):
+        find_runtimes({"TICKMIND_LLAMA_SERVER": str(tmp_path / "gone")}, folder=tmp_path)
 
 
-def test_a_server_on_the_path_comes_before_the_package(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("no_package")
+def test_the_server_on_the_path_is_tried_first_and_the_portable_package_last(tmp_path: Path) -> None:
     other = program(tmp_path / "path")
-    found = find_runtime({"PATH": str(other.parent)}, folder=tmp_path)
-    assert found is not None
-    assert found.command == (str(other),)
+    for source in (XLLAMACPP, SKULK):
+        (runtime_folder(folder=tmp_path, source=source) / source.module).mkdir(parents=True)
+    own, skulk, portable = find_runtimes({"PATH": str(other.parent)}, folder=tmp_path)
+    assert own.command == (str(other),)
+    assert skulk.command == (str(runtime_folder(folder=tmp_path, source=SKULK) / SKULK.module / "bin/llama-server"),)
+    assert (skulk.is_package, skulk.is_known, str(skulk)) == (False, True, f"{SKULK.package} {SKULK.version}")
+    assert portable.command[-1] == str(runtime_folder(folder=tmp_path, source=XLLAMACPP))
+    assert (portable.is_package, portable.is_known) == (True, True)
 
 
-def test_the_installed_package_is_found_without_importing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    origin = tmp_path / RUNTIME_PACKAGE / "__init__.py"
-    spec = importlib.machinery.ModuleSpec(RUNTIME_PACKAGE, None, origin=str(origin))
-    monkeypatch.setattr("importlib.util.find_spec", lambda _name: spec)
-    found = find_runtime({"PATH": ""}, folder=tmp_path)
-    assert found is not None
+def test_an_installed_package_is_found_without_importing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = importlib.machinery.ModuleSpec("xllamacpp", None, origin=str(tmp_path / "xllamacpp" / "__init__.py"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: spec if name == "xllamacpp" else None)
+    (found,) = find_runtimes({"PATH": ""}, folder=tmp_path)
     assert found.is_package
     assert found.command[-1] == str(tmp_path)
 
 
 @pytest.mark.usefixtures("no_package")
-def test_the_cached_package_comes_last(tmp_path: Path) -> None:
-    assert find_runtime({"PATH": ""}, folder=tmp_path) is None
-    folder = runtime_folder({}, folder=tmp_path)
-    (folder / RUNTIME_PACKAGE).mkdir(parents=True)
-    found = find_runtime({"PATH": ""}, folder=tmp_path)
-    assert found is not None
-    assert found.command[-1] == str(folder)
-    assert remove_runtime(folder=tmp_path)
-    assert not remove_runtime(folder=tmp_path)
+def test_an_empty_cache_has_none(tmp_path: Path) -> None:
+    assert find_runtimes({"PATH": ""}, folder=tmp_path) == ()
 
 
-def toy_wheel(folder: Path, names: tuple[str, ...] = ("toy_run/__init__.py", "toy_run/lib/a.so")) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    wheel = folder / "toy_run-1.0-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("toy_run-1.0.dist-info/METADATA", "Name: toy-run")
-        for name in names:
-            archive.writestr(name, "x = 1")
-    return wheel
+@pytest.fixture
+def both(tmp_path: Path, no_package: None) -> Path:
+    for source in (XLLAMACPP, SKULK):
+        (runtime_folder(folder=tmp_path, source=source) / source.module).mkdir(parents=True)
+    return tmp_path
 
 
-def test_an_unknown_hash_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_module, "fetch_wheel", lambda _req, folder, **_rest: toy_wheel(folder))
-    source = RuntimeSource("toy-run", "1.0", frozenset({"0" * 64}))
-    with pytest.raises(LLMResponseError, match="TICKMIND_LLAMA_SERVER"):
-        install_runtime(folder=tmp_path, source=source)
-    assert not runtime_folder(folder=tmp_path, source=source).exists()
+@pytest.mark.parametrize(
+    ("env", "names"),
+    [
+        ({}, [SKULK.package, XLLAMACPP.package]),
+        ({"TICKMIND_LLAMA_SERVER": "xllamacpp"}, [XLLAMACPP.package]),
+        ({"TICKMIND_LLAMA_SKIP": f" {SKULK.package} , llama-server"}, [XLLAMACPP.package]),
+        ({"TICKMIND_LLAMA_SKIP": f"{SKULK.package},{XLLAMACPP.package}"}, []),
+    ],
+)
+def test_names_force_and_forbid(both: Path, env: dict[str, str], names: list[str]) -> None:
+    assert [runtime.name for runtime in find_runtimes({"PATH": "", **env}, folder=both)] == names
 
 
-def test_a_known_wheel_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wheel = toy_wheel(tmp_path / "made")
-    fetched = []
-
-    def fetch(requirement: str, folder: Path, **_rest: object) -> Path:
-        fetched.append(requirement)
-        folder.mkdir()
-        (folder / wheel.name).write_bytes(wheel.read_bytes())
-        return folder / wheel.name
-
-    monkeypatch.setattr(runtime_module, "fetch_wheel", fetch)
-    source = RuntimeSource("toy-run", "1.0", frozenset({hashlib.sha256(wheel.read_bytes()).hexdigest()}))
-    target = install_runtime(folder=tmp_path, source=source)
-    assert install_runtime(folder=tmp_path, source=source) == target
-    assert fetched == ["toy-run==1.0"]
-    assert sorted(str(path.relative_to(target)) for path in target.rglob("*.*")) == [
-        "toy_run/__init__.py",
-        "toy_run/lib/a.so",
-    ]
+def test_an_unknown_name_to_skip_is_an_error(both: Path) -> None:
+    with pytest.raises(LLMConfigError, match="TICKMIND_LLAMA_SKIP names ollama; there are: llama-server, skulk"):
+        find_runtimes({"PATH": "", "TICKMIND_LLAMA_SKIP": "ollama"}, folder=both)
 
 
-@pytest.mark.parametrize("name", ["toy_run/../../evil.py", "toy_run//evil.py", "toy_run/..\\evil.py"])
-def test_names_that_leave_the_folder_are_refused(tmp_path: Path, name: str) -> None:
-    wheel = toy_wheel(tmp_path / "made", (name,))
-    with pytest.raises(LLMResponseError, match="unsafe name"):
-        extract_package(wheel, "toy_run", tmp_path / "out", limit=Limit("size", 1000))
-    assert not (tmp_path / "evil.py").exists()
+@pytest.mark.usefixtures("no_package")
+def test_a_forced_package_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(LLMConfigError, match="not on this machine; `tickmind model install"):
+        find_runtimes({"PATH": "", "TICKMIND_LLAMA_SERVER": "xllamacpp"}, folder=tmp_path)
 
 
-def test_an_archive_that_unpacks_to_too_much_is_refused(tmp_path: Path) -> None:
-    wheel = toy_wheel(tmp_path / "made")
-    with pytest.raises(LimitExceededError):
-        extract_package(wheel, "toy_run", tmp_path / "out", limit=Limit("size", 5, "bytes"))
+def test_a_program_that_has_gone_still_has_an_identity(tmp_path: Path) -> None:
+    assert "gone" in Runtime((str(tmp_path / "gone"),), "nowhere").identity
+
+
+CPUINFO = """processor\t: 0
+model name\t: Toy CPU @ 1 MHz
+flags\t\t: fpu avx2 avx512f
+
+processor\t: 1
+model name\t: Toy CPU @ 1 MHz
+flags\t\t: fpu avx2 avx512f
+"""
+
+
+def test_the_processor_is_read_from_the_system(tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text(CPUINFO)
+    processor = read_processor(path)
+    assert processor.model == "Toy CPU @ 1 MHz"
+    assert processor.flags == {"fpu", "avx2", "avx512f"}
+    assert processor.cores >= default_threads()
+
+
+def test_a_system_that_says_nothing_of_its_processor_has_an_identity_too(tmp_path: Path) -> None:
+    assert read_processor(tmp_path / "gone").flags == frozenset()
+    assert "2 cores" in Processor("linux", "x86_64", "", frozenset(), 2).identity
+
+
+def test_a_runtime_that_needs_more_than_the_processor_has_is_not_suited() -> None:
+    old = Processor("linux", "x86_64", "Toy", frozenset({"avx2"}), 2)
+    assert "lacks avx512_bf16" in SKULK.unsuited(old)
+    assert SKULK.unsuited(Processor("linux", "x86_64", "Toy", SKULK.flags | {"avx2"}, 2)) == ""
+    assert "x86_64" in SKULK.unsuited(Processor("linux", "aarch64", "Toy", SKULK.flags, 2))
+    assert XLLAMACPP.unsuited(old) == ""
