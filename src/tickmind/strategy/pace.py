@@ -15,7 +15,7 @@ FIRST_WINDOW = 2
 LARGEST_WINDOW = 1024
 FEW_WAITING, MANY_WAITING = 0.5, 1.25  # own questions that wait at the client: fewer widen the window, more narrow it
 _MEAN_GAIN, _DEVIATION_GAIN = 0.125, 0.25
-_ALONE_GAIN = 0.5
+_ALONE_GAIN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,10 @@ class Pace:
         """
         self.answers += 1
         self._learn(latency_s)
-        if in_flight <= 1:
-            known_s = latency_s if self._alone_s is None else self._alone_s
-            self._alone_s = known_s + _ALONE_GAIN * (latency_s - known_s)
-        elif self._alone_s is not None:
-            self._alone_s = min(self._alone_s, latency_s)
+        if self._alone_s is None:
+            self._alone_s = latency_s if in_flight <= 1 else None
+        elif in_flight <= 1 or latency_s < self._alone_s:
+            self._alone_s += _ALONE_GAIN * (latency_s - self._alone_s)
         if queued_s is None:
             queued_s = 0.0 if in_flight <= 1 or self._alone_s is None else latency_s - self._alone_s
         waiting = in_flight * queued_s / latency_s if latency_s > 0 else 0.0
