@@ -40,6 +40,7 @@ ANSWERING_S = 60.0  # until the world says how it is doing
 ENDING_S = 10.0  # for agents to leave in good order
 CLOSING_S = 12.0  # after all streams were closed: their leases last 10 s more
 STALLED_ACTORS = 2000  # so many make events that fill buffers
+CAPACITY_S, FEW = 1.0, 32  # how long it is measured what a world can answer, and with how many calls at a time
 DIRECTIONS = tuple(Direction)
 
 
@@ -73,6 +74,7 @@ class Figures:
     cut: int
     cpu_s: float
     memory_mb: float
+    calls_refused: int
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ def _figures(stats: Any, cpu_s: float, memory_mb: float) -> Figures:
         stats.streams_cut,
         cpu_s,
         memory_mb,
+        stats.calls_refused,
     )
 
 
@@ -413,6 +416,80 @@ def stalled_beside(actors: int, normal: int, stalled: int) -> Agents:
         return agents + [_stalled_reader(channel, opened, stop) for channel in _channels(address, stalled)]
 
     return make
+
+
+def flooded(leases: int, control: int, most_asked: int) -> Agents:
+    """Leases that are renewed, agents on streams, and a connection that asks twice as much as the world answers.
+
+    Half of the flood are snapshots, half are intents of an entity that there is not; no call waits for another, until
+    `most_asked` are under way.
+    """
+
+    def make(address: str, opened: asyncio.Semaphore, stop: asyncio.Event) -> list[Awaitable[None]]:
+        channels = _channels(address)
+        agents = [_leaseholder(channels[number % CHANNELS], number, opened, stop) for number in range(leases)]
+        agents += [_control_agent(channels[n % CHANNELS], n, opened, stop) for n in range(leases, leases + control)]
+        options = [*client_options(Connection(address)), ("grpc.use_local_subchannel_pool", 1)]  # not the agents' one
+        return [*agents, _flood(grpc.aio.insecure_channel(address, options=options), most_asked, opened, stop)]
+
+    return make
+
+
+async def _leaseholder(channel: Any, number: int, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+    """Hold a lease by plain renewals; raises if one fails."""
+    acquire = channel.unary_unary("/tickmind.v1.LeaseService/AcquireLease")
+    renew = channel.unary_unary("/tickmind.v1.LeaseService/RenewLease")
+    wanted = lease_pb2.AcquireLeaseRequest(entity_id=f"entity:{number + 1}", controller_id=f"holder:{number}")
+    lease = lease_pb2.AcquireLeaseResponse.FromString(await acquire(wanted.SerializeToString())).lease
+    renewal = lease_pb2.RenewLeaseRequest(lease_id=lease.lease_id).SerializeToString()
+    opened.release()
+    while not stop.is_set():
+        answer = lease_pb2.RenewLeaseResponse.FromString(await renew(renewal))
+        if not answer.HasField("lease"):
+            raise RuntimeError(f"the lease of {wanted.entity_id} was lost: reason {answer.reason}")
+        await asyncio.sleep(0.2)
+
+
+async def _flood(channel: Any, most_asked: int, opened: asyncio.Semaphore, stop: asyncio.Event) -> None:
+    way = encode_intent(Move(DIRECTIONS[0]))
+    intent = action_pb2.SubmitIntentRequest(lease_id="x" * 32, entity_id="nobody", tick_id=1, intent=way)
+    asks = (
+        (channel.unary_unary("/tickmind.v1.ActionService/SubmitIntent"), intent.SerializeToString()),
+        (channel.unary_unary("/tickmind.v1.ViewerService/GetViewerSnapshot"), b""),
+    )
+    calls_per_s = 2 * await _capacity(asks)
+    under_way: set[Any] = set()
+    loop, sent = asyncio.get_running_loop(), 0
+    opened.release()
+    began_s = loop.time()
+    while not stop.is_set():
+        due = int((loop.time() - began_s) * calls_per_s)
+        for number in range(sent, due):
+            if len(under_way) < most_asked:
+                ask, data = asks[number % 2]
+                call = ask(data)
+                under_way.add(call)
+                call.add_done_callback(under_way.discard)
+        sent = due  # what was too much is not made up for
+        await asyncio.sleep(0.005)
+    for call in list(under_way):
+        call.cancel()
+
+
+async def _capacity(asks: Sequence[tuple[Any, bytes]]) -> float:
+    """How many of these calls are answered in a second, if a few at a time wait for their answers."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    answered = 0
+
+    async def ask_on(ask: Any, data: bytes) -> None:
+        nonlocal answered
+        while loop.time() < began_s + CAPACITY_S:
+            await ask(data)
+            answered += 1
+
+    await asyncio.gather(*(ask_on(*asks[number % 2]) for number in range(FEW)))
+    return answered / (loop.time() - began_s)
 
 
 def _results(name: str, found: Run, answers_ms: float, seconds: float, tick_ms: int = 1000) -> list[Result]:

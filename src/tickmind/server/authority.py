@@ -118,7 +118,7 @@ class Authority:
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
         self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> what was read from it in this tick
         self._view: WorldView | None = None  # the world after the last tick on record
-        self._viewing = Viewing(info, world.view().actors, run_id)
+        self.viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
         self._tick = self._tick_event()  # the tick that is or was open last
 
@@ -158,8 +158,7 @@ class Authority:
         """Close the tick and let the rules decide. Nobody may see the record before it is kept."""
         self.leases.expire()
         started_s = self.clock.monotonic()
-        if self._view is None:
-            self._view = self.world.view()
+        self.world_on_record()
         self._reported = self.reports.take()  # what comes later is kept with the next tick, and shown with that
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
@@ -173,9 +172,9 @@ class Authority:
         self._view = None
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
-        self._viewing.publish(record, events, self._reported)
+        self.viewing.publish(record, events, self._reported)
         for stream, view in list(self.viewers.items()):
-            if not stream.outbox.ended and not stream.outbox.put(self._viewing.encoded(view)):
+            if not stream.outbox.ended and not stream.outbox.put(self.viewing.encoded(view)):
                 self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and start again")
 
     def prepare(self) -> Iterator[None]:
@@ -326,9 +325,15 @@ class Authority:
         self.leases.expire()
         return self.lifecycle.present(self.world.tick_id, self.leases.controlled)
 
+    def world_on_record(self) -> WorldView:
+        """The world after the last tick on record; the same object until there is another tick."""
+        if self._view is None:
+            self._view = self.world.view()
+        return self._view
+
     def snapshot(self, view: ViewFilter) -> ViewerSnapshot:
-        """The world after the last tick on record."""
-        return self._viewing.snapshot(self._view or self.world.view(), view)
+        """What a filter lets through of the world after the last tick on record."""
+        return self.viewing.snapshot(self.world_on_record(), view)
 
     def statistics(self) -> ServerStatistics:
         """How the world is doing."""
@@ -355,6 +360,7 @@ class Authority:
             streams={kind.value: count for kind, count in self.streams.by_kind.items()},
             streams_cut=self.streams.cut,
             unread_bytes=self.streams.unread_bytes,
+            calls_refused=tally.calls_refused,
         )
 
     # What leases tell

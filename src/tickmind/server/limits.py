@@ -17,6 +17,8 @@ MAX_FRAMES_PER_TICK = Limit("number of frames that one stream sends in a tick", 
 MAX_REPORTS_PER_TICK = Limit("number of thoughts, statuses and insights in one tick", 10_000)
 MAX_REPORT_CHARS_PER_TICK = Limit("length of all thoughts, statuses and insights of one tick", 8_000_000, "characters")
 MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
+MAX_WAITING_CALLS = Limit("number of plain calls that wait for their turn", 4096)
+MAX_WAITING_SNAPSHOTS = Limit("number of snapshots that are waited for", 64)
 MAX_PAGE = Limit("number of entities in one page", 1000)
 MAX_OPEN_S = Limit("time until a control stream says what it wants", 10, "s")
 MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
@@ -42,6 +44,8 @@ class ServerLimits:
     reports_per_tick: Limit = MAX_REPORTS_PER_TICK
     report_chars_per_tick: Limit = MAX_REPORT_CHARS_PER_TICK
     actors_per_part: Limit = MAX_ACTORS_PER_PART
+    waiting_calls: Limit = MAX_WAITING_CALLS
+    waiting_snapshots: Limit = MAX_WAITING_SNAPSHOTS
     page: Limit = MAX_PAGE
     open_s: Limit = MAX_OPEN_S
     stall_s: Limit = MAX_STALL_S

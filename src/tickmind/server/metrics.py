@@ -44,6 +44,11 @@ def metrics_of(authority: Authority) -> str:
         "tickmind_world_streams_cut_total", "Readers that stalled and were cut off.", [({}, stats.streams_cut)]
     )
     page.gauge("tickmind_world_unread_bytes", "What those have left unread.", [({}, stats.unread_bytes)])
+    page.counter(
+        "tickmind_world_calls_refused_total",
+        "Plain calls that were refused because too many waited.",
+        [({}, stats.calls_refused)],
+    )
     durations: list[tuple[str, str, Durations]] = [
         ("jitter", "How late ticks began.", tally.jitter),
         ("answer", "From the start of a tick to its intents.", tally.answers),

@@ -57,6 +57,7 @@ class Tally:
     late_most_s: float = 0.0
     accepted: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)
+    calls_refused: int = 0
     jitter: Durations = field(default_factory=lambda: Durations(0.0001, 1.0))  # how late ticks began
     answers: Durations = field(default_factory=Durations)  # from the start of a tick to its intents
     steps: Durations = field(default_factory=Durations)
@@ -89,6 +90,7 @@ class ServerStatistics:
     streams: Mapping[str, int]
     streams_cut: int
     unread_bytes: int
+    calls_refused: int  # plain ones, because too many waited
 
     @property
     def late_intents(self) -> int:

@@ -1,6 +1,7 @@
 """What viewers get: the results of a tick and the world as it stands, narrowed down to what they asked for."""
 
 import re
+import threading
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -16,9 +17,9 @@ from tickmind.protocol import (
     TickRecord,
     WorldInfo,
 )
-from tickmind.server.lens import Lenses
+from tickmind.server.lens import Lens, Lenses
 from tickmind.server.reports import Told
-from tickmind.wire import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
+from tickmind.wire import ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 from tickmind.wire.columns import encode_viewer_event
 from tickmind.wire.limits import MAX_EVENTS
 from tickmind.wire.v1 import viewer_pb2
@@ -44,6 +45,7 @@ class Viewing:
         self._object_x = np.array([thing.x for thing in world.objects], dtype=np.int32)
         self._object_y = np.array([thing.y for thing in world.objects], dtype=np.int32)
         self._lenses = Lenses(world.width, world.height)
+        self._looking = threading.Lock()  # snapshots are made in another thread
         self._before = before  # the actors as viewers saw them last
         self._event: ViewerEvent | None = None
         self._old = before  # the actors before the event
@@ -97,7 +99,7 @@ class Viewing:
             state=_take(event.state, kept),
             results=_some_results(event.results, shown[event.results.actor]),
             utterances=tuple(said for said in event.utterances if shown[self._rows[said.actor_id]]),
-            object_deltas=() if view.actor_ids else tuple(self._deltas_in(event.object_deltas, view.regions)),
+            object_deltas=() if view.actor_ids else tuple(self._deltas_in(event.object_deltas, view)),
             lifecycle=tuple(item for item in event.lifecycle if shown[self._rows[item.entity.entity_id]]),
             thoughts=tuple(item for item in event.thoughts if shown[self._rows[item.entity_id]]),
             statuses=tuple(item for item in event.statuses if shown[self._rows[item.entity_id]]),
@@ -106,9 +108,10 @@ class Viewing:
         )
 
     def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
-        """What a filter lets through of the world as it stands; objects and ground go by regions only."""
-        rows = np.flatnonzero(self._shown(view, world.actors)).astype(np.int32)
-        lens = self._lenses.of(view.regions)
+        """What a filter lets through of a world; objects and ground go by regions only. Any thread may ask."""
+        shown = self._shown(view, world.actors)
+        rows = np.flatnonzero(shown).astype(np.int32)
+        lens = self._lens(view)
         objects = np.flatnonzero(lens.holds(self._object_x, self._object_y)).astype(np.int32)
         lying = lens.holds(world.ground_x, world.ground_y)
         return ViewerSnapshot(
@@ -122,20 +125,24 @@ class Viewing:
             ground=GroundColumns(
                 world.ground_x[lying], world.ground_y[lying], world.ground_kind[lying], world.ground_amount[lying]
             ),
-            needs=_some_needs(world.needs, self._shown(view, world.actors)),
+            needs=_some_needs(world.needs, shown),
             run_id=self._run_id,
         )
 
     def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":
         """Actor row -> whether the filter lets it through."""
-        shown = self._lenses.of(view.regions).holds(actors.x, actors.y)
+        shown = self._lens(view).holds(actors.x, actors.y)
         if view.actor_ids:
             named = np.zeros(len(shown), dtype=np.bool_)
             named[[self._rows[name] for name in view.actor_ids if name in self._rows]] = True
             shown &= named
         return shown
 
-    def _deltas_in(self, deltas: Iterable[ObjectDelta], regions: tuple[Region, ...]) -> list[ObjectDelta]:
+    def _lens(self, view: ViewFilter) -> Lens:
+        with self._looking:
+            return self._lenses.of(view.regions)
+
+    def _deltas_in(self, deltas: Iterable[ObjectDelta], view: ViewFilter) -> list[ObjectDelta]:
         placed: list[tuple[ObjectDelta, tuple[int, int]]] = []
         for delta in deltas:
             place = self._places.get(delta.object_id)
@@ -144,7 +151,7 @@ class Viewing:
             if place is not None:
                 placed.append((delta, place))
         at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
-        held = self._lenses.of(regions).holds(at[:, 0], at[:, 1])
+        held = self._lens(view).holds(at[:, 0], at[:, 1])
         return [delta for (delta, _), kept in zip(placed, held.tolist(), strict=True) if kept]
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tickmind.base import Secret
 from tickmind.wire.errors import WireConfigError
-from tickmind.wire.limits import MAX_REPLY_BYTES, MAX_REQUEST_BYTES
+from tickmind.wire.limits import MAX_CONNECTION_CALLS, MAX_PENDING_CALLS, MAX_REPLY_BYTES, MAX_REQUEST_BYTES
 
 _HOST_PORT = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]+)):(?P<port>[0-9]{1,5})")
 _RECONNECT_MIN_MS, _RECONNECT_MAX_MS = 100, 5_000
@@ -96,4 +96,9 @@ def server_options() -> Options:
         ("grpc.keepalive_time_ms", _PING_MS),
         ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
         ("grpc.so_reuseport", 0),  # a taken port is an error, not shared
+        # A flood waits at its own end: all connections share one queue of calls that no one has looked at yet.
+        ("grpc.max_concurrent_streams", int(MAX_CONNECTION_CALLS.maximum)),
+        # Beyond these gRPC drops calls at random, renewals of leases too.
+        ("grpc.server.max_pending_requests", int(MAX_PENDING_CALLS.maximum)),
+        ("grpc.server.max_pending_requests_hard_limit", int(MAX_PENDING_CALLS.maximum)),
     ]

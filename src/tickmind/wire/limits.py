@@ -5,6 +5,8 @@ from tickmind.base import Limit
 MAX_REQUEST_BYTES = Limit("size of a message to the world", 4 * 1024 * 1024, "bytes")
 MAX_REPLY_BYTES = Limit("size of a message from the world", 64 * 1024 * 1024, "bytes")
 
+MAX_CONNECTION_CALLS = Limit("number of calls and streams of one connection at a time", 2048)
+MAX_PENDING_CALLS = Limit("number of calls that wait to be looked at", 20_000)
 MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
 MAX_CONTROLLER_CHARS = Limit("length of a controller's name", 200, "characters")
 MAX_SECRET_CHARS = Limit("length of a lease's secret", 200, "characters")

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 from benchmarks import world_load
-from benchmarks.world_load import control_agents, hosts, plain_agents, stalled_beside
+from benchmarks.world_load import control_agents, flooded, hosts, plain_agents, stalled_beside
 from tests.integration.stopwatch import Stopwatch
+from tests.long import short_or_long
 
 LONGEST_S = 240
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -102,6 +103,17 @@ def test_hosts_of_many_are_answered():
 
 def test_agents_with_plain_calls_are_answered():
     check(run(40, plain_agents(40), 120, enough=answered(40)).figures, 40)
+
+
+@pytest.mark.realtime(alone=True)
+def test_a_flood_of_plain_calls_costs_no_tick_and_no_lease():
+    actors, (seconds, most_asked) = 20_000, short_or_long((4, 1500), (120, 4000))
+    with watching() as watch:  # a renewal that fails ends the run with its error
+        figures = run(actors, flooded(10, 20, most_asked), seconds, tick_ms=500).figures
+    assert figures.refused["unknown_entity"] > 0  # a part of the flood was answered
+    assert set(figures.refused) <= {"late_tick", "unknown_entity"}
+    assert figures.accepted > 0
+    assert figures.overrun_most_ms <= 1000 * watch.held_up_s
 
 
 @pytest.mark.realtime(alone=True)

@@ -7,10 +7,15 @@ import grpc
 from tickmind.server.authority import Authority
 from tickmind.server.services.asking import plain_calls
 from tickmind.server.services.control import control_methods
-from tickmind.server.services.methods import plain
+from tickmind.server.services.gate import CallGate
+from tickmind.server.services.methods import beside, plain
+from tickmind.server.services.snapshots import Snapshots
 from tickmind.server.services.watching import discovery_streams, observation_methods, tick_methods, viewer_streams
 
 PACKAGE = "tickmind.v1"
+LEASES_SHARE = 0.25  # of the loop's time, for the plain calls of leases
+CALLS_SHARE = 0.4  # for all other plain calls
+LOCKSTEP_SHARE = 1.0
 
 
 def services_of(authority: Authority) -> dict[str, Any]:
@@ -22,10 +27,27 @@ def services_of(authority: Authority) -> dict[str, Any]:
         "ControlService": control_methods(authority),
         "ViewerService": viewer_streams(authority),
     }
+    leases, others = (_gate(authority, share) for share in (LEASES_SHARE, CALLS_SHARE))
     for service, calls in plain_calls(authority).items():
-        methods.setdefault(service, {}).update({name: plain(answer) for name, answer in calls.items()})
+        gate = leases if service == "LeaseService" else others  # nobody may lose a lease because others ask a lot
+        methods.setdefault(service, {}).update({name: plain(answer, gate) for name, answer in calls.items()})
+    snapshots = Snapshots(authority)
+    methods["ViewerService"]["GetViewerSnapshot"] = beside(snapshots.answer, others)
     names = {f"{PACKAGE}.{service}": found for service, found in methods.items()}
     return {name: grpc.method_handlers_generic_handler(name, found) for name, found in names.items()}
+
+
+def _gate(authority: Authority, share: float) -> CallGate:
+    def refused() -> None:
+        authority.tally.calls_refused += 1
+
+    pace = authority.pace  # in lockstep nothing is late, because the world waits for its agents
+    return CallGate(
+        LOCKSTEP_SHARE if pace.lockstep else share,
+        tick_s=pace.tick_s,
+        waiting=authority.limits.waiting_calls,
+        on_refused=refused,
+    )
 
 
 __all__ = ["services_of"]

@@ -5,19 +5,18 @@ from typing import Any, TypeAlias
 
 from tickmind.protocol import REASON_CODES, Ack
 from tickmind.server.authority import Authority
-from tickmind.wire import MessageError, codec, columns
-from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, telemetry_pb2, viewer_pb2
+from tickmind.wire import MessageError, codec
+from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, telemetry_pb2
 
 Calls: TypeAlias = dict[str, Callable[[bytes], bytes]]  # method -> request to response, both serialized
 
 
 def plain_calls(authority: Authority) -> dict[str, Calls]:
-    """All plain calls by service."""
+    """All plain calls by service that are answered at once."""
     return {
         "LeaseService": _lease_calls(authority),
         "ActionService": _action_calls(authority),
         "EntityDiscovery": _discovery_calls(authority),
-        "ViewerService": _viewer_calls(authority),
         "AgentTelemetry": _telemetry_calls(authority),
     }
 
@@ -59,15 +58,6 @@ def _discovery_calls(authority: Authority) -> Calls:
         return entity_pb2.ListControllableEntitiesResponse(entities=page, more=more).SerializeToString()
 
     return {"ListControllableEntities": list_entities}
-
-
-def _viewer_calls(authority: Authority) -> Calls:
-    def get_snapshot(data: bytes) -> bytes:
-        view = columns.decode_filter(codec.parse(viewer_pb2.GetViewerSnapshotRequest, data).filter)
-        snapshot = columns.encode_snapshot(authority.snapshot(view))
-        return viewer_pb2.GetViewerSnapshotResponse(snapshot=snapshot).SerializeToString()
-
-    return {"GetViewerSnapshot": get_snapshot}
 
 
 def _telemetry_calls(authority: Authority) -> Calls:

@@ -15,6 +15,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.outbox import Outbox
 from tickmind.server.seats import ControlSeat, HostSeat
 from tickmind.server.services.asking import plain_calls
+from tickmind.server.services.snapshots import Snapshots, read_request
 from tickmind.server.streams import Stream, StreamKind
 from tickmind.server.testing.meadow import meadow
 from tickmind.wire import MessageError, codec, columns
@@ -56,6 +57,7 @@ class ServerFuzzer:
         self.world = TileWorld.from_scenario(meadow(ACTORS, radius=3, seed=seed % 7))
         self.authority = Authority(self.world, clock=self.clock, secrets=self._secret)
         self.calls = {name: call for found in plain_calls(self.authority).values() for name, call in found.items()}
+        self.snapshots = Snapshots(self.authority)
         self.samples = ColumnSamples(self.rng, self.authority.bounds)
         self.spoiler = Fuzzer(seed)
         self.report = ServerFuzzReport()
@@ -202,7 +204,10 @@ class ServerFuzzer:
 
     def _snapshot(self) -> tuple[Message, Callable[[bytes], Any]]:
         message = viewer_pb2.GetViewerSnapshotRequest(filter=columns.encode_filter(self.samples.view()))
-        return message, self.calls["GetViewerSnapshot"]
+        return message, self._look
+
+    def _look(self, data: bytes) -> bytes:
+        return self.snapshots.pack(self.authority.world_on_record(), read_request(data))
 
     def _control(self) -> tuple[Message, Callable[[bytes], Any]]:
         from tickmind.wire.v1.control_pb2 import ControlRequest
