@@ -1,6 +1,6 @@
 """Who waits: the jobs of one session for one chain, and the queue of a chain with its bound."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -98,7 +98,7 @@ class FairQueue:
     """All that wait for one chain. It counts, bounds and finds; whose turn it is, the lanes' ledgers say.
 
     When it is full, who has the most waiting gives way to who has less, so that a greedy owner can't shut the others
-    out; among equals the newcomer is refused.
+    out; among equals the newcomer is refused. Without keys this goes by addresses first.
     """
 
     __slots__ = (
@@ -127,8 +127,8 @@ class FairQueue:
         self.backlogs: dict[Session, Backlog] = {}
         self.checked_s = 0.0  # up to when all who wait know that all lanes are limited
         self._age_s = age_s
-        self._counts: dict[str, int] = {}  # owner -> how many of its jobs wait
-        self._by_count: list[dict[str, None]] = [{}]  # how many wait -> owners with so many; the last is not empty
+        self._counts: dict[str, int] = {}  # group -> how many of its jobs wait
+        self._by_count: list[dict[str, None]] = [{}]  # how many wait -> groups with so many; the last is not empty
 
     def outlook(self, now: float, tokens: int) -> tuple[float, bool]:
         """When a lane could take a request at the earliest, and whether all of them are down until then."""
@@ -162,7 +162,7 @@ class FairQueue:
         job.backlog = backlog
         backlog.push(job)
         self.live += 1
-        self._count(session.owner, 1)
+        self._count(_group(session), 1)
         if backlog.live == 1:
             for lane in self.lanes:
                 lane.turns.add(backlog, job.queued_s)
@@ -177,7 +177,7 @@ class FairQueue:
         backlog.remove(job)
         job.backlog = None
         self.live -= 1
-        self._count(job.session.owner, -1)
+        self._count(_group(job.session), -1)
         if not backlog.live:
             del self.backlogs[job.session]
         for lane in self.lanes:
@@ -185,28 +185,42 @@ class FairQueue:
             lane.key.waiting -= 1
 
     def victim_for(self, job: Job) -> Job | None:
-        """Who gives way to a new job in a full queue: the last of the owner with the most, None if that is its own."""
-        most = len(self._by_count) - 1
-        if self._counts.get(job.session.owner, 0) + 1 >= most:
+        """Who gives way to a new job in a full queue: the last of the owner with the most, None if that is its own.
+
+        Of another group any owner gives way if the group has more than the job's; within its own it goes by owners.
+        """
+        own, most = _group(job.session), len(self._by_count) - 1
+        is_own = self._counts.get(own, 0) + 1 >= most
+        group = own if is_own else next(iter(self._by_count[most]))
+        waiting: Counter[str] = Counter()  # owner -> how many of its jobs wait
+        for session, backlog in self.backlogs.items():
+            if _group(session) == group:
+                waiting[session.owner] += backlog.live
+        owner = max(waiting, key=waiting.__getitem__, default="")
+        if is_own and waiting[job.session.owner] + 1 >= waiting[owner]:
             return None
-        owner = next(iter(self._by_count[most]))
         longest = max(
             (backlog for backlog in self.backlogs.values() if backlog.session.owner == owner),
             key=lambda backlog: backlog.live,
         )
         return longest.last()
 
-    def _count(self, owner: str, change: int) -> None:
-        before = self._counts.get(owner, 0)
+    def _count(self, group: str, change: int) -> None:
+        before = self._counts.get(group, 0)
         after = before + change
         by_count = self._by_count
-        by_count[before].pop(owner, None)
+        by_count[before].pop(group, None)
         if after:
-            self._counts[owner] = after
+            self._counts[group] = after
             if after == len(by_count):
                 by_count.append({})
-            by_count[after][owner] = None
+            by_count[after][group] = None
         else:
-            del self._counts[owner]
+            del self._counts[group]
         while len(by_count) > 1 and not by_count[-1]:
             by_count.pop()
+
+
+def _group(session: "Session") -> str:
+    """Who counts as one: the owner, or all who come from one address without keys."""
+    return session.group or session.owner

@@ -14,6 +14,10 @@ the burst either (see `pace`).
 
 Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
 owner get no more than one would.
+
+Without callers' keys every session is its own owner, and anybody may invent sessions. So those of one address are a
+group, and groups take turns first: together they get what one address gets. Within a group all first requests of new
+sessions are charged to one account, so that asking under ever new names brings no more than one share.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
 MIN_WEIGHT = 1e-6
+MAX_GROUPS = 256  # addresses that are told apart at a key
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
 _LEEWAY_PART = 0.05  # of the credit is the leeway, or
@@ -70,13 +75,15 @@ class Share:
 
 
 class OwnerAccount(Share):
-    """What an owner used of a key, and the share that its sessions have in it."""
+    """What an owner used of a key, and the share that its sessions have in it; `is_new`: nothing yet, nor has a key."""
 
-    __slots__ = ("name", "places", "pressing", "sessions", "since_s", "tag", "used_s", "weight")
+    __slots__ = ("is_new", "ledger", "name", "places", "pressing", "sessions", "since_s", "tag", "used_s", "weight")
 
-    def __init__(self, name: str, tag: float, window_s: float) -> None:
+    def __init__(self, name: str, tag: float, window_s: float, ledger: "Ledger", *, is_new: bool) -> None:
         super().__init__(window_s)
         self.name = name
+        self.ledger = ledger
+        self.is_new = is_new
         self.tag = tag
         self.since_s = math.inf  # since when it has been waiting without a break
         self.pressing = False
@@ -102,21 +109,49 @@ class SessionAccount:
 
 
 class Ledger(Share):
-    """The accounts of one key. All queues and models that use the key are served by them."""
+    """The accounts of one key. All queues and models that use the key are served by them.
 
-    __slots__ = ("_owners", "_sweep_at", "_window_s")
+    It holds those of the first group that comes, mostly the only one; the others have ledgers of their own in it.
+    """
+
+    __slots__ = ("_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag")
 
     def __init__(self, window_s: float, *, capacity: float = 0.0) -> None:
         super().__init__(window_s, capacity=capacity)
         self._window_s = window_s
         self._owners: dict[str, OwnerAccount] = {}  # name -> account
         self._sweep_at = _SWEEP
+        self._new_tag = 0.0  # of the account of all new sessions without a key
+        self._groups: dict[str, Ledger] = {}  # group -> its ledger
+        self._group_virtual = 0.0  # the highest tag of a group that was served
+        self.group_tag = 0.0  # what all of the group used
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether there are groups that take turns."""
+        return len(self._groups) > 1
 
     def account(self, session: "Session") -> SessionAccount:
         """The session's account, made if it is new."""
+        group = session.group
+        ledger = self._groups.get(group) or self._new_group(group)
+        return self._account(session) if ledger is self else ledger._account(session)  # noqa: SLF001 - its own kind
+
+    def _new_group(self, group: str) -> "Ledger":
+        if len(self._groups) >= MAX_GROUPS:
+            group = next(reversed(self._groups))  # so many strangers are one
+            return self._groups[group]
+        made = self if not self._groups else Ledger(self._window_s, capacity=self._capacity)
+        made.group_tag = self._group_virtual
+        self._groups[group] = made
+        return made
+
+    def _account(self, session: "Session") -> SessionAccount:
         owner = self._owners.get(session.owner)
         if owner is None:
-            owner = self._owners[session.owner] = OwnerAccount(session.owner, self.virtual, self._window_s)
+            is_new = bool(session.group)
+            tag = max(self.virtual, self._new_tag) if is_new else self.virtual
+            owner = self._owners[session.owner] = OwnerAccount(session.owner, tag, self._window_s, self, is_new=is_new)
         account = owner.sessions.get(session.id)
         if account is None:
             account = owner.sessions[session.id] = SessionAccount(session.id, owner, owner.virtual)
@@ -125,7 +160,18 @@ class Ledger(Share):
     def charge(self, account: SessionAccount, cost: float, weight: float, now: float) -> None:
         """The session's request goes out. The weight is the owner's and, among its sessions, the session's."""
         owner = account.owner
+        ledger = owner.ledger
+        if len(self._groups) > 1:
+            start = max(ledger.group_tag, self._group_virtual)
+            ledger.group_tag = start + cost
+            self._group_virtual = start
+        if ledger is not self:
+            ledger.charge(account, cost, weight, now)
+            return
         step = cost / weight
+        if owner.is_new:
+            owner.is_new = False
+            self._new_tag = max(self._new_tag, self.virtual) + step
         if now >= self.next_s:
             if len(self._owners) >= self._sweep_at:
                 self._sweep(now)
@@ -166,11 +212,16 @@ class Ledger(Share):
     def idle(self) -> None:
         """Nobody waits and there is room: whoever has used how much, nobody was kept from its share by it."""
         self.virtual = self.top
+        if len(self._groups) > 1:
+            for ledger in self._groups.values():
+                ledger.virtual = ledger.top
+                ledger.group_tag = self._group_virtual
 
     def correct(self, account: SessionAccount, cost: float) -> None:
         """What was charged was too little by this or, below zero, too much."""
         owner = account.owner
         change = cost / account.weight
+        owner.ledger.group_tag += cost
         owner.tag += change
         account.tag += change
         # A higher tag is noticed when its turn comes; a lower one would be noticed too late.
@@ -307,16 +358,17 @@ class Turns:
 
 
 class LaneTurns:
-    """All that wait for one lane, owners first and their sessions within."""
+    """All that wait for one lane: groups first, then owners, and their sessions within."""
 
-    __slots__ = ("_ledger", "_owners")
+    __slots__ = ("_groups", "_ledger", "_owners")
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._owners = Turns(ledger)
+        self._owners = Turns(ledger)  # of the group whose turn it is
+        self._groups: dict[Ledger, Turns] = {ledger: self._owners}
 
     def __len__(self) -> int:
-        return len(self._owners)
+        return sum(map(len, self._groups.values()))
 
     def add(self, backlog: "Backlog", now: float) -> None:
         """These jobs wait here, too."""
@@ -325,7 +377,10 @@ class LaneTurns:
         if all(place.first() is None for place in owner.places):
             owner.since_s = now
             owner.pressing = False
-        inner = self._owners.place(owner).inner
+        turns = self._groups.get(owner.ledger)
+        if turns is None:
+            turns = self._groups[owner.ledger] = Turns(owner.ledger)
+        inner = turns.place(owner).inner
         assert inner is not None, "an owner's place has its sessions inside"
         place = inner.place(account)
         if backlog not in place.backlogs:
@@ -333,7 +388,18 @@ class LaneTurns:
 
     def first(self, now: float, request_s: float) -> "Backlog | None":
         """The jobs whose turn it is; `request_s` is the time that the lane takes for a request."""
-        turns = self._owners
+        if len(self._groups) == 1:
+            return self._first_of(self._owners, now, request_s)
+        for ledger in sorted(self._groups, key=lambda one: one.group_tag):
+            self._owners = self._groups[ledger]
+            backlog = self._first_of(self._owners, now, request_s)
+            if backlog is not None:
+                return backlog
+        self._owners = self._groups[self._ledger]
+        self._groups = {self._ledger: self._owners}
+        return None
+
+    def _first_of(self, turns: Turns, now: float, request_s: float) -> "Backlog | None":
         while (backlog := turns.first()) is not None:
             place = turns.first_place()
             owner = place.account
@@ -345,14 +411,19 @@ class LaneTurns:
         return backlog
 
     def first_tag(self) -> float:
-        """The tag of the owner whose turn it is; only right after `first` found somebody."""
-        return self._owners.first_place().entry[0]
+        """The tag of the group or owner whose turn it is; only right after `first` found somebody."""
+        place = self._owners.first_place()
+        if not self._ledger.is_grouped:
+            return place.entry[0]
+        assert isinstance(place.account, OwnerAccount), "owners come first"
+        return place.account.ledger.group_tag
 
     def is_first_giving_way(self) -> bool:
         """Whether the owner whose turn it is gives way to others who don't press.
 
         Only right after `first` found somebody.
         """
-        ledger = self._ledger
         account = self._owners.first_place().account
+        assert isinstance(account, OwnerAccount), "owners come first"
+        ledger = account.ledger
         return ledger.modest > 0 and ledger.gives_way(account)

@@ -26,12 +26,29 @@ class Active:
 class Owner:
     """What the sessions of one owner have in common on a key: one weight, which they divide."""
 
-    __slots__ = ("admitted_s", "sessions", "weight")
+    __slots__ = ("admitted_s", "crowd", "sessions", "weight")
 
-    def __init__(self, weight: float) -> None:
+    def __init__(self, weight: float, crowd: "_Crowd | None" = None) -> None:
         self.weight = weight
+        self.crowd = crowd  # of its address
         self.sessions = 0
         self.admitted_s = NEVER  # when one of its sessions was let through for the last time
+
+
+class _Crowd:
+    """The owners of one address."""
+
+    __slots__ = ("address", "owners", "weight")
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self.owners = 0
+        self.weight = 0.0  # of all of them
+
+    @property
+    def mean(self) -> float:
+        """What they weigh together."""
+        return self.weight / self.owners if self.owners else 0.0
 
 
 class Use:
@@ -62,7 +79,8 @@ class Activity:
     """The uses of one key, with their number and weight always at hand.
 
     Touching a use is one assignment; a heap is looked at when the oldest may be over. Owners, not sessions, have
-    weights, so that inventing sessions gains nothing where owners are known by their keys.
+    weights, so that inventing sessions gains nothing where owners are known by their keys. Where they are not, all
+    owners of one address have together the weight of one, the mean of theirs.
     """
 
     def __init__(self, group: str, timeout_s: float, max_uses: int) -> None:
@@ -74,6 +92,7 @@ class Activity:
         self._max_uses = max_uses
         self._uses: dict[str, Use] = {}  # label of a session -> its use
         self._owners: dict[str, Owner] = {}
+        self._crowds: dict[str, _Crowd] = {}  # address -> its owners
         self._weight = 0.0
         self._due: list[tuple[float, int, Use]] = []  # a heap of (over at, number, use)
         self._numbers = count()
@@ -89,11 +108,13 @@ class Activity:
                     for group, known in session.uses.items()
                     if not known.gone and (known.waiting or known.last_s > over_s)
                 }
-            use = session.uses[self.group] = self.join(session.label, session.owner, session.weight, now_s)
+            use = session.uses[self.group] = self.join(
+                session.label, session.owner, session.weight, now_s, session.group
+            )
         use.last_s = now_s
         return use
 
-    def join(self, label: str, owner_name: str, weight: float, now_s: float) -> Use:
+    def join(self, label: str, owner_name: str, weight: float, now_s: float, address: str = "") -> Use:
         """The use of that name, made if need be; sessions of other gateways join so, too."""
         self.sweep(now_s)
         use = self._uses.get(label)
@@ -103,11 +124,15 @@ class Activity:
             self._drop(heappop(self._due)[2])
         owner = self._owners.get(owner_name)
         if owner is None:
-            owner = self._owners[owner_name] = Owner(weight)
-            self._weight += weight
+            crowd = None
+            if address:
+                crowd = self._crowds.get(address)
+                if crowd is None:
+                    crowd = self._crowds[address] = _Crowd(address)
+            owner = self._owners[owner_name] = Owner(0.0, crowd)
+            self._weigh(owner, weight, owners=1)
         elif owner.weight != weight:
-            self._weight += weight - owner.weight
-            owner.weight = weight
+            self._weigh(owner, weight)
         owner.sessions += 1
         self.shares += 1
         use = self._uses[label] = Use(self, label, owner_name, owner, now_s)
@@ -122,19 +147,24 @@ class Activity:
 
     def share(self, use: Use) -> float:
         """By what the key's rate is divided for this session: 4 if it is one of four with equal weights."""
-        owner = use.owner
-        return self._weight / owner.weight * owner.sessions
+        return self.owner_share(use.owner) * use.owner.sessions
 
     def owner_share(self, owner: Owner) -> float:
         """By what the key's rate is divided for an owner with all its sessions."""
-        return self._weight / owner.weight
+        share = self._weight / owner.weight
+        return share if owner.crowd is None else share * owner.crowd.owners
 
     def share_with(self, session: "Session") -> float:
         """What the share would be of a session that is not active yet."""
         owner = self._owners.get(session.owner)
         if owner is not None:
-            return self._weight / owner.weight * (owner.sessions + 1)
-        return (self._weight + session.weight) / session.weight
+            return self.owner_share(owner) * (owner.sessions + 1)
+        crowd = self._crowds.get(session.group)
+        if crowd is None:
+            return (self._weight + session.weight) / session.weight
+        owners = crowd.owners + 1
+        weight = self._weight - crowd.mean + (crowd.weight + session.weight) / owners
+        return weight / session.weight * owners
 
     def __len__(self) -> int:
         return len(self._uses)
@@ -160,6 +190,7 @@ class Activity:
             use.gone = True
         self._uses.clear()
         self._owners.clear()
+        self._crowds.clear()
         self._due.clear()
         self.due_s = inf
         self._weight = 0.0
@@ -173,4 +204,21 @@ class Activity:
         owner.sessions -= 1
         if not owner.sessions:
             del self._owners[use.owner_name]
-            self._weight = self._weight - owner.weight if self._owners else 0.0
+            self._weigh(owner, 0.0, owners=-1)
+            if not self._owners:
+                self._weight = 0.0
+
+    def _weigh(self, owner: Owner, weight: float, *, owners: int = 0) -> None:
+        """Count an owner with another weight than before."""
+        change = weight - owner.weight
+        owner.weight = weight
+        crowd = owner.crowd
+        if crowd is None:
+            self._weight += change
+            return
+        before = crowd.mean
+        crowd.owners += owners
+        crowd.weight += change
+        self._weight += crowd.mean - before
+        if not crowd.owners:
+            del self._crowds[crowd.address]

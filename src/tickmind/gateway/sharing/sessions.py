@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from ipaddress import IPv6Address, ip_address
 from itertools import count
 
 from tickmind.base import Clock, Limit
@@ -12,6 +13,7 @@ from tickmind.llm.gateway_contract import SESSION_IN_WORDS, is_session
 
 MAX_GROUPS = Limit("keys whose sessions are told apart", 2048)
 DEFAULT_SESSION = "default"  # of a caller that names none
+LOCAL = "this machine"  # the group of all who call from it
 _MAX_LOOKED_AT = 64  # busy sessions that are passed over when one must give way
 
 
@@ -29,6 +31,7 @@ class Session:
     last_seen_s: float = 0.0
     caller: str = ""  # whose key it came with; empty without keys
     label: str = ""
+    group: str = ""  # the address that it came from, without keys: what all of these get is one share
     requests: int = 0  # admitted so far
     waiting: int = 0  # admitted and not over
     uses: dict[str, Use] = field(default_factory=dict, repr=False)  # group of a key -> how it uses it
@@ -83,7 +86,7 @@ class Sessions:
             session_id = DEFAULT_SESSION if caller or not peer else f"peer:{peer}".replace("%", "-")
         session = self._sessions.get((caller, session_id))
         if session is None:
-            return self._register(session_id, caller, weight)
+            return self._register(session_id, caller, weight, "" if caller else group_of_peer(peer))
         session.last_seen_s = self._clock.monotonic()
         return session
 
@@ -138,7 +141,7 @@ class Sessions:
             for session in alive
         )
 
-    def _register(self, session_id: str, caller: str, weight: float | None) -> Session:
+    def _register(self, session_id: str, caller: str, weight: float | None, group: str) -> Session:
         check_session_id(session_id)
         self.sweep()
         if len(self._sessions) >= self._config.max_sessions:
@@ -146,7 +149,7 @@ class Sessions:
         now_s = self._clock.monotonic()
         if weight is None:
             weight = self._config.weights.get(session_id, self._config.default_weight)
-        session = Session(session_id, caller or session_id, weight, now_s, now_s, caller)
+        session = Session(session_id, caller or session_id, weight, now_s, now_s, caller, group=group)
         self._sessions[caller, session_id] = session
         self._push(now_s + self._timeout_s, session)
         return session
@@ -184,6 +187,24 @@ class Sessions:
                 self._activities.pop(name).close()
         made = self._activities[group] = Activity(group, self._timeout_s, self._config.max_sessions)
         return made
+
+
+def group_of_peer(peer: str) -> str:
+    """Under which name the sessions of an address without keys are taken together; empty if it is not known.
+
+    This machine has many addresses, and who has an IPv6 network has all of its last 64 bits.
+    """
+    try:
+        address = ip_address(peer.partition("%")[0])
+    except ValueError:
+        return peer
+    if address.is_loopback:
+        return LOCAL
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return group_of_peer(str(address.ipv4_mapped))
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return peer
 
 
 def check_session_id(session_id: str) -> None:

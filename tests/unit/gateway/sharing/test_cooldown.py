@@ -8,8 +8,9 @@ from tickmind.base import ManualClock, Secret
 from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import ApiKey, Limits, Provider, SharingConfig
+from tickmind.gateway.sharing.activity import Active, Activity
 from tickmind.gateway.sharing.cooldown import Cooldown, Cooldowns, group_of, rate_per_minute
-from tickmind.gateway.sharing.sessions import Sessions
+from tickmind.gateway.sharing.sessions import Session, Sessions
 
 
 def plan_of(*rates, limits=None, model="m"):
@@ -297,3 +298,24 @@ def test_many_plans_stay_bounded():
     for number in range(5000):
         house.of("g1", plan=plan_of(30, model=f"m{number}"))
     assert len(house.cooldowns._rates) <= 4096
+
+
+def test_many_sessions_of_one_address_divide_what_one_address_gets():
+    activity = Activity("p/k", 60.0, 1000)
+    forged = [activity.use(Session(f"f{number}", f"f{number}", group="10.0.0.1"), 0.0) for number in range(20)]
+    honest = Session("h", "h", group="10.0.0.2")
+    assert activity.share_with(honest) == pytest.approx(2)
+    use = activity.use(honest, 0.0)
+    assert activity.share(use) == pytest.approx(2)
+    assert {round(activity.share(one), 6) for one in forged} == {40.0}
+    heavy = Session("w", "w", 3.0, group="10.0.0.2")
+    assert activity.share_with(heavy) == pytest.approx(activity.share(activity.use(heavy, 0.0))) == pytest.approx(2)
+    assert sum(1 / activity.share(one) for one in (*forged, use, activity.use(heavy, 0.0))) == pytest.approx(1)
+    activity.sweep(61.0)
+    assert activity.active(61.0) == Active("p/k")
+
+
+def test_sessions_of_a_single_address_share_as_if_they_were_alone():
+    activity = Activity("p/k", 60.0, 1000)
+    uses = [activity.use(Session(name, name, weight, group="here"), 0.0) for name, weight in (("a", 1.0), ("b", 3.0))]
+    assert [activity.share(use) for use in uses] == pytest.approx([4, 4 / 3])

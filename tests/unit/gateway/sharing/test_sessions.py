@@ -209,3 +209,9 @@ def test_a_session_that_uses_ever_new_keys_keeps_few(clock):
         sessions.activity(f"k{number % 2000}").use(session, clock.monotonic())
         clock.advance(10)
     assert len(session.uses) <= 40
+
+
+def test_sessions_without_keys_belong_to_the_address_that_they_came_from(sessions):
+    assert sessions.get("game-1", peer="127.0.0.1").group == sessions.get("game-2", peer="::1").group != ""
+    assert sessions.get("game-3", peer="10.0.0.1").group == "10.0.0.1"
+    assert sessions.get("game-4", "ann", peer="10.0.0.1").group == ""
