@@ -51,10 +51,14 @@ def list_models(context: typer.Context) -> None:
     for weights, state in store.list():
         what = f"{weights.title} ({weights.licence}): {weights.note}"
         rungs = _rungs(store, weights.name)
-        speed = rungs[0].trial.speed if rungs and rungs[0].trial else ""
+        trial = rungs[0].trial if rungs else None
+        speed = f"{trial.read_per_s:.0f} / {trial.written_per_s:.1f}" if trial is not None and trial.works else ""
         table.add_row(weights.name, f"{weights.size_bytes / 1e6:,.0f} MB", state.value, speed, what)
     console.print(table)
-    console.print(f"\nThey lie in {store.folder}. Any GGUF file works too, by its path.", soft_wrap=True)
+    console.print(
+        f"\nThey lie in {store.folder}. Any GGUF file works too, by its path. Tokens a second are read / written.",
+        soft_wrap=True,
+    )
     choice = choose_model(gather_facts(store=store), known=store.known)
     console.print(choice.why, soft_wrap=True, markup=False)
     if choice.weights and (rungs := _rungs(store, choice.weights)):

@@ -112,7 +112,7 @@ def test_an_installed_model_is_measured_and_its_speed_is_listed(tmp_path: Path) 
     _, out, _ = run(store, "install", "toy")
     assert "100 read, 20.0 written tokens/s" in out
     _, out, _ = run(store, "list")
-    assert "installed 100 read, 20.0 written" in out
+    assert "installed 100 / 20.0" in out
     assert f"{tmp_path / 'llama-server'}: 100 read" in out
 
 

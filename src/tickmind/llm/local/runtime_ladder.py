@@ -126,9 +126,17 @@ class RuntimeLadder:
                     on_trial(rung.runtime)
                     trial = self._trier(rung.runtime, weights, threads=self._threads, counts=counts, given_up=given_up)
                     _log.info("tried a llama.cpp server", runtime=str(rung.runtime), result=str(trial))
-                    self._book.keep(self._key(rung.runtime, weights), trial)
                 rungs.append(Rung(rung.runtime, trial))
+            self._keep(weights, rungs)
             return _ranked(rungs)
+
+    def _keep(self, weights: Path, rungs: Sequence[Rung]) -> None:
+        """Keep the results if one works; else the machine may have been too busy, and is tried again next time."""
+        trials = {self._key(rung.runtime, weights): rung.trial for rung in rungs if rung.trial is not None}
+        if any(trial.works for trial in trials.values()):
+            self._book.keep(trials)
+        else:
+            self._book.forget(trials)
 
     def _lock(self) -> AbstractContextManager[None]:
         place = self._folder / "runtime"

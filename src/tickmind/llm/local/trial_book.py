@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,11 +52,17 @@ class TrialBook:
             _log.warning("the results of earlier trials can't be read", path=str(self._path), error=str(error))
             return {}
 
-    def keep(self, key: TrialKey, trial: Trial) -> None:
-        """Add one result; it replaces an older one with the same key."""
-        trials = self.read()
-        trials.pop(key, None)
-        trials[key] = trial
+    def keep(self, trials: Mapping[TrialKey, Trial]) -> None:
+        """Add results; they replace older ones with the same keys."""
+        self._write({**{key: trial for key, trial in self.read().items() if key not in trials}, **trials})
+
+    def forget(self, keys: Iterable[TrialKey]) -> None:
+        """Drop the results with these keys."""
+        known, gone = self.read(), set(keys)
+        if gone & set(known):
+            self._write({key: trial for key, trial in known.items() if key not in gone})
+
+    def _write(self, trials: Mapping[TrialKey, Trial]) -> None:
         rows = [_row(*entry) for entry in trials.items()][-int(MAX_TRIALS.maximum) :]
         unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
@@ -64,7 +70,7 @@ class TrialBook:
             unfinished.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
             unfinished.replace(self._path)
         except (OSError, LLMConfigError) as error:
-            _log.warning("the result of a trial is not kept", path=str(self._path), error=str(error))
+            _log.warning("the results of trials are not kept", path=str(self._path), error=str(error))
 
 
 def _row(key: TrialKey, trial: Trial) -> dict[str, Any]:

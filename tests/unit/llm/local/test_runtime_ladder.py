@@ -124,6 +124,17 @@ def test_one_that_is_only_slow_is_better_than_none(cache: Path, gguf: Path) -> N
     assert ladder(cache, Trier(skulk=DEAD, xllamacpp=SLOW)).choose(gguf).name == XLLAMACPP.package
 
 
+def test_results_are_kept_only_if_one_works(cache: Path, gguf: Path) -> None:
+    busy = Trier(skulk=SLOW, xllamacpp=SLOW)
+    for _ in range(2):
+        assert ladder(cache, busy).choose(gguf).name == SKULK.package
+    assert len(busy.tried) == 4
+    ladder(cache, Trier(skulk=SLOW, xllamacpp=GOOD)).choose(gguf)
+    assert ladder(cache, Trier()).choose(gguf).name == XLLAMACPP.package
+    ladder(cache, busy).measure(gguf)
+    assert [rung.trial for rung in ladder(cache, Trier()).rungs(gguf)] == [None, None]
+
+
 def test_without_any_the_error_says_how_to_get_one(tmp_path: Path, gguf: Path) -> None:
     with pytest.raises(LLMConfigError, match="tickmind model install"):
         ladder(tmp_path / "empty", Trier()).choose(gguf)
@@ -166,7 +177,7 @@ def test_where_results_can_not_be_kept_the_choice_is_made_all_the_same(
 ) -> None:
     (cache / "runtime" / "trials.json").mkdir()
     assert ladder(cache, Trier(skulk=BETTER, xllamacpp=GOOD)).choose(gguf).name == SKULK.package
-    assert "not kept" in caplog.text
+    assert "are not kept" in caplog.text
 
 
 def test_a_cancelled_trial_is_not_a_verdict(cache: Path, gguf: Path) -> None:
