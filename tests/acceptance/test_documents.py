@@ -6,8 +6,12 @@ import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+
+from tickmind.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -138,9 +142,13 @@ COMMANDS = [
 
 def subcommand_of(words):
     """What of a command's words says whose help to look at."""
-    return tuple(word for word in words[:1] if not word.startswith("-"))
+    if words[0] not in CLI.commands:
+        return ()
+    inner = getattr(CLI.commands[words[0]], "commands", {})
+    return tuple(words[: 2 if words[1:] and words[1] in inner else 1])
 
 
+CLI: Any = typer.main.get_command(app)
 CLI_COMMANDS = [(block, words[1:]) for block, words in COMMANDS if words[:1] == ["tickmind"]]
 
 

@@ -89,7 +89,10 @@ def measure(
     context: typer.Context,
     name: Annotated[str, typer.Argument(help="Which model; the one that is used by default if it is left out.")] = "",
 ) -> None:
-    """Try every llama.cpp server on this machine with a model, and use the fastest from now on."""
+    """Time every llama.cpp server here, and use the fastest.
+
+    Each is tried with a model; the results are kept for this machine.
+    """
     from rich.console import Console
 
     from tickmind.llm.local.ladder import choose_model, gather_facts

@@ -1,13 +1,13 @@
 """The results of trials, kept in one file of the cache, so that each runtime is tried once on a machine."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tickmind.base import Limit, get_logger
+from tickmind.base.files import replace_file
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.local.cache import make_folder
 from tickmind.llm.local.machine import Processor
@@ -64,11 +64,9 @@ class TrialBook:
 
     def _write(self, trials: Mapping[TrialKey, Trial]) -> None:
         rows = [_row(*entry) for entry in trials.items()][-int(MAX_TRIALS.maximum) :]
-        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
             make_folder(self._path.parent)
-            unfinished.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
-            unfinished.replace(self._path)
+            replace_file(self._path, (json.dumps(rows, indent=1) + "\n").encode())
         except (OSError, LLMConfigError) as error:
             _log.warning("the results of trials are not kept", path=str(self._path), error=str(error))
 
