@@ -122,5 +122,5 @@ def test_the_installed_village_lives_without_node_and_outside_the_checkout(insta
         results = [result for record in kept.records() for result in record.action_results()]
         assert {"Move", "Say"} <= {str(result.action_type) for result in results if result.ok}
         thoughts = list(kept.thoughts())
-        assert [one.thought.error_type for one in thoughts if one.thought.error_type] == []
+        assert {one.thought.error_type for one in thoughts} <= {"", "outdated"}  # a plan may come too late to fit
         assert json.loads(thoughts[0].thought.reply)["goal"]

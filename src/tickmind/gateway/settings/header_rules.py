@@ -3,7 +3,8 @@
 import re
 from typing import Final
 
-_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+HEADER_NAME_PATTERN: Final = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
+_NAME: Final = re.compile(HEADER_NAME_PATTERN[1:-1])
 # The gateway sets them, or they belong to one connection.
 _OWN: Final = frozenset(
     [

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tickmind.gateway.refusal import STATUS_OF, Code
+from tickmind.gateway.settings.header_rules import HEADER_NAME_PATTERN
 from tickmind.llm.gateway_contract import (
     AGENT_HEADER,
     ATTEMPTS_HEADER,
@@ -26,6 +27,7 @@ _ANY = {"type": "object"}
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS.maximum, "pattern": SESSION_PATTERN}
 _AGENT = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS.maximum, "pattern": NAME_PATTERN}
 _MODEL = {"type": "string", "maxLength": MAX_MODEL_CHARS, "pattern": NAME_PATTERN}
+_NAMED_MODEL = {"type": "string", "minLength": 1}
 _MS = {"type": "integer", "minimum": 0}
 _RATE = {"type": ["number", "null"], "description": "None where no limit on requests is set."}
 
@@ -84,15 +86,25 @@ _SCHEMAS: dict[str, Any] = {
                     "required": ["baseUrl"],
                     "properties": {
                         "baseUrl": {"type": "string", "minLength": 1, "maxLength": 2048},
-                        "apiKey": _or_null({"type": "string", "maxLength": 4096}),
+                        "apiKey": _or_null({"type": "string", "maxLength": 4096, "pattern": "^[!-~]*$"}),
                         "model": _or_null(_MODEL),
                         "customHeaders": _or_null(
-                            {"type": "object", "maxProperties": 16, "additionalProperties": {"type": "string"}}
+                            {
+                                "type": "object",
+                                "maxProperties": 16,
+                                "propertyNames": {"pattern": HEADER_NAME_PATTERN},
+                                "additionalProperties": {"type": "string", "pattern": "^[ -~]*$"},
+                            }
                         ),
                     },
                 }
             ),
         },
+        "anyOf": [  # an endpoint of the caller's own has no default model
+            {"properties": {"customConfig": {"type": "null"}}},
+            {"properties": {"model": _NAMED_MODEL}, "required": ["model"]},
+            {"properties": {"customConfig": {"properties": {"model": _NAMED_MODEL}, "required": ["model"]}}},
+        ],
     },
     "GenerateReply": {
         "type": "object",

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from tickmind.llm.grammar import json_grammar, tool_union_schema
-from tickmind.llm.local import LocalModel, WeightStore
+from tickmind.llm.local import LocalModel, RuntimeLadder, WeightStore
 from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -178,8 +178,9 @@ def test_a_primed_character_reads_its_prompt_only_once(model: LocalModel) -> Non
 def test_what_was_read_once_is_there_at_the_next_start(tmp_path: Path) -> None:
     weights, text = WeightStore().resolve(NAME), SYSTEM.replace("Anna", "Clara")
     opening, question = {"role": "system", "content": text}, QUESTION
+    runtime = RuntimeLadder(WeightStore().cache).choose(weights)
     for start in range(2):
-        with LocalModel(weights, context=2048, threads=1, store=WeightStore(tmp_path)) as again:
+        with LocalModel(weights, context=2048, threads=1, store=WeightStore(tmp_path), runtime=runtime) as again:
             primed = again.prime("clara", [opening], keep=True)
             assert (primed.cached_tokens >= primed.prompt_tokens - 1) == bool(start)
             reply = ask(again, "chat/completions", {"messages": [opening, question], "max_tokens": 1})
