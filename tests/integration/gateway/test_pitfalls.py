@@ -54,7 +54,7 @@ async def test_an_endpoint_of_a_callers_own_takes_the_requests_model_and_headers
             assert b"\r\nX-Team: their-secret-1\r\n" in head
             assert b"authorization" not in head.lower()
             assert asked == ["theirs"]
-            assert (await house.generate(customConfig={"baseUrl": url})).status == 400
+            assert (await house.generate(customConfig={"baseUrl": url})).json["error"] == "UNKNOWN_MODEL"
             assert (
                 await house.generate(customConfig={**custom, "customHeaders": {"host": "x"}}, model="x")
             ).status == 400

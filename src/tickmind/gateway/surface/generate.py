@@ -96,13 +96,10 @@ def _read_custom(value: object, model: str) -> CustomConfig | None:
     headers = value.get("customHeaders")
     if headers is not None and (type(headers) is not dict or not all(type(one) is str for one in headers.values())):
         raise refuse("customHeaders must be an object of texts")
-    own = name_of(value, "model", most=MAX_MODEL_CHARS)
-    if not own and not model:
-        raise refuse("model is missing; name it in customConfig or beside it")
     return CustomConfig(
         text(value, "baseUrl", needed=True, most=2048),
         text(value, "apiKey", most=4096),
-        own or model,
+        name_of(value, "model", most=MAX_MODEL_CHARS) or model,
         tuple((headers or {}).items()),
     )
 
