@@ -17,7 +17,7 @@ CHUNKS = 8
 # Histories of each chunk: 320 in all, 20,000 in `make soak`. Each planted fault shows itself within the first 60.
 SEEDS = short_or_long(40, 2500)
 TELLING = (BrokenPromiseError, CheckpointError, DamagedRunError, ReplayError)  # how a fault shows itself
-ENOUGH = 80  # histories in which the simulator finds each of the planted faults
+ENOUGH = 400  # histories in which the simulator finds each of the planted faults
 
 
 def test_the_time_of_a_simulation_jumps_to_what_is_due():
