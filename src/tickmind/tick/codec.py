@@ -299,8 +299,13 @@ class ComponentTypes:
 
 
 def _is_at_module_level(kind: type) -> bool:
-    """Tell whether a class was written in a module or a cell; functions make different classes of one name."""
-    return "<locals>" not in kind.__qualname__ and kind.__module__ != "types"  # which make_dataclass() says
+    """Tell whether a class was written in a module or a cell; functions make different classes of one name.
+
+    The body of a class statement names its module first. What `make_dataclass` and `type` make does not, and since
+    Python 3.12 nothing else tells it apart.
+    """
+    is_made = dataclasses.is_dataclass(kind) and next(iter(vars(kind))) != "__module__"
+    return "<locals>" not in kind.__qualname__ and not is_made
 
 
 def _same(value: Any) -> Any:
