@@ -14,10 +14,11 @@ from tickmind.llm.testing.scripted import last_user_text
 from tickmind.llm.tokens import estimate_messages_tokens, estimate_tokens
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 
-_HUNGER = re.compile(r"Hunger (\d+) of")
-_ENERGY = re.compile(r"energy (\d+) of")
-_NEAR = re.compile(r"^([\w:-]+), (\d+) steps away", re.MULTILINE)
-_QUOTE = re.compile(r'^([\w:-]+)[^"\n]*"', re.MULTILINE)
+_HUNGER = re.compile(r"Hunger (\d+) %")
+_ENERGY = re.compile(r"energy (\d+) %")
+_NEAR = re.compile(r"^Near you, in steps: (.*)\.$", re.MULTILINE)
+_PERSON = re.compile(r"([\w:-]+) \d+")
+_QUOTE = re.compile(r'^"?([\w:-]+)"? said: "', re.MULTILINE)
 _HUNGRY = ("My stomach is growling.", "I could eat a whole loaf.", "Time to look for something to eat.")
 _TIRED = ("What a long day. I am going home.", "I can hardly keep my eyes open.")
 _GREETINGS = ("How is the harvest, {who}?", "Lovely weather today, {who}.", "Have you been to the market, {who}?")
@@ -40,14 +41,13 @@ def villager_says(request: ModelRequest) -> ModelReply:
 
 def _plan(prompt: str, rng: random.Random) -> dict[str, str]:
     hunger, energy = (_number(pattern, prompt) for pattern in (_HUNGER, _ENERGY))
-    near = [name for name, _ in _NEAR.findall(prompt)]
+    near = [name for line in _NEAR.findall(prompt) for name in _PERSON.findall(line)]
     who = rng.choice(near) if near else ""
-    if hunger > 500:
+    if hunger > 50:
         return _made("gather", "", rng.choice(_HUNGRY), "I was hungry and looked for food.")
-    if 0 < energy < 250:
+    if 0 < energy < 25:
         return _made("rest", "", rng.choice(_TIRED), "I was tired and went to bed.")
-    said = prompt.partition("What was said lately:")[2].partition("\n\n")[0]
-    speakers = [name for name in _QUOTE.findall(said) if name in near]
+    speakers = [name for name in _QUOTE.findall(prompt) if name in near]
     if speakers:
         to = speakers[-1]
         goal = rng.choice(("gather", "explore", "wander", "stay"))

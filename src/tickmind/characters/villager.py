@@ -21,20 +21,23 @@ PLAN = {
     "type": "object",
     "properties": {
         "goal": {"enum": list(GOALS), "description": "what to do next"},
-        "who": {"type": "string", "maxLength": 100, "description": "whom to visit or speak to, by id; may be empty"},
-        "say": {"type": "string", "maxLength": 280, "description": "what to say aloud now; may be empty"},
-        "remember": {"type": "string", "maxLength": 200, "description": "what is worth remembering; may be empty"},
+        "who": {"type": "string", "maxLength": 60, "description": "whom to visit or speak to, by id; may be empty"},
+        "say": {"type": "string", "maxLength": 160, "description": "what to say aloud now; may be empty"},
+        "remember": {"type": "string", "maxLength": 120, "description": "what is worth remembering; may be empty"},
     },
     "required": ["goal", "who", "say", "remember"],
     "additionalProperties": False,
 }
 ROLE = (
-    "You are a villager in a small world of tiles, where a step takes a second. You get hungry and eat berries, get "
-    "tired and sleep in beds, and you know the people you meet by their ids. Say what you aim for in the next minute."
+    "You live in a village on a map of tiles, where a step takes a second. You get hungry and eat, get tired and sleep "
+    "in beds, and know people by their ids. Say what you aim for in the next minute."
 )
 PLAN_TICKS = 90  # so long a plan is followed
 PATIENCE_TICKS = 6  # so long somebody who spoke waits for what a model makes of it
 GREET_AGAIN_TICKS = 300
+DIGEST_TICKS = 300  # so long the same memories go along, so that a model need not read them again
+DIGEST_NOTES = 4
+NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last plan
 QUIET_TICKS = 20  # so long it greets nobody after it has spoken
 MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
@@ -78,31 +81,45 @@ class Villager(Character):
         self._danger_tick = -1  # in which danger began
         self._goal = self._who = self._to_say = ""
         self._strangers: tuple[str, ...] = ()
+        self._digest: tuple[str, ...] = ()  # what it remembers, as models were told
+        self._digest_tick = -DIGEST_TICKS
 
     # What the model is told, and what becomes of its answer
 
     def describe(self) -> Iterable[Section]:
-        """The situation, the most important first; speech of others is quoted."""
+        """What changes rarely first, then the news in a few lines; speech of others is quoted."""
+        met = self.speech.met()
+        if met:
+            yield Section(f"You know {', '.join(met[:12])}.", priority=3)
+        digest = self._remembered()
+        if digest:
+            yield Section("\n".join(quoted("memory", text, longest=NEWS_CHARS) for text in digest), priority=4)
+        yield Section("\n".join(self._news()), priority=9)
+
+    def _remembered(self) -> tuple[str, ...]:
+        """The memories that go along with every question; chosen anew now and then, or while there are hardly any."""
+        if self.tick - self._digest_tick >= DIGEST_TICKS or len(self._digest) < min(2, len(self.memory)):
+            notes = sorted(self.memory.recall(self.tick, most=DIGEST_NOTES), key=lambda note: note.tick)
+            self._digest, self._digest_tick = tuple(note.text for note in notes), self.tick
+        return self._digest
+
+    def _news(self) -> Iterable[str]:
         me, around = self.me, self.surroundings
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
-        yield Section(
-            f"You are {self.name} (id {self.entity_id}) at {self.at}. Hunger {me.hunger} of 1000, energy {me.energy} "
-            f"of 1000. You carry {bag}. It is tick {self.tick}.",
-            priority=9,
-        )
-        near = [f"{one.entity_id}, {distance(one.at, self.at)} steps away" for one in around.near(self.at, 10)[:8]]
-        yield Section("; ".join(near) or "nobody", priority=7, title="In sight")
-        heard = [quoted(line.speaker_id, line.text) for line in list(self.speech.lines)[-8:]]
-        if heard:
-            yield Section("\n".join(heard), priority=8, title="What was said lately")
-        words = " ".join(line.text for line in list(self.speech.lines)[-2:])
-        notes = [f"(tick {note.tick}) {note.text}" for note in self.memory.recall(self.tick, words, most=6)]
-        if notes:
-            yield Section("\n".join(quoted("memory", note) for note in notes), priority=4, title="What you remember")
-        places = sorted({thing.at for item in self.food for thing in around.things_with(item)})
-        yield Section(f"{len(places)} known: {places[:5]}", priority=3, title="Places with food")
+        places = len({thing.at for item in self.food for thing in around.things_with(item)})
+        yield f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %. You carry {bag}. Food is at {places} places."
+        near = [f"{one.entity_id} {distance(one.at, self.at)}" for one in around.near(self.at, 10)[:6]]
+        yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         if self._goal:
-            yield Section(f"{self._goal} {self._who}".strip(), priority=2, title="Your last plan")
+            yield f"You aimed for: {self._goal} {self._who}".rstrip()
+        lines = [line for line in self.speech.lines if line.tick > self._asked_tick][-NEWS_LINES:]
+        words = " ".join(line.text for line in lines if line.speaker_id != self.entity_id)
+        for note in self.memory.recall(self.tick, words, most=NEWS_LINES + 1) if words else ():
+            if note.text not in self._digest and not any(line.text in note.text for line in lines):
+                yield quoted("memory", note.text, longest=NEWS_CHARS)
+                break
+        for line in lines:
+            yield quoted(line.speaker_id, line.text, longest=NEWS_CHARS)
 
     def pressing(self) -> bool:
         """Somebody waits for an answer, or it is in danger, and no plan was asked for since."""

@@ -127,6 +127,7 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
     import webbrowser
 
     from tickmind.cli.ensemble import Ensemble, bring_up
+    from tickmind.llm.local.ladder import choose_model
     from tickmind.runner import MappingFile
 
     def on_page(url: str) -> None:
@@ -164,13 +165,15 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         on_page=on_page,
         beside=None if played is None else played.run,
     )
-    await bring_up(ensemble, MappingFile(scenario), folder, status)
+    local = not plan.scripted and plan.gateway_config is None and bool(choose_model().weights)
+    file = MappingFile(scenario, settings={"local_model": True} if local else None)
+    await bring_up(ensemble, file, folder, status)
 
 
 def _opening() -> "tuple[Message, ...]":
     from tickmind.characters.villager import Villager
 
-    return Villager.thinking.opening()
+    return Villager.thinking.opening("line")
 
 
 def _drill(status: "RunnerStatus") -> "Drill":

@@ -13,13 +13,14 @@ from typing import Any, Self, TypeVar, Unpack, overload
 from tickmind.base import Clock, Secret, SystemClock, get_logger
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.grammar import line_grammar
 from tickmind.llm.messages import Message, MessagesLike, as_messages
 from tickmind.llm.options import StructuredOptions
 from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
-from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured import ReplySchema, is_flat
 from tickmind.llm.structured_calls import RefusedForms, StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.tokens import fit_to_context
@@ -257,7 +258,14 @@ class ModelClient:
         call: CallConfig | EffectiveCall | None,
         **options: Unpack[StructuredOptions],
     ) -> StructuredCall[Any]:
-        return StructuredCall(self, messages, ReplySchema.of(schema), self._effective(call), **options)
+        form, effective = ReplySchema.of(schema), self._effective(call)
+        if options.get("form") == "line":
+            if not is_flat(form):
+                raise LLMConfigError("a line holds texts, numbers and choices; ask for nested or null values as json")
+            if self._transport.capabilities.output == "grammar":
+                held = {"grammar": line_grammar(form, limits=effective.grammar_limits)}
+                effective = replace(effective, extra={**held, **effective.extra})
+        return StructuredCall(self, messages, form, effective, **options)
 
     def splitter(self) -> ThinkSplitter:
         """What separates `<think>` from the answer at this endpoint."""

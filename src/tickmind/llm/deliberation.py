@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import CallConfig, EffectiveCall, merge
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
-from tickmind.llm.messages import Message
+from tickmind.llm.messages import Message, Text
 from tickmind.llm.results import LLMResult, StructuredResult
 from tickmind.llm.served import Served
-from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured import ReplySchema, is_flat, reminder
+from tickmind.llm.structured.prompts import AskedForm
 from tickmind.llm.tools import AgentResult, ToolAgent
 
 T = TypeVar("T")
@@ -46,14 +47,21 @@ async def deliberate(
 ) -> Deliberation:
     """Ask for a text, or for an object if there is a schema; `on_field` hears of each field as it is complete.
 
-    `on_retry` hears that a reply could not be used and is asked for again, so that its fields don't count.
+    A flat object is asked for as one line where the endpoint is held to it by a grammar, which is a small model on this
+    machine: its form is in the system message, and a reminder at the end. `on_retry` hears that a reply could not be
+    used and is asked for again, so that its fields don't count.
     """
     settings = _settings(client, call, timeout_s, extra)
     found: LLMResult | StructuredResult[Any]
     if schema is None:
         found = await client.complete(messages, settings)
     elif on_field is None:
-        found = await client.complete_structured(messages, ReplySchema.of(schema), settings)
+        form = ReplySchema.of(schema)
+        if asked_form(client, form) == "line":
+            messages = _reminded(messages, reminder(form))
+            found = await client.complete_structured(messages, form, settings, form="line")
+        else:
+            found = await client.complete_structured(messages, form, settings)
     else:
         async with client.stream_structured(messages, ReplySchema.of(schema), settings) as stream:
             attempt = 1
@@ -78,6 +86,17 @@ async def deliberate(
         queued_s=served.waited_s,
         data=None if isinstance(found, LLMResult) else found.data,
     )
+
+
+def asked_form(client: ModelClient, schema: ReplySchema[Any]) -> AskedForm:
+    """The form in which a client is asked for an object: one line if a grammar holds it to that, else JSON."""
+    return "line" if client.transport.capabilities.output == "grammar" and is_flat(schema) else "json"
+
+
+def _reminded(messages: Sequence[Message], words: str) -> list[Message]:
+    """The conversation with a few more words at the end of the last message."""
+    *earlier, last = messages
+    return [*earlier, replace(last, parts=(Text(f"{last.text}\n{words}"),))]
 
 
 async def deliberate_with_tools(agent: ToolAgent, messages: Sequence[Message]) -> Deliberation:

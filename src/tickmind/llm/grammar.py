@@ -17,17 +17,33 @@ from tickmind.base import Limit
 from tickmind.llm.digits import decimals, whole_numbers
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.json_schema import resolve
+from tickmind.llm.structured.fields import Field
+from tickmind.llm.structured.line_form import BAR, SEPARATOR, least_values
+from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.transport import GrammarLimits, ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
 MAX_REPEATS = 2_000  # llama.cpp refuses more in one repetition
 _REFUSED = ("not", "if", "dependentSchemas", "patternProperties")
+_LINE_CHAR = rf"[^{BAR}\x00-\x1F\x7F]"
 _CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
 
 
 def json_grammar(schema: Mapping[str, Any], *, limits: GrammarLimits | None = None) -> str:
     """The grammar (GBNF) that allows exactly the compact JSON of a schema; send it as `grammar` in `extra`."""
     return _Writer(schema, limits or GrammarLimits()).write()
+
+
+def line_grammar(schema: ReplySchema[Any], *, limits: GrammarLimits | None = None) -> str:
+    """The grammar (GBNF) of a flat object as one line; see `tickmind.llm.structured.line_form`."""
+    least, properties = least_values(schema), schema.json_schema()["properties"]
+    writer = _Writer({}, limits or GrammarLimits())
+    rest = ""
+    for place in reversed(range(len(schema.fields))):
+        value = writer.line_value(schema.fields[place], properties.get(schema.fields[place].name, {}))
+        part = f"{value} {rest}".strip() if place == 0 else f"{_quoted(SEPARATOR)} {value} {rest}".strip()
+        rest = part if place < least else f"({part})?"
+    return writer.written(rest)
 
 
 def tool_union_schema(tools: Iterable[ToolSpec], *, reply: bool | Mapping[str, Any] = False) -> dict[str, Any]:
@@ -107,9 +123,22 @@ class _Writer:
         self._depth = 0
 
     def write(self) -> str:
-        root = self._visit(self._schema)
-        rules = {"root": root, **self._rules}
-        return "\n".join(f"{name} ::= {body}" for name, body in rules.items())
+        return self.written(self._visit(self._schema))
+
+    def written(self, root: str) -> str:
+        """All rules, with this one as the first."""
+        return "\n".join(f"{name} ::= {body}" for name, body in {"root": root, **self._rules}.items())
+
+    def line_value(self, field: Field, said: Mapping[str, Any]) -> str:
+        """One value of a line: texts without quotes, the rest as in JSON."""
+        if field.kind == "enum":
+            return self._choice([_quoted(str(choice)) for choice in field.choices])
+        if field.kind != "str":
+            return self._visit(said)
+        least = int(said.get("minLength", 0))
+        most = min(int(said.get("maxLength", max(self._limits.string_chars, least))), MAX_REPEATS)
+        char = self._rule("letter", _LINE_CHAR)
+        return self._rule("words", _repeat(char, least, most))
 
     def _rule(self, kind: str, body: str) -> str:
         if body in self._shared:

@@ -20,8 +20,9 @@ class RequestOptions(TypedDict, total=False):
 class StructuredOptions(TypedDict, total=False):
     """The keyword arguments of `ModelClient.complete_structured` and `stream_structured`.
 
-    `form` is json or yaml; `instruct` adds the wanted form to the system message; `hint` describes it in corrections
-    instead of a made-up template; `model` is asked in the place of the config's.
+    `form` is json, yaml, or line for a flat object in few tokens; `instruct` adds the wanted form to the system
+    message; `hint` describes it in corrections instead of a made-up template; `model` is asked in the place of the
+    config's.
     """
 
     form: AskedForm

@@ -19,7 +19,15 @@ from tickmind.llm.messages import MessagesLike, as_messages, instructed
 from tickmind.llm.result_stream import ResultStream
 from tickmind.llm.results import CUT_OFF, FINISH_CANCELLED, LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
-from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, feedback, form_instructions, read_reply
+from tickmind.llm.structured import (
+    PartialReader,
+    ReadReply,
+    ReplySchema,
+    feedback,
+    form_instructions,
+    read_line,
+    read_reply,
+)
 from tickmind.llm.structured.prompts import AskedForm, template
 from tickmind.llm.structured.repair import Form
 from tickmind.llm.transport import OutputSpec
@@ -169,7 +177,9 @@ class StructuredCall(Generic[T]):
             self.client.refused_forms.add(self._output.schema)
         cut = result.finish_reason in CUT_OFF
         try:
-            if reader is not None and reader.text == result.content:
+            if self.form == "line":
+                found = read_line(result.content, self.schema, cut=cut)
+            elif reader is not None and reader.text == result.content:
                 found = reader.finish(cut=cut)
             else:
                 found = read_reply(result.content, self.schema, form=self.read_as, cut=cut)
@@ -257,7 +267,7 @@ class StructuredStream(ResultStream[StructuredUpdate, StructuredResult[T]], Gene
         except StopAsyncIteration:
             await self._end_attempt()
             return
-        completed = self._reader.feed(chunk.content) if chunk.content else ()
+        completed = self._reader.feed(chunk.content) if chunk.content and self._call.form != "line" else ()
         self._ready.append(StructuredUpdate(chunk, completed, self._reader.data, self._call.number))
 
     async def _ask(self) -> None:

@@ -1,8 +1,11 @@
 """A mapping that may change while it is in use."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tickmind.agent import Settings
+from tickmind.agent.settings import Json
 from tickmind.base import ConfigError, get_logger
 from tickmind.runner.mapping import load_mapping
 from tickmind.runner.spec import RunnerMapping
@@ -11,10 +14,16 @@ _log = get_logger(__name__)
 
 
 class MappingFile:
-    """Reads a mapping file again when it has changed. `world_addr` and `gateway_url` go before what the file says."""
+    """Reads a mapping file again when it has changed. `world_addr` and `gateway_url` go before what the file says.
 
-    def __init__(self, path: Path, *, world_addr: str = "", gateway_url: str = "") -> None:
+    `settings` are for all agents whose own settings do not say otherwise.
+    """
+
+    def __init__(
+        self, path: Path, *, world_addr: str = "", gateway_url: str = "", settings: Mapping[str, Json] | None = None
+    ) -> None:
         self.path = path
+        self._settings = dict(settings or {})
         self.world_addr = world_addr
         self.gateway_url = gateway_url
         self._read_of = self._stamp()
@@ -50,8 +59,17 @@ class MappingFile:
         return self._with_addresses(load_mapping(self.path))
 
     def _with_addresses(self, found: RunnerMapping) -> RunnerMapping:
+        agents = found.agents
+        if self._settings:
+            agents = {
+                name: replace(spec, settings=Settings({**self._settings, **spec.settings.to_json()}))
+                for name, spec in agents.items()
+            }
         return replace(
-            found, world_addr=self.world_addr or found.world_addr, gateway_url=self.gateway_url or found.gateway_url
+            found,
+            world_addr=self.world_addr or found.world_addr,
+            gateway_url=self.gateway_url or found.gateway_url,
+            agents=agents,
         )
 
     def _stamp(self) -> tuple[int, int, int]:

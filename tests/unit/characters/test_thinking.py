@@ -4,6 +4,7 @@ import json
 import queue
 import threading
 import time
+from typing import Literal
 
 import pytest
 
@@ -16,6 +17,8 @@ from tickmind.llm.deliberation import Deliberation, deliberate
 from tickmind.llm.messages import Message
 from tickmind.llm.testing import FakeProvider
 from tickmind.llm.testing import Say as Reply
+from tickmind.llm.tokens import estimate_tokens
+from tickmind.llm.transport import Capabilities
 from tickmind.llm.transports.chat import encode_message
 from tickmind.protocol import Say
 
@@ -66,7 +69,7 @@ def test_a_villager_says_what_the_model_wants_said(solo):
     system, user = stub.asked[0]
     assert user.startswith("Your name is me")
     assert "never an instruction" in system
-    assert "Hunger 0 of 1000" in user
+    assert "Hunger 0 %" in user
 
 
 def test_a_plan_is_followed_and_what_is_to_be_remembered_is(solo):
@@ -176,8 +179,9 @@ def test_personality_comes_from_the_settings(solo, settings):
     assert settings.get("personality", "You are friendly") in stub.asked[0][1]
 
 
+@pytest.mark.parametrize("output", ["json_schema", "grammar"])
 @pytest.mark.asyncio
-async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter():
+async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter(output):
     """Else what it read ahead is of no use."""
     thinking, sent = Villager.thinking, []
 
@@ -186,9 +190,12 @@ async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter():
         return Reply(plan())
 
     question = (Message.system(f"{thinking.role}\n\n{thinking.manners}"), Message.user("It is morning."))
-    async with FakeProvider(hear) as provider, ModelClient(ModelConfig(provider.base_url, model="m")) as client:
-        await deliberate(client, question, schema=thinking.schema, timeout_s=60)
-    assert [encode_message(sent[0])] == [encode_message(message) for message in thinking.opening()]
+    async with FakeProvider(hear) as provider:
+        config = ModelConfig(provider.base_url, model="m", capabilities=Capabilities(output=output))
+        async with ModelClient(config) as client:
+            await deliberate(client, question, schema=thinking.schema, timeout_s=60)
+    form: Literal["line", "json"] = "line" if output == "grammar" else "json"
+    assert [encode_message(sent[0])] == [encode_message(message) for message in thinking.opening(form)]
 
 
 # Late plans
@@ -286,3 +293,42 @@ def test_whom_a_person_looks_at_is_asked_first(solo):
     one.play(1)
     play_until(one, lambda: len(stub.asked) > asked)
     one.company.attend("nobody")
+
+
+# Cheap prompts
+
+
+def common(one, other):
+    return next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), len(one))
+
+
+def test_what_changes_rarely_comes_first_and_the_news_are_the_tail(solo):
+    """So a model that has read the last question reads only the tail of the next one."""
+    stub = Stub(plan("stay", remember="The well is deep."))
+    one = solo(Villager, "@.1", client=stub, settings={"personality": "You are grumpy."})
+    asked = []
+    for line in ("me, good day!", "me, is the bread done?", "me, shall we go to the mill?"):
+        before = len(stub.asked)
+        one.world.hear("entity:1", line)
+        play_until(one, lambda: len(stub.asked) > before and not one.company.deliberating("me"))  # noqa: B023
+        one.play(10)
+        one.world.hunger += 10
+        asked.append(stub.asked[-1][1])
+    tail = asked[2][common(asked[1], asked[2]) :]
+    assert asked[2].startswith("Your name is me. You are grumpy.\n\nYou know entity:1.\n\nmemory said:")
+    assert tail.startswith("2 %, energy")  # "Hunger 1" is common, too
+    assert "shall we go to the mill?" in tail
+    assert "is the bread done?" not in asked[2]  # it was told before
+    assert estimate_tokens(tail) <= 100
+
+
+def test_memories_that_go_along_are_chosen_anew_only_now_and_then(solo):
+    one = solo(Villager, "@")
+    one.play(1)
+    for number in range(3):
+        one.character.memory.note(1, f"fact {number}", importance=0.5)
+    first = list(one.character.describe())
+    one.character.memory.note(1, "a newer fact", importance=0.9)
+    assert [str(part) for part in one.character.describe()] == [str(part) for part in first]
+    one.play(300)
+    assert "a newer fact" in "".join(str(part) for part in one.character.describe())

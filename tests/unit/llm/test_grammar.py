@@ -20,7 +20,8 @@ from tickmind.base import LimitExceededError
 from tickmind.llm import GrammarLimits
 from tickmind.llm.digits import whole_numbers
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.grammar import json_grammar, tool_union_schema
+from tickmind.llm.grammar import json_grammar, line_grammar, tool_union_schema
+from tickmind.llm.structured import ReplySchema, read_line
 from tickmind.llm.transport import ToolSpec
 
 Draw = Callable[[random.Random], str]
@@ -318,3 +319,25 @@ def test_a_range_holds_exactly_its_whole_numbers(first: int, span: int) -> None:
     assert [n for n in near if matcher.fullmatch(str(n))] == list(range(first, last + 1))
     assert not matcher.fullmatch("-0")
     assert not matcher.fullmatch("007")
+
+
+def test_whatever_a_line_grammar_allows_is_read_as_an_object_of_the_schema():
+    schema = obj(
+        {
+            "goal": {"enum": ["rest", "visit"]},
+            "steps": {"type": "integer", "minimum": -3, "maximum": 12},
+            "sure": {"type": "boolean"},
+            "say": {"type": "string", "maxLength": 9},
+            "remember": {"type": "string"},
+        }
+    )
+    form, rng = ReplySchema.of(schema), random.Random(3)
+    reader = Reader(line_grammar(form, limits=GrammarLimits(string_chars=6)))
+    validator = jsonschema.Draft202012Validator(schema)
+    drawn = [reader.draw(rng) for _ in range(200)]
+    for line in drawn:
+        assert "\n" not in line
+        found = read_line(line, form).data
+        validator.validate(found)
+        assert line.startswith(f"{found['goal']} | {found['steps']} | {str(found['sure']).lower()}")
+    assert {line.count("|") for line in drawn} == {2, 3, 4}  # texts at the end may be left out

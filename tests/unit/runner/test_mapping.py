@@ -207,3 +207,15 @@ def test_addresses_that_are_known_later_hold_whatever_the_file_has_become(tmp_pa
     assert found is not None
     assert found.agents["a"].per_process == 5
     assert (found.world_addr, found.gateway_url) == ("127.0.0.1:7", "http://127.0.0.1:9")
+
+
+def test_settings_for_all_agents_go_under_their_own(tmp_path):
+    file = tmp_path / "agents.yaml"
+    file.write_text(SMALL % ", settings: {food: [bread], local_model: false}", encoding="utf-8")
+    mapping = MappingFile(file, settings={"local_model": True, "model": "small"})
+    settings = mapping.mapping.agents["a"].settings
+    assert settings.to_json() == {"local_model": False, "model": "small", "food": ["bread"]}
+    write(file, SMALL % ", per_process: 5")
+    found = mapping.reload()
+    assert found is not None
+    assert found.agents["a"].settings.flag("local_model") is True

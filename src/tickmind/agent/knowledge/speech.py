@@ -118,6 +118,10 @@ class Speech:
         """Whether one had talked with the speaker of a line before that."""
         return self._met.get(line.speaker_id, line.tick) < line.tick
 
+    def met(self) -> tuple[str, ...]:
+        """With whom one has talked, in the order of the first time."""
+        return tuple(self._met)
+
     def talked_lately(self, entity_id: str, tick: int, within_ticks: int = REPEAT_TICKS) -> bool:
         """Whether one has talked with somebody not long ago."""
         when = self._talked.get(entity_id)

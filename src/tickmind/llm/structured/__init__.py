@@ -9,6 +9,7 @@ declared fields best), `coerce` (values as declared) and the schema's own check.
 
 from tickmind.llm.structured.fields import Field, FieldKind
 from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
+from tickmind.llm.structured.line_form import is_flat, read_line, reminder
 from tickmind.llm.structured.partial import PartialReader
 from tickmind.llm.structured.prompts import correction, feedback, form_instructions, template
 from tickmind.llm.structured.read import ReadReply, parse, read_reply
@@ -28,8 +29,11 @@ __all__ = [
     "correction",
     "feedback",
     "form_instructions",
+    "is_flat",
     "parse",
+    "read_line",
     "read_reply",
+    "reminder",
     "shortened",
     "template",
 ]

@@ -6,10 +6,11 @@ import orjson
 
 from tickmind.llm.messages import Message
 from tickmind.llm.structured.fields import Field
+from tickmind.llm.structured.line_form import line_template
 from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.texts import shortened
 
-AskedForm = Literal["json", "yaml"]
+AskedForm = Literal["json", "yaml", "line"]
 
 _LONGEST_ERROR = 600
 
@@ -25,6 +26,8 @@ def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str
             "Answer with one YAML block and nothing else, in this form:\n\n"
             f"```yaml\n{template(schema, form)}\n```\n\nThe fields:\n{fields}"
         )
+    if form == "line":
+        return f"Answer with one line and nothing else, in this form:\n\n{template(schema, form)}\n\n{fields}"
     return (
         "Answer with one JSON object and nothing else, in this form:\n\n"
         f"{template(schema, form)}\n\nThe fields:\n{fields}"
@@ -35,6 +38,8 @@ def template(schema: ReplySchema[Any], form: AskedForm = "json") -> str:
     """The object with a placeholder for each value; also the hint that goes with a correction."""
     if form == "yaml":
         return "\n".join(_yaml_line(field) for field in schema.fields)
+    if form == "line":
+        return line_template(schema)
     pairs = ", ".join(f"{_quoted(field.name)}: {_placeholder(field)}" for field in schema.fields)
     return "{" + pairs + "}"
 
@@ -43,9 +48,13 @@ def correction(error: str, *, form: AskedForm = "json", hint: str = "") -> str:
     """What to tell the model after a reply that could not be used."""
     parts = [f"Your response could not be used. Error: {shortened(error, _LONGEST_ERROR)}"]
     if hint:
-        parts.append(f"Please output valid {form.upper()} matching this structure:\n{hint}")
+        parts.append(
+            f"Please output valid {'text' if form == 'line' else form.upper()} matching this structure:\n{hint}"
+        )
     if form == "yaml":
         parts.append("Please try again with valid YAML in a ```yaml``` code block.")
+    elif form == "line":
+        parts.append("Please try again with one such line and nothing else.")
     else:
         parts.append("Please try again with one valid JSON object and nothing else.")
     return "\n\n".join(parts)

@@ -10,8 +10,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tickmind.llm.grammar import json_grammar, tool_union_schema
+from tickmind.llm.grammar import json_grammar, line_grammar, tool_union_schema
 from tickmind.llm.local import LocalModel, RuntimeLadder, WeightStore
+from tickmind.llm.structured import ReplySchema, read_line
 from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -140,6 +141,16 @@ def test_a_grammar_holds_the_model_to_its_schema(model: LocalModel, name: str, t
 def test_a_grammar_spends_nothing_on_whitespace(model: LocalModel) -> None:
     text = said(chat(model, grammar=json_grammar(SCHEMAS["decision"]), max_tokens=400))
     assert text == json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_a_line_grammar_holds_the_model_to_one_line(model: LocalModel, temperature: float) -> None:
+    text = {"type": "string", "maxLength": 30}
+    schema = {"type": "object", "properties": {"goal": {"enum": ["flee", "fight"]}, "who": text, "say": text}}
+    form = ReplySchema.of({**schema, "required": ["goal", "who", "say"]})
+    reply = said(chat(model, grammar=line_grammar(form), temperature=temperature, max_tokens=60, seed=3))
+    assert reply.split(" | ")[0] in ("flee", "fight")
+    assert set(read_line(reply, form).data) == {"goal", "who", "say"}
 
 
 def test_responses_take_the_grammar_too(model: LocalModel) -> None:

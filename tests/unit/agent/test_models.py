@@ -1,0 +1,34 @@
+"""Which model a character asks, and how."""
+
+import pytest
+
+from tickmind.agent import Assignment, Launch, Settings
+from tickmind.agent.models import find_client, find_model
+from tickmind.agent.running import Stage
+from tickmind.llm import GatewayClient
+from tickmind.strategy import GatewayAnswers, ModelAnswers
+
+
+def stage(settings=None, *, gateway_url="", env=None):
+    launch = Launch((Assignment("ada", "host:0"),), gateway_url=gateway_url, settings=Settings(settings))
+    return Stage(launch, {}, env or {})
+
+
+def test_without_a_gateway_and_without_an_endpoint_there_is_none():
+    assert find_model(stage()) is None
+
+
+def test_the_gateway_goes_before_the_endpoint():
+    env = {"LLM_BASE_URL": "http://127.0.0.1:9/v1"}
+    assert isinstance(find_model(stage(gateway_url="http://127.0.0.1:8", env=env)), GatewayAnswers)
+    assert isinstance(find_model(stage(env=env)), ModelAnswers)
+
+
+@pytest.mark.parametrize(("settings", "output"), [({}, "json_schema"), ({"local_model": True}, "grammar")])
+@pytest.mark.parametrize("gateway_url", ["", "http://127.0.0.1:8"])
+def test_a_local_model_is_held_to_its_forms_by_grammars(settings, output, gateway_url):
+    client = find_client(stage(settings, gateway_url=gateway_url, env={"LLM_BASE_URL": "http://127.0.0.1:9/v1"}))
+    assert client is not None
+    assert isinstance(client, GatewayClient) is bool(gateway_url)
+    assert client.transport.capabilities.output == output
+    assert client.config.capabilities.tools is (output == "json_schema")
