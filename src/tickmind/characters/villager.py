@@ -29,8 +29,8 @@ PLAN = {
     "additionalProperties": False,
 }
 ROLE = (
-    "You live in a village on a map of tiles, where a step takes a second. You get hungry and eat, get tired and sleep "
-    "in beds, and know people by their ids. Say what you aim for in the next minute."
+    "You live in a small village. You get hungry and eat, get tired and sleep in a bed, and know people by their ids. "
+    "Say what you aim for in the next minute."
 )
 PLAN_TICKS = 90  # so long a plan is followed
 PATIENCE_TICKS = 6  # so long somebody who spoke waits for what a model makes of it

@@ -27,7 +27,8 @@ def form_instructions(schema: ReplySchema[Any], form: AskedForm = "json") -> str
             f"```yaml\n{template(schema, form)}\n```\n\nThe fields:\n{fields}"
         )
     if form == "line":
-        return f"Answer with one line and nothing else, in this form:\n\n{template(schema, form)}\n\n{fields}"
+        brief = "\n".join(f"{field.name}: {_briefly(field)}" for field in schema.fields)
+        return f"Answer with one line and nothing else, in this form:\n{template(schema, form)}\n{brief}"
     return (
         "Answer with one JSON object and nothing else, in this form:\n\n"
         f"{template(schema, form)}\n\nThe fields:\n{fields}"
@@ -64,6 +65,13 @@ def feedback(reply: str, error: str, *, form: AskedForm = "json", hint: str = ""
     """The two turns that a retry adds: the failed reply, shortened, and what was wrong with it."""
     said = Message.assistant(shortened(reply) or "(no answer)")  # some endpoints refuse an empty turn
     return said, Message.user(correction(error, form=form, hint=hint))
+
+
+def _briefly(field: Field) -> str:
+    """What a field takes, for models that read slowly."""
+    if field.kind == "enum":
+        return ", ".join(str(choice) for choice in field.choices)
+    return field.description or field.wanted()
 
 
 def _described(field: Field) -> str:

@@ -85,6 +85,6 @@ def test_what_is_nested_or_null_or_has_a_bar_is_not_flat(part):
 
 def test_the_instructions_show_the_line_and_the_reminder_is_short():
     told = form_instructions(PLAN, "line")
-    assert "\n\ngoal | who | say\n\n" in told
+    assert "\ngoal | who | say\ngoal: rest, visit\n" in told
     assert "JSON" not in told
     assert reminder(PLAN) == "Answer: goal | who | say"
