@@ -21,6 +21,7 @@ from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
 from tickmind.llm.streams import ModelStream
 from tickmind.llm.structured import ReplySchema, is_flat
+from tickmind.llm.structured.line_form import SEPARATOR, least_values
 from tickmind.llm.structured_calls import RefusedForms, StructuredCall, StructuredStream
 from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.tokens import fit_to_context
@@ -263,8 +264,13 @@ class ModelClient:
             if not is_flat(form):
                 raise LLMConfigError("a line holds texts, numbers and choices; ask for nested or null values as json")
             if self._transport.capabilities.output == "grammar":
-                held = {"grammar": line_grammar(form, limits=effective.grammar_limits)}
-                effective = replace(effective, extra={**held, **effective.extra})
+                grammar = line_grammar(
+                    form.json_schema(),
+                    separator=SEPARATOR,
+                    least=least_values(form),
+                    limits=effective.grammar_limits,
+                )
+                effective = replace(effective, extra={"grammar": grammar, **effective.extra})
         return StructuredCall(self, messages, form, effective, **options)
 
     def splitter(self) -> ThinkSplitter:

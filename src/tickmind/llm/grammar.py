@@ -17,15 +17,11 @@ from tickmind.base import Limit
 from tickmind.llm.digits import decimals, whole_numbers
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.json_schema import resolve
-from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.line_form import BAR, SEPARATOR, least_values
-from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.transport import GrammarLimits, ToolSpec
 
 MAX_RULES = Limit("number of grammar rules", 2_000)
 MAX_REPEATS = 2_000  # llama.cpp refuses more in one repetition
 _REFUSED = ("not", "if", "dependentSchemas", "patternProperties")
-_LINE_CHAR = rf"[^{BAR}\x00-\x1F\x7F]"
 _CHAR = r'[^"\\\x00-\x1F\x7F] | "\\" ["\\/bfnrt]'
 
 
@@ -34,14 +30,16 @@ def json_grammar(schema: Mapping[str, Any], *, limits: GrammarLimits | None = No
     return _Writer(schema, limits or GrammarLimits()).write()
 
 
-def line_grammar(schema: ReplySchema[Any], *, limits: GrammarLimits | None = None) -> str:
-    """The grammar (GBNF) of a flat object as one line; see `tickmind.llm.structured.line_form`."""
-    least, properties = least_values(schema), schema.json_schema()["properties"]
-    writer = _Writer({}, limits or GrammarLimits())
+def line_grammar(schema: Mapping[str, Any], *, separator: str, least: int, limits: GrammarLimits | None = None) -> str:
+    """The grammar (GBNF) of a flat object as one line: its values in order, the separator between them.
+
+    At least so many values stand in a line; texts have no quotes, and nothing of the separator but blanks.
+    """
+    writer = _Writer(schema, limits or GrammarLimits())
     rest = ""
-    for place in reversed(range(len(schema.fields))):
-        value = writer.line_value(schema.fields[place], properties.get(schema.fields[place].name, {}))
-        part = f"{value} {rest}".strip() if place == 0 else f"{_quoted(SEPARATOR)} {value} {rest}".strip()
+    for place, said in reversed(list(enumerate(schema["properties"].values()))):
+        value = writer.line_value(said, separator.strip())
+        part = f"{value} {rest}".strip() if place == 0 else f"{_quoted(separator)} {value} {rest}".strip()
         rest = part if place < least else f"({part})?"
     return writer.written(rest)
 
@@ -129,16 +127,14 @@ class _Writer:
         """All rules, with this one as the first."""
         return "\n".join(f"{name} ::= {body}" for name, body in {"root": root, **self._rules}.items())
 
-    def line_value(self, field: Field, said: Mapping[str, Any]) -> str:
-        """One value of a line: texts without quotes, the rest as in JSON."""
-        if field.kind == "enum":
-            return self._choice([_quoted(str(choice)) for choice in field.choices])
-        if field.kind != "str":
+    def line_value(self, said: Mapping[str, Any], bar: str) -> str:
+        """One value of a line: texts and choices without quotes, the rest as in JSON."""
+        if "enum" in said:
+            return self._choice([_quoted(str(choice)) for choice in said["enum"]])
+        if said.get("type") != "string":
             return self._visit(said)
-        least = int(said.get("minLength", 0))
-        most = min(int(said.get("maxLength", max(self._limits.string_chars, least))), MAX_REPEATS)
-        char = self._rule("letter", _LINE_CHAR)
-        return self._rule("words", _repeat(char, least, most))
+        least, most = self._lengths(said)
+        return self._rule("words", _repeat(self._rule("letter", rf"[^{bar}\x00-\x1F\x7F]"), least, most))
 
     def _rule(self, kind: str, body: str) -> str:
         if body in self._shared:
@@ -233,11 +229,15 @@ class _Writer:
         return self._references[reference]
 
     def _string(self, schema: Mapping[str, Any]) -> str:
+        return self._text(*self._lengths(schema))
+
+    def _lengths(self, schema: Mapping[str, Any]) -> tuple[int, int]:
+        """How long a text is at least and at most."""
         least = int(schema.get("minLength", 0))
         most = min(int(schema.get("maxLength", max(self._limits.string_chars, least))), MAX_REPEATS)
         if least > most:
             raise LLMConfigError(f"a string of at least {least} and at most {most} characters can't be")
-        return self._text(least, most)
+        return least, most
 
     def _text(self, least: int, most: int) -> str:
         if most == 0:

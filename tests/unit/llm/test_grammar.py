@@ -22,6 +22,7 @@ from tickmind.llm.digits import whole_numbers
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.grammar import json_grammar, line_grammar, tool_union_schema
 from tickmind.llm.structured import ReplySchema, read_line
+from tickmind.llm.structured.line_form import least_values
 from tickmind.llm.transport import ToolSpec
 
 Draw = Callable[[random.Random], str]
@@ -332,7 +333,8 @@ def test_whatever_a_line_grammar_allows_is_read_as_an_object_of_the_schema():
         }
     )
     form, rng = ReplySchema.of(schema), random.Random(3)
-    reader = Reader(line_grammar(form, limits=GrammarLimits(string_chars=6)))
+    grammar = line_grammar(schema, separator=" | ", least=least_values(form), limits=GrammarLimits(string_chars=6))
+    reader = Reader(grammar)
     validator = jsonschema.Draft202012Validator(schema)
     drawn = [reader.draw(rng) for _ in range(200)]
     for line in drawn:

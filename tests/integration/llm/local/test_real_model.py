@@ -148,7 +148,8 @@ def test_a_line_grammar_holds_the_model_to_one_line(model: LocalModel, temperatu
     text = {"type": "string", "maxLength": 30}
     schema = {"type": "object", "properties": {"goal": {"enum": ["flee", "fight"]}, "who": text, "say": text}}
     form = ReplySchema.of({**schema, "required": ["goal", "who", "say"]})
-    reply = said(chat(model, grammar=line_grammar(form), temperature=temperature, max_tokens=60, seed=3))
+    grammar = line_grammar(schema, separator=" | ", least=1)
+    reply = said(chat(model, grammar=grammar, temperature=temperature, max_tokens=60, seed=3))
     assert reply.split(" | ")[0] in ("flee", "fight")
     assert set(read_line(reply, form).data) == {"goal", "who", "say"}
 

@@ -1,0 +1,62 @@
+"""Villagers as they were before they learnt how long thoughts take: the peer of `benchmarks.minds`.
+
+A fixed deadline of a minute, two questions a second at most however slow the model is, half a minute in a queue, and
+prompts that tell everything each time. Run as a module, as a host of characters.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from tickmind.agent import Stage
+from tickmind.agent.knowledge import distance
+from tickmind.agent.models import find_client
+from tickmind.agent.thinking import Thinking
+from tickmind.characters.villager import PLAN, ROLE, Villager
+from tickmind.llm import CallConfig, GatewayClient, gateway_call
+from tickmind.strategy import AnyClient, GatewayAnswers, LLMConfig, Section, quoted
+
+TIMEOUT_S = 60.0
+
+
+class OldVillager(Villager):
+    """Asks as villagers did."""
+
+    thinking: ClassVar[Thinking] = Thinking(
+        ROLE,
+        PLAN,
+        config=LLMConfig(max_queries_per_tick=2, max_queries_per_second=2, query_timeout=TIMEOUT_S, stagger=True),
+    )
+
+    def describe(self) -> Iterable[Section]:
+        """Tell the whole situation, the most important first."""
+        me, around = self.me, self.surroundings
+        bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
+        yield Section(
+            f"You are {self.name} (id {self.entity_id}) at {self.at}. Hunger {me.hunger} of 1000, energy {me.energy} "
+            f"of 1000. You carry {bag}. It is tick {self.tick}."
+        )
+        near = [f"{one.entity_id}, {distance(one.at, self.at)} steps away" for one in around.near(self.at, 10)[:8]]
+        yield Section("; ".join(near) or "nobody", title="In sight")
+        heard = [quoted(line.speaker_id, line.text) for line in list(self.speech.lines)[-8:]]
+        if heard:
+            yield Section("\n".join(heard), title="What was said lately")
+        words = " ".join(line.text for line in list(self.speech.lines)[-2:])
+        notes = [f"(tick {note.tick}) {note.text}" for note in self.memory.recall(self.tick, words, most=6)]
+        if notes:
+            yield Section("\n".join(quoted("memory", note) for note in notes), title="What you remember")
+        places = sorted({thing.at for item in self.food for thing in around.things_with(item)})
+        yield Section(f"{len(places)} known: {places[:5]}", title="Places with food")
+        if self._goal:
+            yield Section(f"{self._goal} {self._who}".strip(), title="Your last plan")
+
+    @classmethod
+    def client(cls, stage: Stage) -> AnyClient | None:
+        """Ask the gateway, and have questions dropped that waited there for half of their time."""
+        client = find_client(stage)
+        assert isinstance(client, GatewayClient), "the benchmark names a gateway"
+        call = gateway_call(CallConfig(max_tokens=600), drop_after_s=TIMEOUT_S / 2)
+        return GatewayAnswers(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
+
+
+if __name__ == "__main__":
+    OldVillager.run()
