@@ -33,7 +33,7 @@ from tickmind.agent import Assignment, Launch, Settings
 from tickmind.characters.villager import GOALS, Villager
 from tickmind.llm.local import LocalModel
 from tickmind.llm.local.ladder import choose_model
-from tickmind.llm.local.server import default_threads
+from tickmind.llm.local.machine import default_threads
 from tickmind.protocol import AgentStatus, Insight, Thought, ThoughtReport
 from tickmind.server import ServerStatistics
 from tickmind.server.event_loop import run_on_quick_loop
