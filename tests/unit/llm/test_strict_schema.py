@@ -13,6 +13,7 @@ from tickmind.llm.json_schema import SchemaChecker
 from tickmind.llm.strict_schema import OPENAI_HOST, strict_schema
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelRequest, OutputSpec
+from tickmind.llm.transports.anthropic import AnthropicForm
 from tickmind.llm.transports.chat import ChatForm
 from tickmind.llm.transports.responses import ResponsesForm
 
@@ -112,6 +113,23 @@ def test_endpoints_that_know_lengths_of_texts_are_held_to_them(form: Any, host: 
     body = form(host=host).encode(ModelRequest("m", (), output=OutputSpec(schema)), stream=False)
     sent = body["text"]["format"] if form is ResponsesForm else body["response_format"]["json_schema"]
     assert (sent["schema"]["properties"]["say"] == text, sent["strict"]) == (kept, True)
+
+
+@pytest.mark.parametrize(
+    ("model", "strict"),
+    [
+        ("claude-sonnet-4-5-20250929", True),
+        ("anthropic/claude-opus-5", True),
+        ("claude-sonnet-4-20250514", False),
+        ("claude-3-5-sonnet-20241022", False),
+        ("local", False),
+    ],
+)
+def test_models_of_anthropic_that_can_be_held_to_a_tool_are(model: str, strict: bool) -> None:
+    output = OutputSpec({"type": "object", "properties": {"mood": {"type": "string"}}}, optional_as_null=True)
+    (tool,) = AnthropicForm().encode(ModelRequest(model, (), output=output), stream=False)["tools"]
+    assert tool.get("strict", False) is strict
+    assert tool["input_schema"].get("additionalProperties", True) is not strict
 
 
 def test_variants_of_a_union_must_say_all_that_they_have() -> None:

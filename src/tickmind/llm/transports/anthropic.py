@@ -4,6 +4,7 @@ A reply of a given form is asked for by a tool that the model must use, whose ar
 thinking is switched on, which forbids forced tools, by the API's output format.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from tickmind.llm.http import HttpClient
 from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
 from tickmind.llm.strict_schema import form_of
-from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, OutputSpec, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,
     Parse,
@@ -47,6 +48,8 @@ _FINISH = {
     "tool_use": "tool_calls",
     "refusal": "content_filter",
 }
+_VERSION = re.compile(r"claude-(?:opus|sonnet|haiku)-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")  # a date is no version
+_FIRST_STRICT = (4, 5)
 _TOOL_CHOICE = {"auto": "auto", "none": "none", "required": "any"}
 
 
@@ -90,7 +93,7 @@ class AnthropicForm:
         tools = [_tool(tool.name, tool.description, tool.schema) for tool in request.tools if self._capabilities.tools]
         choice: Json = {"type": _TOOL_CHOICE[request.tool_choice]}
         if request.output is not None and self._by_tool(request):
-            tools.append(_tool(request.output.name, "Gives the reply in the form asked for.", request.output.schema))
+            tools.append(_reply_tool(request.output, strict=holds_tools_strictly(request.model)))
             choice = {"type": "any"} if request.tools else {"type": "tool", "name": request.output.name}
         elif request.output is not None and self._capabilities.output != "none":
             body["output_config"] = {
@@ -122,8 +125,20 @@ class AnthropicForm:
         return request.output.name if request.output is not None and self._by_tool(request) else ""
 
 
+def holds_tools_strictly(model: str) -> bool:
+    """Return whether a model, by its name, can be held to the schemas of its tools; older ones refuse to be."""
+    found = _VERSION.search(model)
+    return found is not None and (int(found[1]), int(found[2] or 0)) >= _FIRST_STRICT
+
+
 def _tool(name: str, description: str, schema: Any) -> Json:
     return {"name": name, "description": description, "input_schema": schema}
+
+
+def _reply_tool(output: OutputSpec, *, strict: bool) -> Json:
+    schema, strict = form_of(output, lengths=False) if strict else (output.schema, False)
+    tool = _tool(output.name, "Gives the reply in the form asked for.", schema)
+    return {**tool, "strict": True} if strict else tool
 
 
 def encode_messages(messages: Iterable[Message]) -> list[Json]:
