@@ -12,8 +12,8 @@ import pytest
 
 from tickmind.gateway.settings.config import CircuitConfig, GatewayConfig, Limits, QueueConfig
 
-ROUNDS, BATCH = 10, 80  # of four kinds; with 250 in a batch they are ten thousand
-WARM_UP = 6  # rounds in which what is kept of the last two thousand calls fills up
+ROUNDS, BATCH = 9, 120  # of four kinds
+WARM_UP = 6  # rounds, with three calls of each in a batch: what is kept of the last two thousand calls fills up
 SSE = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 EVENT = b"7\r\ndata: 1\r\n2\r\n\n\n\r\n"
 
