@@ -5,7 +5,7 @@ import logging
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tickmind.ai import Blackboard
 from tickmind.base import Clock, error_text
@@ -53,8 +53,7 @@ class Counts:
         self.average_queue_s += _RECENT * (seconds - self.average_queue_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(NamedTuple):
     """How a query ended: after how long, and with what."""
 
     latency_s: float
@@ -128,12 +127,11 @@ class Answers:
             self._counts.note_queue(queued_s)
         self._paces.of(flight.client).note_answer(latency_s, flight.in_flight, queued_s)
         self._cool(flight, answer.wait_s, job.done_at_s)
-        eids = list(flight.agents)
         whole = Reply(answer.text, answer.data)
-        replies = {eids[0]: whole} if len(flight.messages) == 1 else taken_apart(whole, eids)
+        replies = taken_apart(whole, list(flight.agents)) if len(flight.messages) > 1 else None
         for eid, agent in flight.agents.items():
             try:
-                self._answer(world, eid, agent, replies[eid], flight, answer, latency_s)
+                self._answer(world, eid, agent, replies[eid] if replies else whole, flight, answer, latency_s)
             except CAUGHT as error:
                 self._roster.set_aside(eid, agent, error)
 

@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tickmind.base import error_text
 from tickmind.llm.structured.schema import compact
@@ -16,8 +15,7 @@ _INSTRUCTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What was answered for one entity, or for a batch: the words, and the object if the client has read one."""
 
     text: str

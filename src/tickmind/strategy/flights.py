@@ -10,10 +10,11 @@ from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.streaming import Streamed
 from tickmind.strategy.workers import Job, Workers
 
+_NOT_SENT: Job[Any] = Job()  # of a flight that is still being made
 _FEW = 64  # deadlines that are not worth a clean-up
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Flight:
     """One call, for one entity or for several."""
 
@@ -25,7 +26,7 @@ class Flight:
     submitted_at_s: float
     deadline_s: float
     in_flight: int = 1  # queries of its client under way when it went out, itself included
-    job: Job[Any] = field(default_factory=Job)
+    job: Job[Any] = _NOT_SENT
     fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
     """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
     streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> what came early

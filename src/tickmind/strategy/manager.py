@@ -34,6 +34,7 @@ _Router = TypeVar("_Router", bound="Router | None")
 _TokenCount = TypeVar("_TokenCount", bound=TokenCount)
 
 MOST_UNKNOWN_PARSERS = 1000  # names that the log hears of
+_UNDECLARED = Declared()
 _OPTIONAL = frozenset({"trigger", "relevance"})  # definitions that an agent may leave out
 _log = logging.getLogger("tickmind.strategy")
 
@@ -237,11 +238,13 @@ class LLMManager(Callbacks):
     def declared(self, agent: LLMAgent) -> Declared:
         """What may come of an agent's replies: keys and schema, each as its parser declares, else as its role does."""
         role = self._roles.get(agent.role)
-        by_role = role.declared if role is not None else Declared()
+        by_role = role.declared if role is not None else _UNDECLARED
         found = self._parsers.get(agent.parser)
         if found is None:
             return by_role
         by_parser = found[1]
+        if by_role.keys is None and by_role.form is None:
+            return by_parser
         keys = by_role.keys if by_parser.keys is None else by_parser.keys
         other = by_role if by_parser.form is None else by_parser
         return Declared(keys, other.schema, other.form)

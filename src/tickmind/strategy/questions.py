@@ -30,7 +30,7 @@ DEFERRED = "deferred"  # the reason of a wait that somebody chose
 _log = logging.getLogger("tickmind.strategy")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Prepared:
     """An agent that is about to be asked."""
 
@@ -293,22 +293,22 @@ class Questions:
     # Sending
 
     def _send(self, world: "World", group: list[Prepared], now_s: float) -> None:
-        group = [one for one in group if self._roster.is_agent(world, one.entity_id, one.agent)]
-        if not group:
-            return
-        first, manager = group[0], self._manager
+        if len(group) > 1:  # the context function of one may have taken another away
+            group = [one for one in group if self._roster.is_agent(world, one.entity_id, one.agent)]
+            if not group:
+                return
+        first, manager, tick = group[0], self._manager, self._roster.tick
         timeout_s = self._config.query_timeout or self._paces.of(first.client).patience_s
         flight = Flight(
             {one.entity_id: one.agent for one in group},
             {one.entity_id: one.user_message for one in group},
             first.system_prompt,
             first.client,
-            self._roster.tick,
+            tick,
             now_s,
             now_s + timeout_s,
             self._flights.under_way(first.client) + 1,
         )
-        tick = self._roster.tick
         for one in group:
             one.agent.pending = True
             self._roster.asked(one.entity_id, one.agent)
@@ -325,7 +325,7 @@ class Questions:
             return
         size = question.size(folds=not manager.answers_on_loop(first.client))
         for place, one in enumerate(group):
-            manager.tell_query(one.entity_id, share(size, len(group), place) or 0, self._roster.tick)
+            manager.tell_query(one.entity_id, share(size, len(group), place) or 0, tick)
 
     def _question(self, group: list[Prepared], flight: Flight, timeout_s: float) -> Question:
         first = group[0]

@@ -6,7 +6,7 @@ given up and replaced, so it costs its own thread and nothing else. So is a loop
 
 import logging
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -89,7 +89,8 @@ class Workers:
         lock = threading.Lock()
         self._completed = threading.Condition(lock)  # for settle(): a job is done
         self._changed = threading.Condition(lock)  # guards what follows
-        self._jobs: deque[Job[Any]] = deque()  # that no thread has taken yet
+        self._jobs: OrderedDict[Job[Any], None] = OrderedDict()  # that no thread has taken yet, the oldest first
+        self._settling = 0  # callers of settle() that wait
         self._threads = 0
         self._idle = 0
         self._stuck = 0
@@ -104,9 +105,10 @@ class Workers:
         """Run blocking work in a thread."""
         job = Job(work)
         with self._changed:
-            self._jobs.append(job)
+            self._jobs[job] = None
             grows = self._grow(1)
-            self._changed.notify()
+            if self._idle:
+                self._changed.notify()
         if grows:
             self._start_thread()
         return job
@@ -148,7 +150,11 @@ class Workers:
     def settle(self, jobs: Sequence[Job[Any]], timeout_s: float) -> bool:
         """Wait until the jobs are complete; False if some are not within `timeout_s` of real time."""
         with self._completed:
-            return self._completed.wait_for(lambda: all(job.done_at_s is not None for job in jobs), timeout_s)
+            self._settling += 1
+            try:
+                return self._completed.wait_for(lambda: all(job.done_at_s is not None for job in jobs), timeout_s)
+            finally:
+                self._settling -= 1
 
     def abandon(self, jobs: Iterable[Job[Any]], *, overdue: bool = False) -> None:
         """Drop jobs: those that no thread has taken go first and at once, so that dropping the others starts none.
@@ -156,16 +162,16 @@ class Workers:
         Cancel async ones. Of a thread at work nothing is known until its job is `overdue`; then the thread is given up
         and replaced, if that is allowed, and the log hears of it.
         """
-        waiting: set[Job[Any]] = set()
         running: list[Job[Any]] = []
         with self._changed:
             for job in jobs:
                 if job.done_at_s is not None:
                     continue
                 job.abandoned = True
-                (running.append if job.started_at_s is not None else waiting.add)(job)
-            if waiting:
-                self._jobs = deque(job for job in self._jobs if job not in waiting)
+                if job.started_at_s is not None:
+                    running.append(job)
+                else:
+                    self._jobs.pop(job, None)
             given_up = [job for job in running if overdue and job.holds_thread]
             for job in running:
                 if job.holds_thread:
@@ -271,7 +277,7 @@ class Workers:
             if shift != self._shift:
                 return None
             self._idle -= 1
-            job = self._jobs.popleft()
+            job = self._jobs.popitem(last=False)[0]
             job.shift = shift
             job.started_at_s = self._clock.monotonic()
             return job
@@ -282,7 +288,8 @@ class Workers:
             job.done_at_s = self._clock.monotonic()
             if not job.abandoned:
                 self._done.append(job)
-            self._completed.notify_all()
+            if self._settling:
+                self._completed.notify_all()
             if not job.stuck and not job.left:
                 return shift == self._shift
             self._stuck -= job.stuck
@@ -303,7 +310,8 @@ class Workers:
         with self._completed:
             job.done_at_s = self._clock.monotonic()
             self._done.append(job)
-            self._completed.notify_all()
+            if self._settling:
+                self._completed.notify_all()
 
     def _ask_for_life(self) -> None:
         if self._loop is not None and (self._life is None or self._life.done()):
