@@ -95,12 +95,16 @@ class Roster:
 
     def due(self, eid: int, agent: LLMAgent) -> int:
         """The tick in which an agent is to come up; the end of a cooldown is such a tick too."""
-        if agent.cooldown_until > self.tick:
-            return agent.cooldown_until
-        start = self._starts.get(eid)
+        cooldown_until = agent.cooldown_until
+        if cooldown_until > self.tick:
+            return cooldown_until
+        start = self._starts.get(eid) if self._starts else None
         if start is None:
             start = agent.last_query_tick + agent.query_interval
-        return max(start, agent.cooldown_until, agent.deferred_until, self._held.get(eid, 0))
+        waits_until = max(cooldown_until, agent.deferred_until)
+        if self._held:
+            waits_until = max(waits_until, self._held.get(eid, 0))
+        return start if start > waits_until else waits_until
 
     def put(self, eid: int, agent: LLMAgent) -> None:
         """Have an agent come up when it is due."""
@@ -291,11 +295,11 @@ class Roster:
 
     def look_around(self, world: "World") -> None:
         """Notice what somebody changed by hand, some agents each tick."""
-        known = self._known
+        known, find, has, flight_of = self._known, world.find, world.has, self._flights.of_entity
         for eid in tuple(islice(known, SWEPT_PER_TICK)):
             known.move_to_end(eid)
-            agent = world.find(eid, LLMAgent)
-            if agent is None or self._flights.of_entity(eid) is not None or not world.has(eid, Blackboard):
+            agent = find(eid, LLMAgent)
+            if agent is None or flight_of(eid) is not None or not has(eid, Blackboard):
                 continue
             try:
                 if agent.trigger and eid not in self._malformed:
