@@ -82,6 +82,8 @@ class ChainFigures(_Figures):
     depth: int
     capacity: int
     waiting: tuple[Waiting, ...]
+    expected: int
+    wait_ms: int
 
 
 class SessionFigures(_Figures):
@@ -155,6 +157,8 @@ class Overview(_Figures):
     requests: int
     answered: int
     queued: int
+    expected: int
+    wait_ms: int
     in_flight: int
     fallbacks: int
     total: Total

@@ -63,7 +63,13 @@ _SESSIONS: Final = (
     *(_Column("session", 1), *_numbers("weight"), _Column("share of the last minute")),
     *_numbers("served", "queued", "deferred", "wait"),
 )
-_CHAINS: Final = (_Column("queue", 2), _Column("goes to", 3), _Column("waiting"), _Column("who", 3))
+_CHAINS: Final = (
+    _Column("queue", 2),
+    _Column("goes to", 3),
+    _Column("full"),
+    _Column("waiting", 2),
+    _Column("who", 3),
+)
 _TARGETS: Final = (_Column("provider and model", 1), *_numbers("served", "tokens in", "out", "cost", "median", "p99"))
 _FEED: Final = (_Column("event"), _Column("what", 1), *_numbers("when"))
 
@@ -124,7 +130,7 @@ def _headline(overview: Overview) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for name, value in (
         ("served/s", f"{lately.served_per_s:.4g}"),
-        ("waiting", count(overview.queued)),
+        ("waiting", _waiting(overview.queued + overview.expected, overview.wait_ms)),
         ("in flight", count(overview.in_flight)),
         ("median wait", duration(lately.waits.p50_ms)),
         ("p99", duration(lately.waits.p99_ms)),
@@ -134,6 +140,11 @@ def _headline(overview: Overview) -> Text:
     ):
         text.append("" if not text else "   ").append(f"{name} ", style="dim").append(value, style="bold")
     return text
+
+
+def _waiting(jobs: int, wait_ms: float) -> str:
+    """How many wait or were told to come back, and what one more would wait."""
+    return f"{count(jobs)}, about {duration(wait_ms)}" if jobs and wait_ms else count(jobs)
 
 
 def _table(columns: Iterable[_Column], rows: Iterable[Row]) -> Table:
@@ -195,6 +206,7 @@ def _chain(chain: ChainFigures, *, bars: bool) -> Row:
         Text(chain.model, style="bold"),
         " > ".join(step.provider for step in chain.chain),
         _bar(chain.depth / max(1, chain.capacity), bars=bars).append(f"{count(chain.depth)}/{count(chain.capacity)}"),
+        _waiting(chain.depth + chain.expected, chain.wait_ms),
         ", ".join(f"{one.session} {count(one.jobs)}" for one in chain.waiting[:5]),
     )
 

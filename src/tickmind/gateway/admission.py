@@ -1,5 +1,6 @@
 """Who asks, and how it wants to be treated: from headers and bodies to checked values."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,11 @@ from tickmind.llm.gateway_contract import (
 if TYPE_CHECKING:
     from tickmind.gateway.settings.config import Caller
 
+_MARGIN_RATIO, _MAX_MARGIN_S = 0.05, 0.25  # of a client's own timeout
 _PRIORITIES = {name.encode(): Priority[name.upper()] for name in PRIORITIES}
 _SESSION, _AGENT, _PRIORITY = SESSION_HEADER.encode(), AGENT_HEADER.encode(), PRIORITY_HEADER.encode()
 _TIMEOUT, _DROP_AFTER, _REPLACE = TIMEOUT_HEADER.encode(), DROP_AFTER_HEADER.encode(), REPLACE_HEADER.encode()
+_SDK_TIMEOUT = b"x-stainless-read-timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,10 @@ class Wishes:
 
 
 def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> Wishes:
-    """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header."""
+    """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header.
+
+    The official clients say how long they wait in a header of their own, which counts where ours is missing.
+    """
     session = agent = ""
     if (value := headers.get(_SESSION)) is not None:
         session = _name(value, SESSION_HEADER)
@@ -52,6 +58,8 @@ def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> 
     timeout_s = drop_after_s = None
     if (value := headers.get(_TIMEOUT)) is not None:
         timeout_s = _milliseconds(value, TIMEOUT_HEADER)
+    elif (value := headers.get(_SDK_TIMEOUT)) is not None:
+        timeout_s = _sdk_timeout_s(value)
     if (value := headers.get(_DROP_AFTER)) is not None:
         drop_after_s = _milliseconds(value, DROP_AFTER_HEADER)
     replace_older = None
@@ -72,6 +80,17 @@ def _name(value: bytes, header: str) -> str:
     if not is_name(text):
         raise _refuse(f"{header} must be printable")
     return text
+
+
+def _sdk_timeout_s(value: bytes) -> float | None:
+    """The seconds that an official client waits, less what our own word takes to arrive; None if it is no number."""
+    try:
+        timeout_s = float(value)
+    except ValueError:
+        return None
+    if not (math.isfinite(timeout_s) and timeout_s > 0):
+        return None
+    return timeout_s - min(_MARGIN_RATIO * timeout_s, _MAX_MARGIN_S)
 
 
 def _milliseconds(value: bytes, header: str) -> float:

@@ -401,7 +401,7 @@ class Call:
         return over
 
     def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
-        cooldown = self.gateway.cooldowns.json_of(job.session, job.plan)
+        cooldown = self.gateway.cooldown_of(job)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         if self.cache_key:
             self._share(status, body, outcome)
@@ -426,7 +426,7 @@ class Call:
         return f"the reply is larger than {limit} allows"
 
     def _cooldown(self, job: Job) -> bytes:
-        return self.gateway.cooldowns.json_of(job.session, job.plan)
+        return self.gateway.cooldown_of(job)
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
@@ -440,10 +440,11 @@ class Call:
         code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
         if result is Result.BROKEN and not status:
             code = Code.PROVIDER_DOWN
-        refusal = Refusal(code, f"{target.provider.name}: {reason}")
+        wait_s = self.gateway.dispatcher.come_back_s(job) if code is Code.DEADLINE else None
+        refusal = Refusal(code, f"{target.provider.name}: {reason}", wait_s)
         if not self.begun:
             self.gateway.refused(self, refusal)
             return
         assert self._stream is not None, "what has begun is a stream"
         gap = b"\n\n" if self._stream.relay.is_cut else b""
-        self._end_stream(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, b"")), None)
+        self._end_stream(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, self._cooldown(job))), None)

@@ -224,12 +224,22 @@ class Gateway:
         self.tally.refused(refusal.code, job.session if job is not None else None)
         cooldown = b""
         if job is not None:
-            cooldown = self.cooldowns.json_of(job.session, job.plan)
+            cooldown = self.cooldown_of(job)
             self._let_out(call, None)
             if call.cache_key:
                 self.cache.finish(call.cache_key, call, None)
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
+
+    def cooldown_of(self, job: Job) -> bytes:
+        """When the caller of a job may ask again, as every reply tells it.
+
+        Under overload that is the turn of this caller alone, and it hears besides how long an answer takes.
+        """
+        cooldown = self.cooldowns.json_of(job.session, job.plan, job.agent)
+        if job.queue is None or not job.queue.reserved:
+            return cooldown
+        return b'%b,"turn":{"needMs":%d}}' % (cooldown[:-1], 1000 * self.dispatcher.need_s(job))
 
     def left(self, call: Call, *, used: bool) -> None:
         """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""

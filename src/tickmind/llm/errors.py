@@ -96,9 +96,18 @@ class LLMResponseError(LLMError):
 
     error_type = ErrorType.HTTP_ERROR
 
-    def __init__(self, message: str, *, status: int = 200) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 200,
+        retry_after_s: float | None = None,
+        cooldown: Cooldown | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
+        self.retry_after_s = retry_after_s  # a gateway's word on when to ask anew
+        self.cooldown = cooldown
 
 
 class LLMReplyTooLargeError(LLMResponseError):
@@ -108,11 +117,19 @@ class LLMReplyTooLargeError(LLMResponseError):
 class LLMDroppedError(LLMResponseError):
     """A newer request of the same agent took this one's place, or its time of usefulness was over; `code` says which.
 
-    Asking the same again would be wrong: ask anew if there is something to ask.
+    Asking the same again would be wrong: ask anew, after `retry_after_s`, if there is something to ask.
     """
 
-    def __init__(self, message: str, *, status: int = 409, code: str = "") -> None:
-        super().__init__(message, status=status)
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 409,
+        code: str = "",
+        retry_after_s: float | None = None,
+        cooldown: Cooldown | None = None,
+    ) -> None:
+        super().__init__(message, status=status, retry_after_s=retry_after_s, cooldown=cooldown)
         self.code = code
 
 

@@ -66,6 +66,7 @@ class Code(StrEnum):
     DEFERRED = "DEFERRED"  # the agent's own wait lasts longer than the request may
     QUEUE_FULL = "QUEUE_FULL"
     QUEUE_TIMEOUT = "QUEUE_TIMEOUT"  # it waited as long as it may
+    OVERLOADED = "OVERLOADED"  # it can't be answered before its deadline, as long as replies take
     REPLACED = "REPLACED"  # a newer request of the same agent took its place
     EXPIRED = "EXPIRED"  # its tick or time of usefulness is over
     ALL_LIMITED = "ALL_LIMITED"  # no provider of the chain has room before the deadline, or in three rounds
@@ -90,6 +91,7 @@ STATUS_OF: Final[dict[Code, int]] = {
     Code.DEFERRED: 429,
     Code.QUEUE_FULL: 503,
     Code.QUEUE_TIMEOUT: 503,
+    Code.OVERLOADED: 503,
     Code.REPLACED: 409,
     Code.EXPIRED: 410,
     Code.ALL_LIMITED: 429,
@@ -103,6 +105,6 @@ STATUS_OF: Final[dict[Code, int]] = {
     Code.INTERNAL: 500,
 }
 HELD_BACK: Final = frozenset(
-    {Code.RATE_LIMIT_COOLDOWN, Code.DEFERRED, Code.QUEUE_FULL, Code.QUEUE_TIMEOUT, Code.ALL_LIMITED}
+    {Code.RATE_LIMIT_COOLDOWN, Code.DEFERRED, Code.QUEUE_FULL, Code.QUEUE_TIMEOUT, Code.OVERLOADED, Code.ALL_LIMITED}
 )  # a later try may go through
 DROPPED: Final = frozenset({Code.REPLACED, Code.EXPIRED})  # nobody wants the answer any more

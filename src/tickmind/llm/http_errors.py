@@ -50,8 +50,8 @@ def error_from_reply(
     text = _explanation(body, parsed)
     detail = f": {text}" if text else ""
     code = _code(parsed)
+    cooldown = read_cooldown(parsed.get("cooldown"))
     if code in HELD_BACK:
-        cooldown = read_cooldown(parsed.get("cooldown"))
         wait_s = cooldown.wait_s if retry_after_s is None and cooldown is not None else retry_after_s
         wait = f" for {wait_s:g} s" if wait_s is not None else ""
         return LLMCooldownError(
@@ -62,7 +62,8 @@ def error_from_reply(
             cooldown=cooldown,
         )
     if code in DROPPED:
-        return LLMDroppedError(f"{origin} dropped the request{detail}", status=status, code=code)
+        words = f"{origin} dropped the request{detail}"
+        return LLMDroppedError(words, status=status, code=code, retry_after_s=retry_after_s, cooldown=cooldown)
     if status == 429 or (status in {503, 529} and retry_after_s is not None):
         wait = f"; it asks to wait {retry_after_s:g} s" if retry_after_s is not None else ""
         return LLMRateLimitError(
@@ -76,7 +77,8 @@ def error_from_reply(
         hint = ", it refuses the API key (check LLM_API_KEY)"
     elif status == 404:
         hint = ", not found (check LLM_BASE_URL and LLM_MODEL)"
-    return LLMResponseError(f"{origin} answered {status}{hint}{detail}", status=status)
+    words = f"{origin} answered {status}{hint}{detail}"
+    return LLMResponseError(words, status=status, retry_after_s=retry_after_s, cooldown=cooldown)
 
 
 def embedded_error(event: Mapping[str, Any]) -> LLMError:

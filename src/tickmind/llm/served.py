@@ -27,6 +27,7 @@ class Cooldown:
     active_games: int = 0
     requests_per_minute: float | None = None  # of the key
     effective_rpm: float | None = None  # of this session
+    need_s: float | None = None  # what an answer takes, where the wait is the turn of the one caller that asked
 
     @property
     def spacing_s(self) -> float:
@@ -80,14 +81,16 @@ def read_cooldown(value: Any) -> Cooldown | None:
     wait_ms = _number(value.get("waitMs"))
     if wait_ms is None:
         return None
-    limit = value.get("rateLimit")
+    limit, turn = value.get("rateLimit"), value.get("turn")
     limit = limit if isinstance(limit, dict) else {}
+    need_ms = _number(turn.get("needMs")) if isinstance(turn, dict) else None
     return Cooldown(
         wait_s=min(wait_ms / 1000, MAX_COOLDOWN_S.maximum),
         next_allowed_at_ms=_number(value.get("nextAllowedAt")),
         active_games=int(_number(value.get("activeGames")) or 0),
         requests_per_minute=_number(limit.get("requestsPerMinute")),
         effective_rpm=_number(limit.get("effectiveRPM")),
+        need_s=None if need_ms is None else min(need_ms / 1000, MAX_COOLDOWN_S.maximum),
     )
 
 

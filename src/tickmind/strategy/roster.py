@@ -101,10 +101,8 @@ class Roster:
         start = self._starts.get(eid) if self._starts else None
         if start is None:
             start = agent.last_query_tick + agent.query_interval
-        waits_until = max(cooldown_until, agent.deferred_until)
-        if self._held:
-            waits_until = max(waits_until, self._held.get(eid, 0))
-        return start if start > waits_until else waits_until
+        due = max(start, cooldown_until, agent.deferred_until)
+        return max(due, self._held.get(eid, 0)) if self._held else due
 
     def put(self, eid: int, agent: LLMAgent) -> None:
         """Have an agent come up when it is due."""

@@ -4,7 +4,9 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tickmind.gateway.queue.forecast import start_s
 from tickmind.gateway.queue.job import Job, Plan, Priority, State
+from tickmind.gateway.queue.reservations import Reservations
 
 if TYPE_CHECKING:
     from tickmind.gateway.queue.lane import Lane
@@ -14,14 +16,19 @@ _GARBAGE = 16  # removed jobs that may lie about in a backlog besides one for ea
 
 
 class Backlog:
-    """The jobs of one session in one queue: each priority first in, first out, and waiting makes up for priority."""
+    """The jobs of one session in one queue: each priority first in, first out, and waiting makes up for priority.
 
-    __slots__ = ("_age_s", "_dead", "_lines", "live", "queue", "session")
+    Once a job has waited in vain, the newest of a priority goes first: it has the most time left for its answer. So it
+    stays until none of them waits.
+    """
+
+    __slots__ = ("_age_s", "_dead", "_lines", "live", "newest_first", "queue", "session")
 
     def __init__(self, session: "Session", queue: "FairQueue", age_s: float) -> None:
         self.session = session
         self.queue = queue
         self.live = 0
+        self.newest_first = False
         self._dead = 0
         self._age_s = age_s
         self._lines: tuple[deque[Job], ...] = tuple(deque() for _ in Priority)
@@ -54,6 +61,9 @@ class Backlog:
         if line and line[0] is job:
             line.popleft()
             return
+        if line and line[-1] is job:
+            line.pop()
+            return
         self._dead += 1
         if self._dead > self.live + _GARBAGE or not self.live:
             for old in self._lines:
@@ -64,13 +74,9 @@ class Backlog:
 
     def last(self) -> Job:
         """The one that can wait best: the newest of the lowest priority. Only while somebody waits."""
-        for line in reversed(self._lines):
-            while line:
-                job = line[-1]
-                if job.state is State.QUEUED and job.backlog is self:
-                    return job
-                line.pop()
-                self._dead -= 1
+        for priority in reversed(Priority):
+            if any(job.priority is priority for job in self):
+                return self._newest(priority)
         raise AssertionError("nobody waits here")
 
     def __iter__(self) -> Iterator[Job]:
@@ -91,7 +97,15 @@ class Backlog:
                     best, best_key = job, key
                 break
         assert best is not None, "nobody waits here"
-        return best_key, best
+        return best_key, self._newest(best.priority) if self.newest_first else best
+
+    def _newest(self, priority: Priority) -> Job:
+        """The newest of a priority of which somebody waits."""
+        line = self._lines[priority]
+        while line[-1].state is not State.QUEUED or line[-1].backlog is not self:
+            line.pop()
+            self._dead -= 1
+        return line[-1]
 
 
 class FairQueue:
@@ -112,6 +126,7 @@ class FairQueue:
         "lanes",
         "live",
         "plan",
+        "reserved",
         "targets",
         "under_way",
     )
@@ -126,6 +141,7 @@ class FairQueue:
         self.forgotten = False  # another one has its place, or will have
         self.backlogs: dict[Session, Backlog] = {}
         self.checked_s = 0.0  # up to when all who wait know that all lanes are limited
+        self.reserved = Reservations()  # who was told to come back
         self._age_s = age_s
         self._counts: dict[str, int] = {}  # group -> how many of its jobs wait
         self._by_count: list[dict[str, None]] = [{}]  # how many wait -> groups with so many; the last is not empty
@@ -138,16 +154,36 @@ class FairQueue:
             down = down and lane.is_down(now)
         return back_s, down
 
-    def forecast(self, session: "Session", now: float) -> float:
-        """When a request of a session that came now could be expected to go out; `now` if nothing is in its way."""
+    def forecast(self, session: "Session", now: float, agent: str = "") -> float:
+        """Return when a request of a session that came now could be expected to go out; `now` if nothing is in its way.
+
+        A caller for whom a place is kept is told that.
+        """
+        if self.reserved and (at_s := self.reserved.of(session, agent)) is not None:
+            return max(at_s, now)
+        if self.live:
+            backlog = self.backlogs.get(session)
+            return start_s(self, now, self._turns(session, backlog.live if backlog is not None else 0))
         lanes = self.lanes
         at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
+        return at_s if any(lane.has_slot for lane in lanes) else max(at_s, start_s(self, now, 0))
+
+    def ahead_of(self, job: Job) -> int:
+        """Return how many of those who wait go before a job that comes now."""
         if not self.live:
-            return at_s
+            return 0
+        own = 0
+        backlog = self.backlogs.get(job.session)
+        if backlog is not None:
+            own = backlog.live if job.priority is Priority.LOW else sum(one.priority <= job.priority for one in backlog)
+        return self._turns(job.session, own)
+
+    def _turns(self, session: "Session", own: int) -> int:
+        """How many go first of a session that has so many of its own before the one at hand: all take turns."""
+        others = len(self.backlogs) - (session in self.backlogs)
         backlog = self.backlogs.get(session)
-        turns = (backlog.live if backlog is not None else 0) + 1
-        ahead = min(self.live, turns * len(self.backlogs))
-        return at_s + ahead / sum(lane.per_second(now) for lane in lanes)
+        elsewhere = self.live - (backlog.live if backlog is not None else 0)
+        return own + min(elsewhere, (own + 1) * others)
 
     def jobs(self) -> list[Job]:
         """All that wait."""

@@ -13,14 +13,15 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, get_logger
+from tickmind.gateway.queue.admission import MIN_WAIT_S, Admission
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.fair import MIN_WEIGHT
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
-from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.lanes import Lanes, next_turn
 from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
 from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
-from tickmind.gateway.queue.refusals import expiry_of, full, unavailable
+from tickmind.gateway.queue.refusals import full, unavailable
 from tickmind.gateway.queue.reporter import Reporter
 from tickmind.gateway.queue.retry_budget import RetryBudget
 from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
@@ -32,7 +33,6 @@ from tickmind.gateway.settings.config import GatewayConfig
 if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
 
-HUNG_S = 30.0  # an attempt that said nothing for so long before its deadline speaks against the provider
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 
 _log = get_logger(__name__)
@@ -45,8 +45,8 @@ class Dispatcher:
     """See the module. `on_event` hears what is worth showing; it must not raise."""
 
     __slots__ = (
-        "_budget", "_closed", "_config", "_in_flight", "_lanes", "_monotonic", "_refusals", "_reporter", "_rounds",
-        "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
+        "_admission", "_budget", "_closed", "_config", "_in_flight", "_lanes", "_monotonic", "_refusals", "_reporter",
+        "_rounds", "_sent", "_submitted", "_waiting", "_waits", "_wakeups", "_wall",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +64,7 @@ class Dispatcher:
         self._wall = clock.wall
         self._reporter = Reporter(clock.monotonic, on_event)
         self._lanes = lanes or Lanes(config, random or Random())
+        self._admission = Admission(config.queue)
         self._wakeups = Wakeups(timers, self._rang)
         self._budget = RetryBudget(config.retry)
         self._waiting = Waiting(self._wakeups)
@@ -84,12 +85,21 @@ class Dispatcher:
         if self._closed:
             self._refuse(job, _CLOSED)
             return
+        if queue.reserved:
+            self._admission.arrived(job, queue, now)
         if job.deadline_s <= now or (job.drop_after_s is not None and job.drop_after_s <= now):
-            self._refuse(job, expiry_of(job, now))
+            self._refuse(job, self._admission.expired(job, now))
             return
         for lane in queue.lanes:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
-                lane.key.ledger.idle()
+                if lane.slow_s and self._admission.passes_over(job, lane, queue, now):
+                    continue
+                if not queue.reserved:
+                    lane.key.ledger.idle()
+                elif job.place is not None and self._admission.gives_way(job, queue, lane, now):
+                    self._admit(job, queue, now, gives_way=True)
+                    self._wakeups.arm()
+                    return
                 self._send(job, lane, now)
                 if lane.key.waiting:
                     self._go_on(lane.key, now)  # by its other lanes: the accounts have changed
@@ -112,12 +122,15 @@ class Dispatcher:
         if result is _OK:
             if lane.succeeded(now):
                 self._reporter.closed(job, lane)
+            lane.service.add(now - job.sent_s, job.prompt_tokens, job.tokens - job.prompt_tokens)
             self._settle(job, lane, outcome)
             job.state = _DONE
         else:
             over = self._after_trouble(job, lane, outcome, now)
         if lane.key.waiting:
             self._go_on(lane.key, now)
+        if over and job.queue is not None and job.queue.reserved:
+            self._admission.answered(job, job.queue, now)
         return over
 
     def cancel(self, job: Job) -> None:
@@ -129,15 +142,24 @@ class Dispatcher:
             lane = job.lane
             assert lane is not None, "a job that was sent has a lane"
             self._let_go(job, lane, Result.CANCELLED, 0, now)
-            lane.undecided(now, job.sent_s)
+            lane.cut_off(job, now, overdue=False)
             job.state = _DONE
             if lane.key.waiting:
                 self._go_on(lane.key, now)
         job.state = _DONE
 
-    def forecast(self, session: "Session", plan: Plan, now: float) -> float:
+    def forecast(self, session: "Session", plan: Plan, now: float, agent: str = "") -> float:
         """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
-        return self._lanes.queue_of(plan, now).forecast(session, now)
+        return self._lanes.queue_of(plan, now).forecast(session, now, agent)
+
+    def come_back_s(self, job: Job) -> float:
+        """How long the caller of a job that was cut off should wait before it asks again."""
+        now = self._monotonic()
+        return max(MIN_WAIT_S, self.forecast(job.session, job.plan, now, job.agent) - now)
+
+    def need_s(self, job: Job) -> float:
+        """How long an answer to a job takes, to be all but sure; 0 if that is not known."""
+        return 0.0 if job.queue is None else self._admission.need(job, job.queue, self._monotonic()).seconds
 
     def learn(self, job: Job, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""
@@ -155,6 +177,8 @@ class Dispatcher:
         for queue in list(self._lanes.queues.values()):
             for job in queue.jobs():
                 self._turn_away(job, _CLOSED)
+        for job in list(self._waiting.held):
+            self._turn_away(job, _CLOSED)
         self._wakeups.close()
 
     def lanes(self) -> list[Lane]:
@@ -176,19 +200,25 @@ class Dispatcher:
             retries_refused=self._budget.refused,
             refusals=tuple(self._refusals.items()),
             waits=self._waits.statistics(),
-            chains=tuple(ChainStatistics.of(queue) for queue in self._lanes.queues.values()),
+            chains=tuple(ChainStatistics.of(queue, now) for queue in self._lanes.queues.values()),
             lanes=tuple(lane.statistics(now) for lane in self._lanes.lanes.values()),
         )
 
     # Waiting
 
-    def _admit(self, job: Job, queue: FairQueue, now: float) -> None:
+    def _admit(self, job: Job, queue: FairQueue, now: float, *, gives_way: bool = False) -> None:
         """Let a new job wait, if that is of any use and there is room."""
-        if not self._may_wait(job, queue, now):
+        older = self._waiting.of_agent(job) if job.replace_older else []
+        replaced = sum(one.queue is queue for one in older)
+        refusal = self._admission.refusal_of(job, queue, now, replaced=replaced, gives_way=gives_way)
+        for one in older:
+            if refusal is None or one in self._waiting.held:
+                self._turn_away(one, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
+        if refusal is not None:
+            job.expires_s = self._admission.held_until_s(job, refusal, now)
+            if not self._waiting.hold(job, now):
+                self._refuse(job, refusal)
             return
-        if job.replace_older:
-            for older in self._waiting.of_agent(job):
-                self._turn_away(older, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
         if queue.live >= queue.capacity:
             refusal = full(queue, now)
             victim = queue.victim_for(job)
@@ -199,13 +229,11 @@ class Dispatcher:
         self._wait(job, queue, now)
 
     def _may_wait(self, job: Job, queue: FairQueue, now: float) -> bool:
-        """Whether a lane can be back in time; else it is refused at once."""
-        job.expires_s = min(job.deadline_s, now + self._config.queue.max_wait_s, job.drop_after_s or math.inf)
-        back_s, down = queue.outlook(now, job.tokens)
-        if down or back_s > job.expires_s:
-            self._refuse(job, unavailable(queue, back_s - now, down=down))
-            return False
-        return True
+        """Whether it can be served in time; else it is refused at once."""
+        refusal = self._admission.refusal_of(job, queue, now)
+        if refusal is not None:
+            self._refuse(job, refusal)
+        return refusal is None
 
     def _wait(self, job: Job, queue: FairQueue, now: float) -> None:
         if queue.forgotten:  # while another was refused for it
@@ -221,6 +249,23 @@ class Dispatcher:
             self._waiting.remove(job)
             self._refuse(job, refusal)
 
+    def _expire(self, job: Job, now: float) -> None:
+        """Refuse a job that has waited in vain, and all others of its queue that can't be answered in time any more."""
+        queue = job.queue
+        assert queue is not None, "a job that waits has a queue"
+        if job in self._waiting.held:
+            self._admission.arrived(job, queue, now)
+            self._turn_away(job, self._admission.expired(job, now))
+            return
+        if job.backlog is not None and now < job.queued_s + self._config.queue.max_wait_s:
+            job.backlog.newest_first = True
+        late = [job, *(one for one in self._admission.late(queue, now) if one is not job)]
+        for one in late:
+            self._waiting.remove(one)  # all of them before the first is told when to come back
+        for one in late:
+            if one.state is _NEW:  # else its caller left when another was told
+                self._refuse(one, self._admission.expired(one, now))
+
     def _pump(self, key: KeyState, now: float) -> None:
         """Send what may go by a key's lanes, by its ledger, and see when to look again."""
         key.pumping = True
@@ -234,23 +279,13 @@ class Dispatcher:
 
     def _pump_one(self, key: KeyState, now: float) -> float:
         """Send the next job by one of the lanes; returns `now` after that, else when one may go."""
-        wake_s, best, best_tag, best_lane, best_spare = math.inf, None, math.inf, None, False
-        for lane in key.lanes:
-            if not lane.waiting or (backlog := lane.turns.first(now, lane.request_s)) is None:
-                continue
-            job = backlog.first()
-            spare = lane.is_for_spare(now)
-            at_s = lane.earliest_s(now, job.tokens, spare)
-            if at_s > now:
-                wake_s = min(wake_s, at_s)
-            elif (tag := lane.turns.first_tag()) < best_tag:
-                best, best_tag, best_lane, best_spare = job, tag, lane, spare
+        wake_s, best, best_lane, best_spare = next_turn(key, now)
         if best is None or best_lane is None:
             return wake_s
-        if best.expires_s <= now:
-            self._turn_away(best, expiry_of(best, now))
-            return now
         assert best.queue is not None, "a job that waits has a queue"
+        if self._admission.is_late(best, now):
+            self._expire(best, now)
+            return now
         for earlier in best.queue.lanes:
             if earlier is best_lane:
                 break
@@ -275,7 +310,7 @@ class Dispatcher:
     def _rang(self) -> None:
         now = self._monotonic()
         while (job := self._wakeups.expired(now)) is not None:
-            self._turn_away(job, expiry_of(job, now))
+            self._expire(job, now)
         while (key := self._wakeups.due(now)) is not None:
             if not key.pumping:
                 self._pump(key, now)
@@ -295,6 +330,9 @@ class Dispatcher:
         job.state = _SENT
         job.sent_s = now
         job.lane = lane
+        job.place = None
+        lane.sent_s = now
+        lane.key.running[job] = None
         target = job.target = queue.targets[lane]
         queue.under_way += 1
         self._sent += 1
@@ -316,6 +354,7 @@ class Dispatcher:
         assert job.queue is not None, "a job that was sent has a queue"
         job.queue.under_way -= 1
         lane.release()
+        del lane.key.running[job]
         self._in_flight -= 1
         job.lane = None
         job.note(result, status, now)
@@ -354,8 +393,8 @@ class Dispatcher:
                 lane.settle(job.sent_s, job.tokens, 0)
                 if outcome.result is Result.DECLINED:
                     over = self._after_error(job, lane, outcome, now)
-            case Result.DEADLINE if now - job.sent_s >= HUNG_S and not outcome.begun:
-                lane.broke(now, job.sent_s)
+            case Result.DEADLINE:
+                lane.cut_off(job, now, overdue=True)
             case _:
                 lane.undecided(now, job.sent_s)
         if over:

@@ -205,6 +205,13 @@ class Ledger(Share):
         if tag > owner.top:
             owner.top = tag
 
+    def lead(self, owner: str, other: str) -> float:
+        """Return by how much more one owner has used than another, each by its weight; what is new has used nothing."""
+        ours, theirs = self._owners.get(owner), self._owners.get(other)
+        if ours is None:
+            return -math.inf
+        return ours.tag - max(theirs.tag if theirs is not None else -math.inf, self.virtual - self.credit)
+
     def presses(self, owner: OwnerAccount, now: float, request_s: float) -> bool:
         """Whether an owner presses where a request takes so long."""
         return now - owner.since_s >= max(_PRESSING_S, _PRESSING * request_s)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tickmind.gateway.queue.backlog import Backlog, FairQueue
     from tickmind.gateway.queue.fair import SessionAccount
     from tickmind.gateway.queue.lane import Lane
+    from tickmind.gateway.queue.reservations import Reservation
     from tickmind.gateway.routing.origins import Pin
     from tickmind.gateway.sharing.sessions import Session
 
@@ -148,6 +149,7 @@ class Job:
     expires_s: float = 0.0  # monotonic: when it stops waiting
     queue: "FairQueue | None" = None
     backlog: "Backlog | None" = None  # while it is queued
+    place: "Reservation | None" = None  # that was kept for its caller
     account: "SessionAccount | None" = None  # what its way to the provider was charged to
     charged: float = 0.0
 

@@ -17,10 +17,12 @@ from tickmind.gateway.queue.fair import LaneTurns, Ledger
 from tickmind.gateway.queue.pace import PaceMaker, PaceStatistics, local_pace, tightest
 from tickmind.gateway.queue.ratelimit_headers import RateLimits
 from tickmind.gateway.queue.restraint import Restraint
+from tickmind.gateway.queue.service_time import ServiceTime, ServiceTimes
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
 
 if TYPE_CHECKING:
     from tickmind.gateway.queue.backlog import FairQueue
+    from tickmind.gateway.queue.job import Job
 
 MIN_WAIT_S = 0.1  # after a 429, whatever it says
 MAX_DEFAULT_WAIT_S = 60.0  # after many 429s that do not say how long
@@ -52,6 +54,7 @@ class LaneStatistics:
     served: int
     limited: int
     failed: int
+    service: ServiceTime  # what an attempt takes, as far as is known
 
 
 class KeyState:
@@ -68,6 +71,7 @@ class KeyState:
         "pace",
         "provider",
         "pumping",
+        "running",
         "unbounded",
         "waiting",
         "wake_s",
@@ -91,6 +95,7 @@ class KeyState:
         self.unbounded = limits.concurrency is None
         self.concurrency = most if limits.concurrency is None else min(limits.concurrency, most)
         self.in_flight = 0
+        self.running: dict[Job, None] = {}  # jobs under way, the oldest first
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
         self.lanes: list[Lane] = []
@@ -124,7 +129,10 @@ class Lane:
         "request_s",
         "restraint",
         "sent",
+        "sent_s",
         "served",
+        "service",
+        "slow_s",
         "streak",
         "token_s",
         "troubles",
@@ -163,6 +171,9 @@ class Lane:
         self.streak = 0  # 429s one after the other, those that were on their way together counted once
         self.troubles = 0  # since the last success, of any kind
         self.sent = self.served = self.limited = self.failed = 0
+        self.service = ServiceTimes()
+        self.sent_s = -math.inf  # when something last went out
+        self.slow_s = 0.0  # time that did not suffice for the last attempt; 0 after an answer
         self._retry = retry
         self._random = chance
         self._cut_s = -math.inf  # when the concurrency was last cut; what was under way then is the same event
@@ -200,6 +211,12 @@ class Lane:
         if self.blocked_until_s > at:
             at = self.blocked_until_s
         return at
+
+    @property
+    def has_slot(self) -> bool:
+        """Whether fewer are under way than it has permits for."""
+        key = self.key
+        return self.in_flight < self.concurrency and key.in_flight < key.concurrency
 
     def is_down(self, now: float) -> bool:
         """Whether waiting is of no use: the circuit is open or the account is refused."""
@@ -263,6 +280,7 @@ class Lane:
     def succeeded(self, now: float) -> bool:
         """The provider answered, if only that the request is wrong; True if the circuit closed by it."""
         self.served += 1
+        self.slow_s = 0.0
         closed = False
         if self.troubles:
             if self.circuit.state is not CircuitState.CLOSED or self.circuit.failures:
@@ -335,6 +353,13 @@ class Lane:
         self.reason = reason
         self._reckon_block()
 
+    def cut_off(self, job: "Job", now: float, *, overdue: bool) -> None:
+        """An attempt ended before its answer, by its deadline or because its caller left: slow, which is no failure."""
+        self.service.add(now - job.sent_s, job.prompt_tokens, job.tokens - job.prompt_tokens, whole=False)
+        if overdue:
+            self.slow_s = now - job.sent_s
+        self.undecided(now, job.sent_s)
+
     def undecided(self, now: float, sent_s: float) -> None:
         """A request ended without saying anything about the provider."""
         self.circuit.undecided(now, sent_s)
@@ -364,9 +389,16 @@ class Lane:
         return by_tokens if by_tokens > self.request_s else self.request_s
 
     def per_second(self, now: float) -> float:
-        """How many requests it takes in the long run, infinite if it has no rate."""
+        """How many requests it takes in the long run: by its rate, or by its slots and the time that an attempt takes.
+
+        Infinite if neither is known.
+        """
         interval_s = self.restraint.interval_s(now)
-        return 1 / interval_s if interval_s else math.inf
+        rate = 1 / interval_s if interval_s else math.inf
+        if self.concurrency == math.inf and self.key.unbounded:
+            return rate
+        mean_s = self.service.estimate().mean_s
+        return min(rate, min(self.concurrency, self.key.concurrency) / mean_s) if mean_s else rate
 
     def statistics(self, now: float) -> LaneStatistics:
         """For people to look at."""
@@ -389,6 +421,7 @@ class Lane:
             served=self.served,
             limited=self.limited,
             failed=self.failed,
+            service=self.service.estimate(),
         )
 
     # Inside

@@ -1,11 +1,12 @@
 """Finds the queue of a chain and the lanes that it needs; makes them when they are first needed, forgets idle ones."""
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
 
 from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.queue.job import Job, Plan, Target
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.pace import PaceMaker, local_pace
 from tickmind.gateway.settings.config import GatewayConfig
@@ -123,6 +124,25 @@ class Lanes:
 
     def _is_apart(self, target: Target) -> bool:
         return target.model in target.provider.model_limits or target.provider.name in self._apart
+
+
+def next_turn(key: KeyState, now: float) -> tuple[float, Job | None, Lane | None, bool]:
+    """Find whose turn it is by a key's ledger: the job, its lane and whether it takes only what is spare.
+
+    If none may go now, there is no job, and the first value says when one may.
+    """
+    wake_s, best, best_tag, best_lane, best_spare = math.inf, None, math.inf, None, False
+    for lane in key.lanes:
+        if not lane.waiting or (backlog := lane.turns.first(now, lane.request_s)) is None:
+            continue
+        job = backlog.first()
+        spare = lane.is_for_spare(now)
+        at_s = lane.earliest_s(now, job.tokens, spare)
+        if at_s > now:
+            wake_s = min(wake_s, at_s)
+        elif (tag := lane.turns.first_tag()) < best_tag:
+            best, best_tag, best_lane, best_spare = job, tag, lane, spare
+    return wake_s, best, best_lane, best_spare
 
 
 def _with_lanes_by_model(config: GatewayConfig) -> frozenset[str]:

@@ -8,14 +8,30 @@ MIN_RETRY_AFTER_S = 1.0
 MAX_RETRY_AFTER_S = 60.0  # for a full queue
 
 
-def expiry_of(job: Job, now: float) -> Refusal:
-    """Why a job does not wait any longer."""
+def expired(job: Job, queue: FairQueue, now: float, wait_s: float, max_wait_s: float) -> Refusal:
+    """Why a job does not wait any longer, and after how long to ask again."""
     if job.deadline_s <= now:
-        return Refusal(Code.DEADLINE, "the request's deadline passed while it waited; ask for more time")
+        words = f"the request's deadline passed while it waited; ask again in {wait_s:.3g} s, or for more time"
+        return Refusal(Code.DEADLINE, words, wait_s)
     if job.drop_after_s is not None and job.drop_after_s <= now:
-        return Refusal(Code.EXPIRED, "the request is of no use any more, by its own account")
-    wait_s = now - job.queued_s
-    return Refusal(Code.QUEUE_TIMEOUT, f"no provider had room within {wait_s:.3g} s; try later", MIN_RETRY_AFTER_S)
+        return Refusal(Code.EXPIRED, f"expired: x-tickmind-drop-after-ms passed; ask again in {wait_s:.3g} s", wait_s)
+    waited_s = now - job.queued_s
+    if waited_s < max_wait_s:
+        return overloaded(job, queue, now, wait_s)
+    words = f"no provider had room within {waited_s:.3g} s; ask again in {wait_s:.3g} s"
+    return Refusal(Code.QUEUE_TIMEOUT, words, wait_s)
+
+
+def overloaded(job: Job, queue: FairQueue, now: float, wait_s: float) -> Refusal:
+    """No reply can be expected before the deadline."""
+    left_s = job.deadline_s - now
+    mean_s = max(lane.service.estimate().mean_s for lane in queue.lanes)
+    return Refusal(
+        Code.OVERLOADED,
+        f"a reply takes about {mean_s:.3g} s and {queue.live} wait, so none can come within the {left_s:.3g} s "
+        f"that this request has left; ask again in {wait_s:.3g} s",
+        wait_s,
+    )
 
 
 def unavailable(queue: FairQueue, wait_s: float, *, down: bool) -> Refusal:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.forecast import start_s
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane, LaneStatistics
 from tickmind.gateway.refusal import Code
@@ -44,6 +45,15 @@ class QueueEvent:
         return cls(kind, key.provider.name, key.key.id, lane.model, job.session.label, until_s, words)
 
 
+def fallback_detail(job: Job) -> str:
+    """Say where a job was tried before, and how that ended; empty if that was where it goes now."""
+    last, target = job.attempts[-1], job.target
+    assert target is not None, "a job that is sent has a target"
+    if (last.provider, last.key_id, last.model) == (target.provider.name, target.key.id, target.model):
+        return ""
+    return f"{last.provider}/{last.model}: {last.result.value.replace('_', ' ')}"
+
+
 @dataclass(frozen=True, slots=True)
 class ChainStatistics:
     """One queue: its chain as (provider, key id, model), and who waits in it."""
@@ -53,16 +63,21 @@ class ChainStatistics:
     depth: int
     capacity: int
     waiting: tuple[tuple[str, int], ...]  # (session's label, jobs)
+    expected: int  # callers that were told to come back
+    wait_s: float  # that one more would wait for its turn
 
     @classmethod
-    def of(cls, queue: FairQueue) -> "ChainStatistics":
+    def of(cls, queue: FairQueue, now: float) -> "ChainStatistics":
         """The figures of a queue."""
+        expected = queue.reserved.expected(now)
         return cls(
             model=queue.plan.model,
             chain=tuple((target.provider.name, target.key.id, target.model) for target in queue.plan.targets),
             depth=queue.live,
             capacity=queue.capacity,
             waiting=tuple((session.label, backlog.live) for session, backlog in queue.backlogs.items()),
+            expected=expected,
+            wait_s=max(0.0, start_s(queue, now, queue.live + expected) - now),
         )
 
 

@@ -4,24 +4,42 @@ from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.job import Job, State
 from tickmind.gateway.queue.wakeups import Wakeups
 
+MAX_HELD = 1000  # requests whose refusal is held back
+
 
 class Waiting:
-    """Puts jobs into queues and takes them out, so that queue, lanes, expiry and index always agree."""
+    """Puts jobs into queues and takes them out, so that queue, lanes, expiry and index always agree.
 
-    __slots__ = ("_agents", "_wakeups", "count")
+    `held` are those that wait for nothing but their refusal: their callers came back before they were told to, and
+    would do so again at once.
+    """
+
+    __slots__ = ("_agents", "_wakeups", "count", "held")
 
     def __init__(self, wakeups: Wakeups) -> None:
         self.count = 0
+        self.held: dict[Job, None] = {}
         self._wakeups = wakeups
         self._agents: dict[tuple[str, str, str], dict[Job, None]] = {}  # owner, session, agent -> its jobs
 
     def add(self, job: Job, queue: FairQueue, now: float) -> None:
         """It waits from now on, until its `expires_s`."""
-        job.state = State.QUEUED
         job.queued_s = now
         job.queue = queue
         self.count += 1
         queue.push(job)
+        self._enter(job)
+
+    def hold(self, job: Job, now: float) -> bool:
+        """It waits for its refusal, until its `expires_s`; False if that is over, or too many do."""
+        if job.expires_s <= now or len(self.held) >= MAX_HELD:
+            return False
+        self.held[job] = None
+        self._enter(job)
+        return True
+
+    def _enter(self, job: Job) -> None:
+        job.state = State.QUEUED
         if job.agent:
             self._agents.setdefault(_name(job), {})[job] = None
         self._wakeups.expire(job)
@@ -32,8 +50,11 @@ class Waiting:
         assert job.state is State.QUEUED, "only a job that waits can be taken out"
         assert queue is not None, "a job that waits has a queue"
         job.state = State.NEW
-        self.count -= 1
-        queue.remove(job)
+        if job in self.held:
+            del self.held[job]
+        else:
+            self.count -= 1
+            queue.remove(job)
         if job.agent:
             name = _name(job)
             jobs = self._agents[name]

@@ -104,6 +104,7 @@ class QueueConfig:
     priority_age_s: float = 10.0  # waiting this long counts as one priority step
     max_rounds: int = 3  # of waiting for the earliest provider when all are limited
     replace_older: bool = False  # a newer request of the same agent replaces its queued one, unless the request says
+    learn_service_times: bool = True  # and refuse at once what can't be answered in time; else all wait to their end
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tickmind.gateway.sharing.sessions import Session, Sessions
 MAX_PLANS = Limit("plans whose rates are remembered", 4096)
 _EPSILON_S = 1e-6  # what adding up times may be off by
 
-Forecast = Callable[[Session, Plan, float], float]  # (session, plan, now) -> when a request of it could be sent, or now
+Forecast = Callable[[Session, Plan, float, str], float]  # (session, plan, now, agent) -> when it may ask, or now
 
 
 class Cooldown(NamedTuple):
@@ -116,7 +116,7 @@ class Cooldowns:
         if used is not None and used is not plan.targets[0]:
             self._sessions.activity(group_of(used)).use(session, now_s)
 
-    def of(self, session: Session, plan: Plan) -> Cooldown:
+    def of(self, session: Session, plan: Plan, agent: str = "") -> Cooldown:
         """What a reply to this session says, be it an answer or a refusal; asking changes nothing."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
@@ -125,37 +125,37 @@ class Cooldowns:
         use = session.uses.get(rates.group)
         if use is not None and use.gone:
             use = None
-        wait_s = self._wait_s(session, rates, use, now_s)
+        wait_s = self._wait_s(session, rates, use, now_s, agent)
         share = activity.share(use) if use is not None else activity.share_with(session)
         rpm = rates.first_rpm if self._strict else rates.chain_rpm
         effective_rpm = None if rpm is None else rpm / share
         return Cooldown(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
 
-    def json_of(self, session: Session, plan: Plan) -> bytes:
+    def json_of(self, session: Session, plan: Plan, agent: str = "") -> bytes:
         """The same as JSON; what it says of the share is kept, because that seldom changes."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         use = session.uses.get(rates.group)
         if use is None:
-            return self.of(session, plan).as_json()
+            return self.of(session, plan, agent).as_json()
         now_s = self._monotonic()
         activity = use.activity
         if now_s >= activity.due_s:
             activity.sweep(now_s)
         if use.gone:
-            return self.of(session, plan).as_json()
+            return self.of(session, plan, agent).as_json()
         if use.told_rates is not rates or use.told_shares != activity.shares:
             use.told = _share_json(*self.of(session, plan)[2:])
             use.told_rates, use.told_shares = rates, activity.shares
-        if not self._strict and self._forecast(session, plan, now_s) <= now_s:
+        if not self._strict and self._forecast(session, plan, now_s, agent) <= now_s:
             return _TOLD % (ceil(self._wall() * 1000 - 1e-3), 0, use.told)
-        return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s)), use.told)
+        return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s, agent)), use.told)
 
-    def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float) -> float:
+    def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float, agent: str) -> float:
         """How long a session has to wait, as things stand."""
         if self._strict:
             next_s = now_s if use is None else self._turn_s(use.activity, use, rates, now_s)
         else:
-            next_s = self._forecast(session, rates.plan, now_s)
+            next_s = self._forecast(session, rates.plan, now_s, agent)
             if next_s > now_s and use is not None and rates.chain_rpm is not None:
                 next_s = max(next_s, use.admitted_s + 60.0 / rates.chain_rpm * use.activity.share(use))
         return next_s - now_s if next_s > now_s else 0.0
@@ -228,5 +228,5 @@ def _rate(limits: Limits | None) -> float | None:
     return None if limits.requests_per_day is None else limits.requests_per_day / 1440
 
 
-def _at_once(_session: Session, _plan: Plan, now_s: float) -> float:
+def _at_once(_session: Session, _plan: Plan, now_s: float, _agent: str) -> float:
     return now_s

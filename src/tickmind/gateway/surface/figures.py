@@ -10,6 +10,8 @@ from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.sharing.histogram import HistogramSnapshot
 from tickmind.gateway.sharing.tally import CostTable, Sums
 
+MAX_WAIT_S = 86_400.0  # that is shown
+
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
@@ -17,17 +19,19 @@ if TYPE_CHECKING:
 def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noqa: ARG001 - it tells of nobody
     """`GET /api/llm/stats`: for each provider how many wait, whether it is limited or failing, and for how long.
 
-    `rateLimited` is about limits alone; `circuit` is the state of the best of its lanes.
+    `rateLimited` is about limits alone; `circuit` is the state of the best of its lanes. `waitMs` is what one more
+    request would wait for its turn, `serviceMs` what an answer takes, as far as is known.
     """
     now_s = gateway.clock.monotonic()
     queue = gateway.dispatcher.statistics()
     lanes: dict[str, list[LaneStatistics]] = {name: [] for name in gateway.config.providers}
     for lane in queue.lanes:
         lanes.setdefault(lane.provider, []).append(lane)
-    lengths = dict.fromkeys(lanes, 0)
+    lengths, waits_s = dict.fromkeys(lanes, 0), dict.fromkeys(lanes, 0.0)
     for chain in queue.chains:
-        if chain.depth:
-            lengths[chain.chain[0][0]] += chain.depth
+        first = chain.chain[0][0]
+        lengths[first] += chain.depth
+        waits_s[first] = max(waits_s[first], chain.wait_s)
     return {
         name: {
             "length": lengths[name],
@@ -35,6 +39,8 @@ def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noq
             "circuit": _circuit(own).value,
             "retryInMs": wait_ms(min((lane.blocked_until_s for lane in own), default=0.0), now_s),
             "inFlight": sum(lane.in_flight for lane in own),
+            "waitMs": math.ceil(1000 * min(waits_s[name], MAX_WAIT_S)),
+            "serviceMs": math.ceil(1000 * max((lane.service.mean_s for lane in own), default=0.0)),
         }
         for name, own in lanes.items()
     }

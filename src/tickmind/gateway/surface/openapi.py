@@ -51,6 +51,12 @@ _SCHEMAS: dict[str, Any] = {
                 "required": ["requestsPerMinute", "effectiveRPM"],
                 "properties": {"requestsPerMinute": _RATE, "effectiveRPM": _RATE},
             },
+            "turn": {
+                "type": "object",
+                "description": "Under overload: the wait is that of this caller's own turn, not of its session.",
+                "required": ["needMs"],
+                "properties": {"needMs": {**_MS, "description": "What an answer takes, to be all but sure."}},
+            },
         },
     },
     "Attempt": {

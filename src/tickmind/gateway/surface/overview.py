@@ -18,7 +18,7 @@ from tickmind.gateway.sharing.feed import FeedLine
 from tickmind.gateway.sharing.sessions import Session
 from tickmind.gateway.sharing.tally import SessionTally, TargetTally
 from tickmind.gateway.sharing.trend import LATELY_S, Lately, Point
-from tickmind.gateway.surface.figures import is_of, sum_of, sums_of, times_of, wait_ms
+from tickmind.gateway.surface.figures import MAX_WAIT_S, is_of, sum_of, sums_of, times_of, wait_ms
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
@@ -45,7 +45,7 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
         own = gateway.tally.costs().by_session
         total, targets = sum_of(sums for label, sums in own.items() if is_of(label, only)), ()
         spent_usd = sum(usd for label, usd in lately.cost_by.items() if is_of(label, only))
-    chains = [one for one in queue.chains if one.depth]
+    chains = [one for one in queue.chains if one.depth or one.expected]
     return {
         "at": int(1000 * gateway.clock.wall()),
         "upMs": int(1000 * tally.since_s),
@@ -55,6 +55,8 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
         "requests": tally.requests,
         "answered": tally.answered,
         "queued": queue.queued,
+        "expected": sum(one.expected for one in chains),
+        "waitMs": math.ceil(1000 * min(max((one.wait_s for one in chains), default=0.0), MAX_WAIT_S)),
         "inFlight": queue.in_flight,
         "attempts": tally.attempts,
         "fallbacks": tally.fallbacks,
@@ -147,6 +149,7 @@ def _lane(lane: LaneStatistics, lately: Lately, now_s: float) -> dict[str, Any]:
         "served": lane.served,
         "limited": lane.limited,
         "failed": lane.failed,
+        "serviceMs": math.ceil(1000 * lane.service.mean_s),
     }
 
 
@@ -182,6 +185,8 @@ def _chain(chain: ChainStatistics, only: str | None) -> dict[str, Any]:
         "capacity": chain.capacity,
         "waiting": [{"session": session, "jobs": jobs} for session, jobs in waiting[:MOST_WAITING]],
         "waitingSessions": len(waiting),
+        "expected": chain.expected,
+        "waitMs": math.ceil(1000 * min(chain.wait_s, MAX_WAIT_S)),
     }
 
 

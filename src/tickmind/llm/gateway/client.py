@@ -10,7 +10,7 @@ from tickmind.base import Clock, IdMaker, SystemClock
 from tickmind.base.background import is_over
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import ModelConfig
-from tickmind.llm.errors import LLMConfigError, LLMError, LLMRateLimitError
+from tickmind.llm.errors import LLMConfigError, LLMError, LLMRateLimitError, LLMResponseError
 from tickmind.llm.gateway.calls import (
     CustomModel,
     Generated,
@@ -151,7 +151,7 @@ class GatewayClient(ModelClient):
         gate = self._gates.of(asked)
         try:
             found = await self._endpoint.generate(fields, headers, timeout_s=left_s)
-        except LLMRateLimitError as error:
+        except (LLMRateLimitError, LLMResponseError) as error:
             gate.note_refusal(error)
             raise
         if found.served.cooldown is not None:

@@ -2,20 +2,25 @@
 
 A gate is open until a reply or a refusal closes it for a time. While the gateway asks to wait, requests go through one
 at a time, at the pace that it named; nobody polls, for one timer wakes the first who waits.
+
+Where models are too slow for all that is asked, the gateway tells each caller a turn of its own. The gate keeps these
+turns, and lets one request through for each of them, whoever was told it.
 """
 
 import asyncio
+from bisect import insort
 from collections import OrderedDict
 from typing import TypeAlias
 
 from tickmind.base import Clock, Limit
 from tickmind.base.background import is_over
-from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError
+from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError, LLMResponseError
 from tickmind.llm.gateway_contract import Code
 from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
 from tickmind.llm.transport import ModelRequest
 
 MAX_WAITERS = Limit("number of requests that wait for one cooldown", 10_000)
+MAX_TURNS = Limit("number of turns that are kept for one model", 1000)
 MAX_GATES = Limit("number of models whose cooldowns are kept", 1024)
 DEFAULT_REFUSED_S = 1.0  # after a refusal that does not say how long
 DEFAULT_SPACING_S = 0.05  # between those who waited out a refusal, where no pace is known
@@ -39,6 +44,9 @@ class Gate:
         self._clock = clock
         self._open_s = 0.0  # monotonic
         self._spacing_s = 0.0
+        self._turns: list[float] = []  # monotonic times at which one request each may go out
+        self._turn_s = 0.0  # the first of them, 0 if there is none
+        self._need_s = 0.0  # that an answer takes
         self._waiters: _Waiters = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -49,7 +57,7 @@ class Gate:
 
     def ready_in_s(self) -> float:
         """How long it is closed; 0 if a request may go out now."""
-        return max(0.0, self._open_s - self._clock.monotonic())
+        return max(0.0, max(self._open_s, self._turn_s) - self._clock.monotonic())
 
     def check(self) -> None:
         """Raise `LLMCooldownError` if a request may not go out now."""
@@ -62,18 +70,18 @@ class Gate:
     def take_nowait(self) -> None:
         """Take a turn now, or raise `LLMCooldownError`."""
         self.check()
-        if self._spacing_s:
-            self._open_s = self._clock.monotonic() + self._spacing_s
+        self._pass()
 
     async def take(self, patience_s: float) -> None:
-        """Take a turn when it comes; raises `LLMCooldownError` at once if that is known to be too late."""
+        """Take a turn when it comes; raises `LLMCooldownError` at once if that leaves too little time for an answer."""
         waiters = self._line()
         if not waiters and not self.ready_in_s():
             self.take_nowait()
             return
         ahead = len(waiters)
-        wait_s = self.ready_in_s() + ahead * self._spacing_s
-        if wait_s >= patience_s or not MAX_WAITERS.allows(ahead + 1):
+        wait_s = self._wait_behind_s(ahead)
+        need_s = self._need_s if self._turns else 0.0
+        if wait_s + need_s >= patience_s or not MAX_WAITERS.allows(ahead + 1):
             raise self._closed(wait_s)
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiters[waiter] = None
@@ -89,16 +97,25 @@ class Gate:
     def note(self, cooldown: Cooldown) -> None:
         """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
         self.cooldown = cooldown
+        if cooldown.need_s is not None:
+            self._add_turn(cooldown.wait_s, cooldown.need_s)
+            return
         self._spacing_s = _with_slack(cooldown.spacing_s) if cooldown.wait_s > 0 else 0.0
         self._close_for(cooldown.wait_s)
 
-    def note_refusal(self, error: LLMRateLimitError) -> None:
-        """Take in that a request was held back."""
+    def note_refusal(self, error: LLMRateLimitError | LLMResponseError) -> None:
+        """Take in that a request was held back, or came to nothing and was told when to come back."""
         cooldown = None
-        if isinstance(error, LLMCooldownError):
-            if error.code in _OF_ONE_AGENT:
+        if isinstance(error, LLMCooldownError | LLMResponseError):
+            if isinstance(error, LLMCooldownError) and error.code in _OF_ONE_AGENT:
                 return
             cooldown = error.cooldown
+        if cooldown is not None and cooldown.need_s is not None:
+            self.cooldown = cooldown
+            self._add_turn(cooldown.wait_s if error.retry_after_s is None else error.retry_after_s, cooldown.need_s)
+            return
+        if isinstance(error, LLMResponseError) and (cooldown is None or error.retry_after_s is None):
+            return  # it is not the gateway's own word, or says nothing of waiting
         self.cooldown = cooldown or self.cooldown
         known_s = _with_slack(cooldown.spacing_s) if cooldown is not None else self._spacing_s
         self._spacing_s = max(known_s, DEFAULT_SPACING_S)
@@ -115,6 +132,36 @@ class Gate:
             waiter, _ = waiters.popitem(last=False)
             if not waiter.done():
                 waiter.set_exception(LLMCancelledError("the call was cancelled because its client was closed"))
+
+    def _add_turn(self, wait_s: float, need_s: float) -> None:
+        """One request may go out after so long; a turn that nobody used is over when the next one comes."""
+        now = self._clock.monotonic()
+        self._need_s = need_s
+        insort(self._turns, now + min(wait_s, MAX_COOLDOWN_S.maximum))
+        self._drop_turns(now)
+
+    def _drop_turns(self, now: float, used: int = 0) -> None:
+        turns = self._turns
+        del turns[:used]
+        while len(turns) > 1 and (turns[1] <= now or not MAX_TURNS.allows(len(turns))):
+            del turns[0]
+        self._turn_s = turns[0] if turns else 0.0
+
+    def _pass(self) -> None:
+        """One request goes out now."""
+        now = self._clock.monotonic()
+        if self._spacing_s:
+            self._open_s = now + self._spacing_s
+        if self._turns:
+            self._drop_turns(now)
+            self._drop_turns(now, used=1)
+
+    def _wait_behind_s(self, ahead: int) -> float:
+        """How long one more has to wait behind so many."""
+        wait_s = self.ready_in_s() + ahead * self._spacing_s
+        if ahead and self._turns:
+            wait_s = max(wait_s, self._turns[min(ahead, len(self._turns) - 1)] - self._clock.monotonic())
+        return wait_s
 
     def _close_for(self, wait_s: float) -> None:
         if wait_s > 0:
@@ -136,12 +183,11 @@ class Gate:
         if waiters is not self._waiters:
             return  # the loop at hand was given up and has come back
         self._timer = None
-        while waiters and self._open_s <= self._clock.monotonic():
+        while waiters and not self.ready_in_s():
             waiter, _ = waiters.popitem(last=False)
             if not waiter.done():  # else it was cancelled just now, and its turn is the next one's
                 waiter.set_result(None)
-                if self._spacing_s:
-                    self._open_s = self._clock.monotonic() + self._spacing_s
+                self._pass()
         if waiters:
             self._arm()
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Literal
 
 from tickmind.base import Clock
-from tickmind.llm.errors import LLMDeadlineError, LLMRateLimitError
+from tickmind.llm.errors import LLMDeadlineError, LLMRateLimitError, LLMResponseError
 from tickmind.llm.gateway.calls import told_timeout
 from tickmind.llm.gateway.gate import Gates
 from tickmind.llm.gateway_contract import TIMEOUT_HEADER
@@ -47,7 +47,7 @@ class GatewayTransport:
         left_s = await self.turn(request.model, timeout_s)
         try:
             return await self._inner.complete(_told_until(request, left_s), timeout_s=left_s)
-        except LLMRateLimitError as error:
+        except (LLMRateLimitError, LLMResponseError) as error:
             self._gates.of(request.model).note_refusal(error)
             raise
 
@@ -94,7 +94,7 @@ class GatewayStream:
         context = self._inner.stream(_told_until(self._request, left_s), timeout_s=left_s)
         try:
             pieces = await context.__aenter__()
-        except LLMRateLimitError as error:
+        except (LLMRateLimitError, LLMResponseError) as error:
             self._gates.of(self._request.model).note_refusal(error)
             raise
         self._context = context

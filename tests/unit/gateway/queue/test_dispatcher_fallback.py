@@ -197,16 +197,34 @@ def test_reply_that_has_begun_is_not_tried_again(desk, time):
 
 
 @pytest.mark.parametrize("begun", [True, False])
-def test_only_an_attempt_that_hung_until_its_deadline_speaks_against_the_provider(desk, time, begun):
+def test_a_provider_that_is_slower_than_its_callers_wait_opens_no_circuit(desk, time, begun):
     overdue = Outcome(Result.DEADLINE, 200 if begun else 0, begun=begun)
     d = desk({"a": Limits()}, script={"a": lambda _job, _now: overdue}, service_s=(60.0, 60.0))
-    for _ in range(6):
-        d.submit()
+    for _ in range(20):
+        d.submit(timeout_s=60.0)
         time.run_for(61)
-    assert [lane.circuit.state for lane in d.dispatcher.lanes()] == [
-        CircuitState.CLOSED if begun else CircuitState.OPEN
-    ]
+    assert [lane.circuit.state for lane in d.dispatcher.lanes()] == [CircuitState.CLOSED]
+    assert len(d.upstream["a"].calls) == 20
     d.assert_clean()
+
+
+def test_lane_that_did_not_answer_in_time_is_passed_over_while_another_has_room(desk, time):
+    overdue = Outcome(Result.DEADLINE)
+    d = desk(
+        {"a": Limits(), "b": Limits()},
+        script={"a": lambda _job, now: overdue if now < 50 else None},
+        service_s=(20.0, 20.0),
+    )
+    first = d.submit(timeout_s=20.0)
+    time.run_for(21)
+    elsewhere = d.submit(timeout_s=20.0)
+    patient = d.submit(timeout_s=30.0)
+    time.run_for(40)
+    probe = d.submit(timeout_s=20.0)  # nothing went by it for half a minute
+    time.run_for(21)
+    again = d.submit(timeout_s=20.0)
+    time.run_for(21)
+    assert [ticket.sent[0][1] for ticket in (first, elsewhere, patient, probe, again)] == ["a", "b", "a", "a", "a"]
 
 
 def test_banned_account_is_no_rate_limit_and_pauses_every_lane_of_the_key(desk, time):

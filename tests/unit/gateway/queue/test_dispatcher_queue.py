@@ -197,13 +197,14 @@ def test_thousands_leave_queued_and_in_flight_and_nothing_stays(desk, time, tune
 
 
 @pytest.mark.slow
-def test_jobs_that_are_over_are_not_kept_alive(desk, time):
+def test_jobs_that_are_over_are_not_kept_alive(desk, time, tune):
     def jobs():
         gc.collect()
         return sum(isinstance(thing, Job) for thing in gc.get_objects())
 
     before = jobs()
-    d = desk({"a": Limits(concurrency=1)}, service_s=(50.0, 50.0))
+    patient = tune(queue={"learn_service_times": False})  # else they are refused at once
+    d = desk({"a": Limits(concurrency=1)}, service_s=(50.0, 50.0), config=patient)
     d.keep = False
     d.submit(timeout_s=1000)
     for number in range(1500):

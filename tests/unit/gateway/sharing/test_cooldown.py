@@ -199,13 +199,13 @@ def test_without_contention_fair_sharing_lets_ask_again_at_once():
 
 
 def test_fair_sharing_tells_when_the_queue_has_room():
-    house = House("fair", forecast=lambda _session, _plan, now_s: now_s + 0.25)
+    house = House("fair", forecast=lambda _session, _plan, now_s, _agent: now_s + 0.25)
     assert house.of("g1").wait_ms == 250
     assert house.of("g1").next_allowed_ms == 1_700_000_000_250
 
 
 def test_under_contention_fair_sharing_tells_the_share():
-    house = House("fair", forecast=lambda _session, _plan, now_s: now_s + 0.25)
+    house = House("fair", forecast=lambda _session, _plan, now_s, _agent: now_s + 0.25)
     for name in ("g1", "g2", "g3", "g4"):
         house.ask(name)
     assert house.of("g1") == Cooldown(1_700_000_008_000, 8000, 4, 30, 7.5)

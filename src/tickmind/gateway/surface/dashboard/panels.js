@@ -24,6 +24,13 @@ export class Panels {
   }
 }
 
+/** How many wait or were told to come back, and what one more would wait: "12 waiting, about 94 s". */
+function waiting({ queued, expected, waitMs }, where) {
+  const all = queued + expected;
+  if (!all) return "nobody";
+  return waitMs ? `${count(all)} waiting, about ${duration(waitMs)}` : `${count(all)} waiting ${where}`;
+}
+
 class Tiles {
   constructor() {
     const figure = (name, spark) => {
@@ -47,7 +54,7 @@ class Tiles {
   show({ lately, history, total, refusals, ...now }) {
     const minute = lately.spanMs >= 50_000 ? "in the last minute" : `in the last ${duration(lately.spanMs)}`;
     fill(this.served, rate(lately.servedPerS), `${count(now.answered)} of ${count(now.requests)} in all`, history.servedPerS);
-    fill(this.queued, count(now.queued), now.queued ? `in ${count(now.counts.chains)} ${now.counts.chains === 1 ? "queue" : "queues"}` : "nobody", history.queued);
+    fill(this.queued, count(now.queued + now.expected), waiting(now, `in ${count(now.counts.chains)} ${now.counts.chains === 1 ? "queue" : "queues"}`), history.queued);
     fill(this.flight, count(now.inFlight), `${count(now.attempts)} attempts in all`, history.inFlight);
     fill(this.wait, duration(lately.waits.p50Ms), `p99 ${duration(lately.waits.p99Ms)}, ${minute}`, history.waitP50Ms);
     fill(this.fallbacks, count(lately.fallbacks), `${minute}; ${count(now.fallbacks)} in all, ${count(now.retries)} retries`, history.fallbacks);
@@ -204,7 +211,7 @@ class Queues {
       say(part.name, chain.model);
       say(part.way, chain.chain.map((step) => step.provider).join(" → "));
       const full = chain.depth / chain.capacity;
-      part.bar.set(full, `${count(chain.depth)} of ${count(chain.capacity)} wait`, { kind: full >= 0.9 ? "full" : full >= 0.6 ? "high" : "" });
+      part.bar.set(full, waiting({ ...chain, queued: chain.depth }, `of ${count(chain.capacity)}`), { kind: full >= 0.9 ? "full" : full >= 0.6 ? "high" : "" });
       const more = chain.waitingSessions - chain.waiting.length;
       const names = more > 0 ? [...chain.waiting, { session: "others:", jobs: more }] : chain.waiting;
       part.who.fill(names, (one) => one.session);

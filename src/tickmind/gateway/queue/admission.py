@@ -1,0 +1,186 @@
+"""Decide which requests may wait: those that can still be answered in time. The others hear at once when to come back.
+
+A request needs as long as the lanes have lately taken, and something to be sure. It waits only if it can be expected to
+start that long before its deadline, and stops waiting when it can't any more. A lane with room takes every request,
+however slow it was: that is how it is noticed that it has become faster.
+"""
+
+import math
+from dataclasses import dataclass
+
+from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.forecast import per_second, slots_of, start_s
+from tickmind.gateway.queue.job import Job, Priority
+from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
+from tickmind.gateway.queue.reservations import LATE_PART, Reservation
+from tickmind.gateway.queue.service_time import MAX_PART
+from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.settings.config import QueueConfig
+
+PROBE_S = 30.0  # after which a lane that was too slow is tried again though the next one in the chain has room
+MIN_WAIT_S = 0.05  # that is told to who is refused for lack of time
+MAX_WAIT_S = 60.0  # that is told at once: who waits longer asks once more, lest it sleeps while a lane recovers
+HASTY_S = 0.02  # before its time: clocks and networks are no more exact
+MIN_LATE_S = 0.25  # that a caller may be late for its place, whatever the pace
+GUARD_PART = 0.25  # of the spacing: who is due within it goes before a caller that is early and had more
+HAD_MORE = 2  # requests by which it had more
+LEAD_PART = 0.5  # of the time that it could wait in the queue: so much before a slot gets free a caller should come
+SPACING = 0.4  # deviations added to the mean between two places, where nobody can wait for a slot to get free
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a request needs of the lanes at hand: seconds from its start to its answer, as sure as may be."""
+
+    seconds: float
+    deviation_s: float
+
+
+NOTHING_KNOWN = Need(0.0, 0.0)
+
+
+class Admission:
+    """See the module. It reads queues and lanes, and writes nothing but the queue's reservations and `expires_s`."""
+
+    __slots__ = ("_config",)
+
+    def __init__(self, config: QueueConfig) -> None:
+        self._config = config
+
+    def need(self, job: Job, queue: FairQueue, now: float) -> Need:
+        """Return what a job needs of the quickest lane that is known."""
+        patience_s = job.deadline_s - job.arrived_s
+        best = NOTHING_KNOWN
+        for lane in queue.lanes:
+            known = lane.service.estimate() if self._config.learn_service_times else None
+            if known is None or not known.attempts:
+                return NOTHING_KNOWN
+            seconds = known.need_s(job.prompt_tokens, job.tokens - job.prompt_tokens, patience_s)
+            oldest = next(iter(lane.key.running), None)
+            if oldest is not None and oldest.lane is lane and now - oldest.sent_s > seconds:
+                seconds = min(now - oldest.sent_s, MAX_PART * patience_s)  # it has become slower
+            if best is NOTHING_KNOWN or seconds < best.seconds:
+                best = Need(seconds, known.deviation_s)
+        return best
+
+    def latest_start_s(self, job: Job, queue: FairQueue, now: float) -> float:
+        """Return until when a job may wait for its start."""
+        need_s = self.need(job, queue, now).seconds
+        limit_s = job.queued_s + self._config.max_wait_s
+        return min(job.deadline_s - need_s, limit_s, job.drop_after_s or math.inf)
+
+    def refusal_of(
+        self, job: Job, queue: FairQueue, now: float, *, replaced: int = 0, gives_way: bool = False
+    ) -> Refusal | None:
+        """Let a job wait, until its `expires_s`, or say why not.
+
+        `replaced`: so many of those who wait it would take the place of; `gives_way`: to a caller that is due.
+        """
+        job.expires_s = self.latest_start_s(job, queue, now)
+        back_s, down = queue.outlook(now, job.tokens)
+        if down or back_s > job.expires_s:
+            return unavailable(queue, back_s - now, down=down)
+        if not gives_way and not self._is_too_late(job, queue, now, replaced):
+            return None
+        return overloaded(job, queue, now, self.come_back(job, queue, now))
+
+    def _is_too_late(self, job: Job, queue: FairQueue, now: float, replaced: int) -> bool:
+        """Whether it can't be expected to start in time. Only slots tell: a rate says little of whose turn it is."""
+        if not self._config.learn_service_times or any(slots_of(lane) == math.inf for lane in queue.lanes):
+            return False
+        return start_s(queue, now, max(0, queue.ahead_of(job) - replaced)) > job.expires_s
+
+    def gives_way(self, job: Job, queue: FairQueue, lane: Lane, now: float) -> bool:
+        """Whether a caller that comes before its time must leave a free slot to another, who is due and had less."""
+        place = job.place
+        if place is None or place.at_s <= now + MIN_LATE_S:
+            return False
+        due = queue.reserved.due(now, job.session.owner, GUARD_PART * self._spacing_s(queue, now, 0.0))
+        return due is not None and lane.key.ledger.lead(job.session.owner, due) > HAD_MORE * lane.cost_s(job.tokens)
+
+    def passes_over(self, job: Job, lane: Lane, queue: FairQueue, now: float) -> bool:
+        """Whether a lane with room was too slow for such a job the last time, and another of the chain has room."""
+        if job.deadline_s - now > lane.slow_s or now - lane.sent_s >= PROBE_S:
+            return False
+        return any(
+            not other.waiting and not other.slow_s and other.earliest_s(now, job.tokens) <= now for other in queue.lanes
+        )
+
+    def held_until_s(self, job: Job, refusal: Refusal, now: float) -> float:
+        """Return until when to hold a refusal back: not at all, but for a caller that comes before it was told to.
+
+        It would come again at once, so it hears of it when it may, or when its patience ends.
+        """
+        if refusal.code is not Code.OVERLOADED or not _is_hasty(job.place, now):
+            return now
+        return min(now + (refusal.retry_after_s or 0.0), job.deadline_s, job.drop_after_s or math.inf)
+
+    def is_late(self, job: Job, now: float) -> bool:
+        """Whether a job that waits can't be answered in time any more."""
+        queue = job.queue
+        assert queue is not None, "a job that waits has a queue"
+        return job.expires_s <= now or self.latest_start_s(job, queue, now) < now
+
+    def late(self, queue: FairQueue, now: float) -> list[Job]:
+        """Return all jobs of a queue that can't be answered in time any more."""
+        return [job for job in queue.jobs() if self.is_late(job, now)]
+
+    def expired(self, job: Job, now: float) -> Refusal:
+        """Say why a job does not wait any longer, and when to come back."""
+        queue = job.queue
+        assert queue is not None, "a job that was submitted has a queue"
+        return expired(job, queue, now, self.come_back(job, queue, now), self._config.max_wait_s)
+
+    def come_back(self, job: Job, queue: FairQueue, now: float) -> float:
+        """Keep a place for the job's caller; returns how long it should wait before it asks again."""
+        need = self.need(job, queue, now) if self._config.learn_service_times else NOTHING_KNOWN
+        if need is NOTHING_KNOWN:
+            return max(MIN_RETRY_AFTER_S, queue.forecast(job.session, now) - now)
+        slack_s = job.deadline_s - job.arrived_s - need.seconds
+        margin = SPACING * max(0.0, 1.0 - slack_s / (2 * need.deviation_s))
+        spacing_s = self._spacing_s(queue, now, margin)
+        self._forget_late(queue, now)
+        places, session, agent = queue.reserved, job.session, job.agent
+        kept = job.place
+        if kept is not None and kept.at_s > now + MIN_WAIT_S:
+            at_s = kept.at_s
+        else:
+            lead_s = LEAD_PART * max(0.0, slack_s)
+            free_s = start_s(queue, now, queue.live, margin if kept is None else 0.0) - lead_s
+            if kept is not None:
+                at_s = max(free_s, now) + (places.before(kept) * spacing_s if kept.hasty else 0.0)
+            else:
+                at_s = free_s if job.priority is Priority.HIGH else places.next_s(session, free_s, spacing_s)
+        wait_s = min(max(at_s - now, MIN_WAIT_S), MAX_WAIT_S)
+        places.reserve(session, agent, at_s, now + wait_s, kept, hasty=_is_hasty(kept, now))
+        return wait_s
+
+    def answered(self, job: Job, queue: FairQueue, now: float) -> None:
+        """Keep a place for a caller that has its answer, if others are expected: it may have a question already."""
+        self._forget_late(queue, now)
+        if queue.reserved:
+            self.come_back(job, queue, now)
+
+    @classmethod
+    def _forget_late(cls, queue: FairQueue, now: float) -> None:
+        queue.reserved.expire(now, max(MIN_LATE_S, LATE_PART * cls._spacing_s(queue, now, 0.0)))
+
+    def arrived(self, job: Job, queue: FairQueue, now: float) -> None:
+        """Take note that a caller has come for whom there may be a place."""
+        place = queue.reserved.arrived(job.session, job.agent, now, MIN_LATE_S)
+        job.place = place or job.place  # that of a caller whose refusal was held back may be forgotten meanwhile
+
+    @staticmethod
+    def _spacing_s(queue: FairQueue, now: float, margin: float) -> float:
+        """Return the time between two starts, so many deviations longer than the mean."""
+        rate = per_second(queue, now)
+        if rate == math.inf:
+            return 0.0
+        known = queue.lanes[0].service.estimate()
+        return (1 + margin * known.deviation_s / known.mean_s if known.mean_s else 1.0) / rate
+
+
+def _is_hasty(place: Reservation | None, now: float) -> bool:
+    """Whether a caller does not heed what it is told."""
+    return place is not None and (place.hasty or place.told_s > now + HASTY_S)
