@@ -113,7 +113,8 @@ async def test_the_page_shows_lanes_sessions_queues_and_events(housing, browsing
         await expect(row(page, "sessions", "village")).to_contain_text("67 %, due 50 %")
         await expect(row(page, "sessions", "arena").locator("td[data-heading='Queued']")).to_have_text("2")
         await expect(page.locator("#deferred")).to_contain_text("baker of village deferred")
-        await expect(page.locator("#chains")).to_contain_text("3 of 100 wait")
+        await expect(page.locator("#chains")).to_contain_text("3 of 100 wait, about ")
+        await expect(page.locator("#tiles")).to_contain_text("3 waiting, about ")
         await expect(page.locator("#chains .chips")).to_contain_text("arena 2")
         await expect(page.locator("#events li").first).to_contain_text(
             "to two after one/m: rate limited, asked by village"

@@ -41,7 +41,15 @@ async def test_a_provider_that_nobody_asked_is_neither_limited_nor_waited_for(ho
     async with housing(one=[], two=[]) as house:
         stats = (await house.get("/api/llm/stats")).json
     assert stats == {
-        name: {"length": 0, "rateLimited": False, "circuit": "closed", "retryInMs": 0, "inFlight": 0}
+        name: {
+            "length": 0,
+            "rateLimited": False,
+            "circuit": "closed",
+            "retryInMs": 0,
+            "inFlight": 0,
+            "waitMs": 0,
+            "serviceMs": 0,
+        }
         for name in ("one", "two")
     }
 

@@ -26,7 +26,7 @@ def figures(name="village", rows=1):
         "stopping": False,
         "requests": 12,
         "answered": 10,
-        "queued": 2,
+        "queued": 2, "expected": 10, "waitMs": 94_000,
         "inFlight": 1,
         "fallbacks": 3,
         "total": {"usd": 0.5},
@@ -41,6 +41,7 @@ def figures(name="village", rows=1):
         "chains": [
             {
                 "model": name, "chain": [{"provider": name}], "depth": 2, "capacity": 100,
+                "expected": 10, "waitMs": 94_000,
                 "waiting": [{"session": name, "jobs": 2}],
             }
         ] * rows,
@@ -76,7 +77,7 @@ def test_the_picture_tells_what_the_overview_holds():
     text = drawn(figures())
     for words in (
         "up 1 min, fair sharing  live",
-        "served/s 1.5   waiting 2   in flight 1   median wait 12 ms   p99 1.5 s",
+        "served/s 1.5   waiting 12, about 1.6 min   in flight 1   median wait 12 ms   p99 1.5 s",
         "limited 9.0 s village",
         "600/12K tokens/min",
         "25%, due 50%",

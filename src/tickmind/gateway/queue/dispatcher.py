@@ -13,14 +13,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, get_logger
+from tickmind.gateway.queue import attempts
 from tickmind.gateway.queue.admission import MIN_WAIT_S, Admission
 from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.fair import MIN_WEIGHT
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes, next_turn
-from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
-from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
 from tickmind.gateway.queue.refusals import full, unavailable
 from tickmind.gateway.queue.reporter import Reporter
 from tickmind.gateway.queue.retry_budget import RetryBudget
@@ -32,8 +30,6 @@ from tickmind.gateway.settings.config import GatewayConfig
 
 if TYPE_CHECKING:
     from tickmind.gateway.sharing.sessions import Session
-
-DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 
 _log = get_logger(__name__)
 _NEW, _HELD, _QUEUED, _SENT, _DONE = State.NEW, State.HELD, State.QUEUED, State.SENT, State.DONE
@@ -123,7 +119,7 @@ class Dispatcher:
             if lane.succeeded(now):
                 self._reporter.closed(job, lane)
             lane.service.add(now - job.sent_s, job.prompt_tokens, job.tokens - job.prompt_tokens)
-            self._settle(job, lane, outcome)
+            attempts.settle(job, lane, outcome)
             job.state = _DONE
         else:
             over = self._after_trouble(job, lane, outcome, now)
@@ -163,13 +159,8 @@ class Dispatcher:
 
     def learn(self, job: Job, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""
-        lane = job.lane
-        if lane is None:
-            return
-        window_s = DAY_S if lane.key.provider.name in DAILY_REQUESTS else MINUTE_S
-        limits = read_rate_limits(headers, now_wall_s=self._wall(), requests_window_s=window_s)
-        if limits is not None:
-            lane.learn(limits, self._monotonic())
+        if job.lane is not None:
+            attempts.learn_limits(job.lane, headers, self._monotonic(), self._wall())
 
     def shutdown(self) -> None:
         """Refuse all that wait and all that come; what is under way may end."""
@@ -319,22 +310,7 @@ class Dispatcher:
     # Sending and what comes of it
 
     def _send(self, job: Job, lane: Lane, now: float, spare: bool = False) -> None:
-        queue = job.queue
-        assert queue is not None, "a job has a queue before it is sent"
-        lane.take(now, job.tokens, spare)
-        session, ledger = job.session, lane.key.ledger
-        account = ledger.account(session)
-        cost = job.charged = lane.cost_s(job.tokens)
-        ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
-        job.account = account
-        job.state = _SENT
-        job.sent_s = now
-        job.lane = lane
-        job.place = None
-        lane.sent_s = now
-        lane.key.running[job] = None
-        target = job.target = queue.targets[lane]
-        queue.under_way += 1
+        target = attempts.begin(job, lane, now, spare=spare)
         self._sent += 1
         self._in_flight += 1
         self._waits.add(now - job.queued_s)
@@ -351,26 +327,9 @@ class Dispatcher:
 
     def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
         """The attempt is over: its permit comes back, and it is noted."""
-        assert job.queue is not None, "a job that was sent has a queue"
-        job.queue.under_way -= 1
-        lane.release()
-        del lane.key.running[job]
+        attempts.end(job, lane)
         self._in_flight -= 1
-        job.lane = None
         job.note(result, status, now)
-
-    def _settle(self, job: Job, lane: Lane, outcome: Outcome) -> None:
-        """Put the estimate right when the real number of tokens is known."""
-        prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
-        if prompt_tokens is None and completion_tokens is None:
-            return
-        actual = (prompt_tokens or 0) + (completion_tokens or 0)
-        if actual == job.tokens:
-            return
-        lane.settle(job.sent_s, job.tokens, actual)
-        change = lane.cost_s(actual) - job.charged
-        if change and job.account is not None:
-            lane.key.ledger.correct(job.account, change)
 
     def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Whether the job is over; if not, it waits, was sent or was refused."""
@@ -408,9 +367,7 @@ class Dispatcher:
         """Back to the front, uncharged, if there is a way left for it."""
         if lane.rate_limited(now, job.sent_s, outcome.retry_after_s):
             self._reporter.closed(job, lane)
-        lane.settle(job.sent_s, job.tokens, 0)
-        if job.account is not None:
-            lane.key.ledger.correct(job.account, -job.charged)
+        attempts.refund(job, lane)
         self._reporter.report(EventKind.LIMITED, job, lane, lane.limited_until_s)
         queue = job.queue
         assert queue is not None, "a job that was sent has a queue"

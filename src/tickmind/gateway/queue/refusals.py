@@ -3,6 +3,7 @@
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.llm.gateway_contract import DROP_AFTER_HEADER
 
 MIN_RETRY_AFTER_S = 1.0
 MAX_RETRY_AFTER_S = 60.0  # for a full queue
@@ -14,7 +15,7 @@ def expired(job: Job, queue: FairQueue, now: float, wait_s: float, max_wait_s: f
         words = f"the request's deadline passed while it waited; ask again in {wait_s:.3g} s, or for more time"
         return Refusal(Code.DEADLINE, words, wait_s)
     if job.drop_after_s is not None and job.drop_after_s <= now:
-        return Refusal(Code.EXPIRED, f"expired: x-tickmind-drop-after-ms passed; ask again in {wait_s:.3g} s", wait_s)
+        return Refusal(Code.EXPIRED, f"expired: {DROP_AFTER_HEADER} passed; ask again in {wait_s:.3g} s", wait_s)
     waited_s = now - job.queued_s
     if waited_s < max_wait_s:
         return overloaded(job, queue, now, wait_s)

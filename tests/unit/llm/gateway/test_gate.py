@@ -3,7 +3,13 @@ import asyncio
 import pytest
 
 from tickmind.base import ManualClock
-from tickmind.llm.errors import LLMConfigError, LLMCooldownError, LLMRateLimitError
+from tickmind.llm.errors import (
+    LLMConfigError,
+    LLMCooldownError,
+    LLMDroppedError,
+    LLMRateLimitError,
+    LLMResponseError,
+)
 from tickmind.llm.gateway import gate as gates
 from tickmind.llm.gateway import load_gateway_config
 from tickmind.llm.gateway.gate import Gate, Gates
@@ -166,3 +172,61 @@ def test_the_address_comes_from_the_environment(tmp_path):
     assert not plain.api_key  # a provider's key is no business of the way there
     with pytest.raises(LLMConfigError):
         load_gateway_config(url="ftp://x", env={})
+
+
+def turn(wait_s, need_s=5.0):
+    return Cooldown(wait_s, need_s=need_s)
+
+
+def test_each_turn_lets_one_request_through():
+    clock = ManualClock()
+    gate = Gate("m", clock)
+    gate.note(turn(10.0))
+    gate.note(turn(4.0))
+    assert gate.ready_in_s() == 4.0
+    clock.advance(4.0)
+    gate.take_nowait()
+    assert gate.ready_in_s() == 6.0
+    clock.advance(6.0)
+    gate.take_nowait()
+    assert gate.ready_in_s() == 0.0
+
+
+def test_a_turn_that_nobody_used_is_over_when_the_next_one_comes():
+    clock = ManualClock()
+    gate = Gate("m", clock)
+    for wait_s in (4.0, 8.0, 20.0):
+        gate.note(turn(wait_s))
+    clock.advance(9.0)
+    gate.take_nowait()
+    assert gate.ready_in_s() == 11.0
+
+
+def test_a_drop_and_a_cut_off_tell_a_turn_too():
+    clock = ManualClock()
+    gate = Gate("m", clock)
+    gate.note_refusal(LLMDroppedError("expired", status=410, code="EXPIRED", retry_after_s=7.0, cooldown=turn(7.0)))
+    assert gate.ready_in_s() == 7.0
+    clock.advance(7.0)
+    gate.take_nowait()
+    gate.note_refusal(LLMResponseError("cut off", status=504, retry_after_s=9.0, cooldown=turn(9.0)))
+    assert gate.ready_in_s() == 9.0
+
+
+def test_an_error_of_a_provider_says_nothing_of_turns():
+    gate = Gate("m", ManualClock())
+    gate.note_refusal(LLMResponseError("teapot", status=418, retry_after_s=9.0))
+    assert gate.ready_in_s() == 0.0
+
+
+@pytest.mark.asyncio
+async def test_a_request_with_too_little_time_left_for_an_answer_after_its_turn_is_refused_at_once(loop_clock):
+    gate = Gate("m", LoopTime())
+    with loop_clock.stopped():
+        gate.note(turn(10.0, need_s=20.0))
+        with pytest.raises(LLMCooldownError):
+            await gate.take(patience_s=25.0)
+        waiting = asyncio.create_task(gate.take(patience_s=31.0))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        waiting.cancel()

@@ -31,6 +31,13 @@ function waiting({ queued, expected, waitMs }, where) {
   return waitMs ? `${count(all)} waiting, about ${duration(waitMs)}` : `${count(all)} waiting ${where}`;
 }
 
+function inQueue({ depth, capacity, expected, waitMs }) {
+  const parts = [`${count(depth)} of ${count(capacity)} wait`];
+  if (expected) parts.push(`${count(expected)} will come back`);
+  if (waitMs) parts.push(`about ${duration(waitMs)}`);
+  return parts.join(", ");
+}
+
 class Tiles {
   constructor() {
     const figure = (name, spark) => {
@@ -211,7 +218,7 @@ class Queues {
       say(part.name, chain.model);
       say(part.way, chain.chain.map((step) => step.provider).join(" → "));
       const full = chain.depth / chain.capacity;
-      part.bar.set(full, waiting({ ...chain, queued: chain.depth }, `of ${count(chain.capacity)}`), { kind: full >= 0.9 ? "full" : full >= 0.6 ? "high" : "" });
+      part.bar.set(full, inQueue(chain), { kind: full >= 0.9 ? "full" : full >= 0.6 ? "high" : "" });
       const more = chain.waitingSessions - chain.waiting.length;
       const names = more > 0 ? [...chain.waiting, { session: "others:", jobs: more }] : chain.waiting;
       part.who.fill(names, (one) => one.session);

@@ -1,0 +1,70 @@
+"""Account for one attempt at a lane: what it takes and costs, what it gives back, and what its reply says of limits."""
+
+from collections.abc import Mapping
+
+from tickmind.gateway.queue.fair import MIN_WEIGHT
+from tickmind.gateway.queue.job import Job, Outcome, State, Target
+from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
+from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
+
+DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
+_SENT = State.SENT
+
+
+def begin(job: Job, lane: Lane, now: float, *, spare: bool) -> Target:
+    """Take a permit and what the attempt costs, and return where it goes; `spare`: of what nobody else would use."""
+    queue = job.queue
+    assert queue is not None, "a job has a queue before it is sent"
+    lane.take(now, job.tokens, spare)
+    session, ledger = job.session, lane.key.ledger
+    account = ledger.account(session)
+    cost = job.charged = lane.cost_s(job.tokens)
+    ledger.charge(account, cost, session.weight or MIN_WEIGHT, now)
+    job.account = account
+    job.state = _SENT
+    job.sent_s = lane.sent_s = now
+    job.lane = lane
+    job.place = None
+    lane.key.running[job] = None
+    queue.under_way += 1
+    target = job.target = queue.targets[lane]
+    return target
+
+
+def end(job: Job, lane: Lane) -> None:
+    """Give the permit back."""
+    assert job.queue is not None, "a job that was sent has a queue"
+    job.queue.under_way -= 1
+    lane.release()
+    del lane.key.running[job]
+    job.lane = None
+
+
+def settle(job: Job, lane: Lane, outcome: Outcome) -> None:
+    """Put the estimate right when the real number of tokens is known."""
+    prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
+    if prompt_tokens is None and completion_tokens is None:
+        return
+    actual = (prompt_tokens or 0) + (completion_tokens or 0)
+    if actual == job.tokens:
+        return
+    lane.settle(job.sent_s, job.tokens, actual)
+    change = lane.cost_s(actual) - job.charged
+    if change and job.account is not None:
+        lane.key.ledger.correct(job.account, change)
+
+
+def refund(job: Job, lane: Lane) -> None:
+    """Give back all that the attempt was to cost."""
+    lane.settle(job.sent_s, job.tokens, 0)
+    if job.account is not None:
+        lane.key.ledger.correct(job.account, -job.charged)
+
+
+def learn_limits(lane: Lane, headers: Mapping[str, str], now: float, wall_s: float) -> None:
+    """Learn limits from a reply's headers, whose names are in lower case."""
+    window_s = DAY_S if lane.key.provider.name in DAILY_REQUESTS else MINUTE_S
+    limits = read_rate_limits(headers, now_wall_s=wall_s, requests_window_s=window_s)
+    if limits is not None:
+        lane.learn(limits, now)
