@@ -16,13 +16,13 @@ from tickmind.llm.gateway_contract import (
     REPLACE_HEADER,
     SESSION_HEADER,
     TIMEOUT_HEADER,
+    gateway_share_s,
     is_name,
 )
 
 if TYPE_CHECKING:
     from tickmind.gateway.settings.config import Caller
 
-_MARGIN_RATIO, _MAX_MARGIN_S = 0.05, 0.25  # of a client's own timeout
 _PRIORITIES = {name.encode(): Priority[name.upper()] for name in PRIORITIES}
 _SESSION, _AGENT, _PRIORITY = SESSION_HEADER.encode(), AGENT_HEADER.encode(), PRIORITY_HEADER.encode()
 _TIMEOUT, _DROP_AFTER, _REPLACE = TIMEOUT_HEADER.encode(), DROP_AFTER_HEADER.encode(), REPLACE_HEADER.encode()
@@ -90,7 +90,7 @@ def _sdk_timeout_s(value: bytes) -> float | None:
         return None
     if not (math.isfinite(timeout_s) and timeout_s > 0):
         return None
-    return timeout_s - min(_MARGIN_RATIO * timeout_s, _MAX_MARGIN_S)
+    return gateway_share_s(timeout_s)
 
 
 def _milliseconds(value: bytes, header: str) -> float:

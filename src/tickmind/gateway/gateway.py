@@ -237,9 +237,8 @@ class Gateway:
         Under overload that is the turn of this caller alone, and it hears besides how long an answer takes.
         """
         cooldown = self.cooldowns.json_of(job.session, job.plan, job.agent)
-        if job.queue is None or not job.queue.reserved:
-            return cooldown
-        return b'%b,"turn":{"needMs":%d}}' % (cooldown[:-1], 1000 * self.dispatcher.need_s(job))
+        need_s = self.dispatcher.turn_need_s(job)
+        return b'%b,"turn":{"needMs":%d}}' % (cooldown[:-1], 1000 * need_s) if need_s else cooldown
 
     def left(self, call: Call, *, used: bool) -> None:
         """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""

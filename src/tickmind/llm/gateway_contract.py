@@ -33,6 +33,8 @@ DEFAULT_MODEL: Final = "default"  # a gateway's name for the model that it has a
 MAX_NAME_CHARS: Final = Limit("length of a session's or an agent's name", 128, "characters")
 MAX_MODEL_CHARS: Final = 256
 MAX_MS: Final = 999_999_999  # in a header
+_MARGIN_RATIO: Final = 0.01
+_MAX_MARGIN_S: Final = 0.05
 SESSION_PATTERN: Final = "^[A-Za-z0-9][A-Za-z0-9._:@+=~-]*$"
 SESSION_IN_WORDS: Final = (
     f"1 to {MAX_NAME_CHARS.maximum} letters, digits or . _ : @ + = ~ - and starts with a letter or digit"
@@ -41,6 +43,11 @@ SESSION_IN_WORDS: Final = (
 NAME_PATTERN: Final = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]*$"
 _SESSION: Final = re.compile(SESSION_PATTERN[:-1] + r"\Z")
 _NAME: Final = re.compile(NAME_PATTERN[:-1] + r"\Z")
+
+
+def gateway_share_s(timeout_s: float) -> float:
+    """How much of a client's timeout the gateway has: a little less, so that its own word arrives before the end."""
+    return timeout_s - min(_MARGIN_RATIO * timeout_s, _MAX_MARGIN_S)
 
 
 def is_name(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol
 from tickmind.base import get_logger
 from tickmind.gateway.queue.job import Handle, Timers
 
-SLOT_S = 0.1  # between two looks at least
+SLOT_S = 0.01  # between two looks at least
 _log = get_logger(__name__)
 
 

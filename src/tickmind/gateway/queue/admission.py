@@ -87,9 +87,16 @@ class Admission:
 
     def _is_too_late(self, job: Job, queue: FairQueue, now: float, replaced: int) -> bool:
         """Whether it can't be expected to start in time. Only slots tell: a rate says little of whose turn it is."""
-        if not self._config.learn_service_times or any(slots_of(lane) == math.inf for lane in queue.lanes):
+        if not self._has_turns(queue):
             return False
         return start_s(queue, now, max(0, queue.ahead_of(job) - replaced)) > job.expires_s
+
+    def _has_turns(self, queue: FairQueue) -> bool:
+        return self._config.learn_service_times and all(slots_of(lane) < math.inf for lane in queue.lanes)
+
+    def turn_need_s(self, job: Job, queue: FairQueue, now: float) -> float:
+        """Return how long an answer takes, to be all but sure; 0 if that is not known, or slots don't decide."""
+        return self.need(job, queue, now).seconds if self._has_turns(queue) else 0.0
 
     def gives_way(self, job: Job, queue: FairQueue, lane: Lane, now: float) -> bool:
         """Whether a caller that comes before its time must leave a free slot to another, who is due and had less."""

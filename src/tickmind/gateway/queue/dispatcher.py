@@ -153,9 +153,12 @@ class Dispatcher:
         now = self._monotonic()
         return max(MIN_WAIT_S, self.forecast(job.session, job.plan, now, job.agent) - now)
 
-    def need_s(self, job: Job) -> float:
-        """How long an answer to a job takes, to be all but sure; 0 if that is not known."""
-        return 0.0 if job.queue is None else self._admission.need(job, job.queue, self._monotonic()).seconds
+    def turn_need_s(self, job: Job) -> float:
+        """How long an answer to a job takes where each caller has a turn of its own; 0 where none is in the way."""
+        queue = job.queue
+        if queue is None or not (queue.reserved or queue.live):
+            return 0.0
+        return self._admission.turn_need_s(job, queue, self._monotonic())
 
     def learn(self, job: Job, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""

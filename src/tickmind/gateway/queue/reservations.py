@@ -5,6 +5,7 @@ are spaced as the lanes get free. A caller that returns early keeps its time; on
 take turns: the first place of each comes before the second place of any other.
 """
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ class Reservations:
     def arrived(self, session: "Session", agent: str, now: float, early_s: float) -> Reservation | None:
         """Give up the place of a caller that is here, and return it; None if it had none, or came too early for it.
 
-        A caller without an agent's name takes the first place of its session.
+        Agents of one session may use each other's places, as our client lets them: one that comes before its own time
+        takes the place of another that is due, which gets its own instead. A caller without an agent's name takes the
+        first place of its session.
         """
         if agent:
-            return self._by_caller.pop((session, agent, 0), None)
+            return self._arrived_by_name((session, agent, 0), now + early_s)
         own = [(one.at_s, key) for key, one in self._by_caller.items() if key[0] is session and not key[1]]
         if not own:
             return None
@@ -52,6 +55,20 @@ class Reservations:
         if at_s > now + early_s and len(own) < MAX_UNNAMED:
             return None
         return self._by_caller.pop(key)
+
+    def _arrived_by_name(self, key: tuple["Session", str, int], due_s: float) -> Reservation | None:
+        places = self._by_caller
+        own = places.pop(key, None)
+        if own is not None and (own.told_s <= due_s or own.hasty):
+            return own
+        of_session = ((one.told_s, other) for other, one in places.items() if other[0] is key[0] and other[1])
+        told_s, other = min(of_session, key=lambda pair: pair[0], default=(math.inf, key))
+        if told_s > due_s:
+            return own
+        taken = places.pop(other)
+        if own is not None:
+            places[other] = own
+        return taken
 
     def expire(self, now: float, late_s: float) -> None:
         """Forget who did not come."""

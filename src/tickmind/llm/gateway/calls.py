@@ -19,6 +19,7 @@ from tickmind.llm.gateway_contract import (
     PRIORITY_HEADER,
     REPLACE_HEADER,
     SESSION_IN_WORDS,
+    gateway_share_s,
     is_session,
 )
 from tickmind.llm.served import Served
@@ -26,7 +27,6 @@ from tickmind.llm.served import Served
 Priority = Literal["high", "normal", "low"]
 
 DEFAULT_GATEWAY_URL = "http://127.0.0.1:8766"
-_MARGIN_RATIO, _MOST_MARGIN_S = 0.05, 0.25
 
 
 def load_gateway_config(
@@ -113,8 +113,8 @@ def millis(what: str, seconds: float) -> int:
 
 
 def told_timeout(left_s: float) -> str:
-    """The time that the gateway has, a little short of ours, so that its own word arrives before our patience ends."""
-    return str(millis("timeout_s", left_s - min(left_s * _MARGIN_RATIO, _MOST_MARGIN_S)))
+    """The time that the gateway has, as a header says it."""
+    return str(millis("timeout_s", gateway_share_s(left_s)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,18 @@ def test_named_caller_has_one_place_and_gives_it_up_when_it_comes():
     assert not places
 
 
+def test_agents_of_one_session_use_each_others_places_and_no_place_is_lost():
+    places, who, other = Reservations(), session("s"), session("t")
+    for name, at_s in (("ash", 10.0), ("bo", 12.0)):
+        reserve(places, who, name, at_s)
+    reserve(places, other, "cy", 9.0)
+    assert arrive(places, who, "bo", 9.9).at_s == 10.0
+    assert places.of(who, "ash") == 12.0
+    assert arrive(places, who, "new", 12.0).at_s == 12.0
+    assert places.arrived(who, "ash", 12.0, 0.25) is None
+    assert places.of(other, "cy") == 9.0
+
+
 def test_callers_without_names_take_the_first_place_that_is_due():
     places, who = Reservations(), session("s")
     for at_s in (14.0, 10.0, 12.0):
