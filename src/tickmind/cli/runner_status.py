@@ -162,7 +162,9 @@ class ModelLine:
         if problem:
             return f"models: {harmless(one_line(problem))}"
         cost = f", ${now.total.usd:,.4f}" if now.total.usd else ""
-        return f"models: {now.in_flight:,} being asked, {now.queued:,} waiting, {now.answered:,} answered{cost}"
+        about = f" (about {now.wait_ms / 1000:.0f} s)" if now.wait_ms >= 1000 else ""
+        waiting = f"{now.queued + now.expected:,} waiting{about}"
+        return f"models: {now.in_flight:,} being asked, {waiting}, {now.answered:,} answered{cost}"
 
     def stop(self) -> None:
         """Ask no more."""

@@ -165,6 +165,7 @@ def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):
     none = {"count": 0, "p50Ms": 0.0, "p99Ms": 0.0}
     lately = {"servedPerS": 0.0, "fallbacks": 0, "usd": 0.0, "waits": none}
     counts = {"at": 1, "upMs": 1, "requests": 3, "answered": 2, "queued": 0, "inFlight": 1, "fallbacks": 0}
+    counts |= {"expected": 3, "waitMs": 94_000}
     lists: dict[str, list[str]] = {"lanes": [], "chains": [], "sessions": [], "targets": [], "events": []}
     words = {"sharing": "fair", "shared": {"problem": ""}, "stopping": False}
     body = json.dumps({**counts, **lists, **words, "total": {"usd": 0.0}, "lately": lately}).encode()
@@ -180,6 +181,6 @@ def test_a_gateway_that_does_not_answer_yet_holds_nothing_up(monkeypatch):
             end_s = time.monotonic() + 60
             while line.text() == "models: no figures yet" and time.monotonic() < end_s:
                 time.sleep(0.01)
-            assert line.text() == "models: 1 being asked, 0 waiting, 2 answered"
+            assert line.text() == "models: 1 being asked, 3 waiting (about 94 s), 2 answered"
         finally:
             line.stop()

@@ -145,7 +145,7 @@ class Admission:
         if need is NOTHING_KNOWN:
             return max(MIN_RETRY_AFTER_S, queue.forecast(job.session, now) - now)
         slack_s = job.deadline_s - job.arrived_s - need.seconds
-        margin = SPACING * max(0.0, 1.0 - slack_s / (2 * need.deviation_s))
+        margin = SPACING * max(0.0, 1.0 - slack_s / (2 * need.deviation_s)) if need.deviation_s else 0.0
         spacing_s = self._spacing_s(queue, now, margin)
         self._forget_late(queue, now)
         places, session, agent = queue.reserved, job.session, job.agent

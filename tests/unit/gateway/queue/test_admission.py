@@ -237,3 +237,15 @@ def test_failures_are_not_taken_for_service_times(desk, time):
         d.submit()
         time.run_for(1)
     assert d.dispatcher.lanes()[0].service.estimate().attempts == 0
+
+
+def test_lane_whose_answers_took_no_time_at_all_tells_a_wait_too(desk, time):
+    d = desk({"a": Limits(concurrency=1)}, service_s=(0.0, 0.0))
+    for _ in range(3):
+        d.submit()
+        time.run_for(1)
+    lane = d.dispatcher.lanes()[0]
+    assert (lane.service.estimate().attempts, lane.service.estimate().deviation_s) == (3, 0.0)
+    late = d.submit(timeout_s=0.0)
+    assert late.refused.code is Code.DEADLINE
+    assert late.refused.retry_after_s > 0
