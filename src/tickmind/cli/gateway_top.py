@@ -106,7 +106,10 @@ class Keys:
 
 @contextlib.contextmanager
 def _single_keys(keys: TextIO) -> Iterator[Keys]:
-    """Let keys be heard without Enter, and the terminal be as before afterwards."""
+    """Let keys be heard without Enter, and the terminal be as before afterwards.
+
+    Ctrl-C is a key like the others: as a signal it could be raised where an error is passed over, and be lost.
+    """
     if not keys.isatty():
         yield Keys(None)
         return
@@ -117,6 +120,9 @@ def _single_keys(keys: TextIO) -> Iterator[Keys]:
     before = termios.tcgetattr(descriptor)
     try:
         tty.setcbreak(descriptor)
+        single = termios.tcgetattr(descriptor)
+        single[6][termios.VINTR] = b"\0"
+        termios.tcsetattr(descriptor, termios.TCSANOW, single)
         yield Keys(descriptor)
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
