@@ -99,3 +99,36 @@ def test_a_lease_that_is_nearly_over_is_told_to_last_a_moment(leases, clock):
     take(leases)
     clock.advance(9.9999)
     assert leases.acquire(0, "other") == Closed(Reason.LEASE_HELD, 1)
+
+
+def test_a_lease_whose_time_is_over_is_free_for_the_first_who_asks(leases, clock):
+    _, lease = take(leases)
+    clock.advance(10)
+    take(leases, controller="other")
+    assert leases.check(lease.lease_id, 0) is Reason.EXPIRED_LEASE
+    clock.advance(10)
+    assert take_many(leases, rows(0, 1)).granted.tolist() == [0, 1]
+
+
+def test_control_is_announced_when_it_begins_and_not_when_it_goes_over(clock):
+    changes: list[tuple[list[int], bool]] = []
+    leases = Leases(NAMES, clock=clock, on_change=lambda which, now: changes.append((which.tolist(), now)))
+    _, lease = take(leases, 1)
+    assert leases.controlled.tolist() == [False, True, False]
+    take(leases, 1, previous=lease.lease_id)
+    assert leases.controlled.tolist() == [False, True, False]
+    assert changes == [([1], True)]
+
+
+def test_secrets_of_any_length_are_taken(clock):
+    secrets = iter(["k" * 200, "a" * 200, "b" * 200])
+    leases = Leases(NAMES, clock=clock, secrets=lambda: next(secrets))
+    _, first = take(leases, 0)
+    _, second = take(leases, 1)
+    assert [leases.check(first.lease_id, row) for row in (0, 1)] == [Reason.NONE, Reason.INVALID_LEASE]
+    assert leases.check(second.lease_id, 1) is Reason.NONE
+
+
+def test_a_new_lease_has_observed_no_tick(leases):
+    grant, _ = take(leases)
+    assert grant.observed_tick == 0

@@ -1,0 +1,102 @@
+"""What is reckoned from refusals, in figures: how far a guess is set back, and how quickly it grows again."""
+
+import math
+
+import pytest
+
+from tickmind.gateway.queue.rate_guess import RateGuess
+
+CAUTION = 0.98
+
+
+def guess_of(rate):
+    """A guess after a first refusal; `rate` requests per second were taken in the minute before."""
+    guess = RateGuess()
+    guess.mark(-59.0, 0)
+    guess.refused(0.0, round(60 * rate / 0.9 / CAUTION) + 1, None)
+    assert guess.rate(0.0) == pytest.approx(rate, rel=0.02)
+    return guess, round(60 * rate / 0.9 / CAUTION) + 1
+
+
+@pytest.mark.parametrize(("taken", "held"), [(9, False), (10, True)])
+def test_a_guess_that_held_for_ten_requests_is_set_back_by_seven_hundredths_at_most(taken, held):
+    guess, sent = guess_of(10.0)
+    last = guess.rate(20.0)
+    guess.refused(20.0, sent + taken + 1, None)
+    expected = 0.93 * last if held else taken / 20
+    assert guess.rate(20.0) == pytest.approx(CAUTION * expected)
+
+
+def test_a_second_refusal_puts_right_what_the_first_one_said():
+    guess, sent = guess_of(10.0)
+    last = guess.rate(20.0)
+    guess.refused(20.0, sent + 1 + 260, None)
+    assert 0.93 * last < 260 / 20 < last
+    assert guess.rate(20.0) == pytest.approx(CAUTION * 260 / 20)
+
+
+def test_no_refusal_makes_the_guess_higher():
+    guess, sent = guess_of(10.0)
+    last = guess.rate(20.0)
+    guess.refused(20.0, sent + 1 + 800, None)
+    assert guess.rate(20.0) == pytest.approx(CAUTION * last)
+
+
+def test_a_guess_by_many_requests_grows_by_a_thousandth_a_second_at_first_and_a_hundredth_in_the_end():
+    guess, sent = guess_of(50.0)
+    guess.refused(20.0, sent + 1 + 960, None)
+    start = guess.rate(20.0)
+    assert math.log(guess.rate(20.01) / start) == pytest.approx(0.001 * 0.01, rel=0.01)
+    # it grows twice as quick every 20 s, until it is ten times as quick
+    assert math.log(guess.rate(40.0) / start) == pytest.approx(0.001 * 20 / math.log(2))
+    assert math.log(guess.rate(60.0) / start) == pytest.approx(3 * 0.001 * 20 / math.log(2))
+    assert math.log(guess.rate(201.0) / guess.rate(200.0)) == pytest.approx(0.01)
+
+
+def test_a_guess_by_few_requests_grows_quicker_and_doubles_slower():
+    guess, sent = guess_of(1.0)
+    guess.refused(20.0, sent + 1 + 10, None)
+    start = guess.rate(20.0)
+    assert math.log(guess.rate(20.01) / start) == pytest.approx(0.03 / 10 * 0.01, rel=0.01)
+    doubling_s = 40 / start
+    assert 20 < doubling_s < 60
+    assert math.log(guess.rate(20 + doubling_s) / start) == pytest.approx(0.003 * doubling_s / math.log(2))
+
+
+def test_a_guess_of_a_slow_provider_grows_by_its_requests():
+    guess, sent = guess_of(1.0)
+    guess.refused(100.0, sent + 1 + 95, None)
+    guess.refused(104.0, sent + 2 + 100, None)  # too soon after the one before to say enough by itself
+    start = guess.rate(104.0)
+    assert start == pytest.approx(CAUTION * 100 / 104)
+    assert math.log(guess.rate(104.01) / start) == pytest.approx(0.0005 * start * 0.01, rel=0.01)
+
+
+def test_a_guess_that_grew_fiftyfold_is_forgotten_and_not_before():
+    guess, sent = guess_of(50.0)
+    guess.refused(20.0, sent + 1 + 960, None)
+    start, at_s = guess.rate(20.0), 20.0
+    while (rate := guess.rate(at_s)) > 0:
+        most, at_s = rate, at_s + 0.5
+    assert 49 < most / start <= 50
+    assert guess.rate(20.0) == 0.0
+
+
+def test_what_came_back_while_nothing_was_sent_says_nothing_of_the_rate():
+    guess, sent = guess_of(10.0)
+    last = guess.rate(20.0)
+    guess.unused(4.01)
+    guess.refused(20.0, sent + 1 + 40, None)
+    assert guess.rate(20.0) == last
+    other, sent = guess_of(10.0)
+    other.unused(4.0)  # a fifth of the time
+    other.refused(20.0, sent + 1 + 40, None)
+    assert other.rate(20.0) == pytest.approx(CAUTION * 0.93 * last)
+
+
+def test_refused_ones_that_were_on_their_way_are_not_counted_as_taken():
+    guess, sent = guess_of(10.0)
+    guess.refused(20.0, sent + 1 + 260, None)
+    for _ in range(4):
+        guess.not_taken()
+    assert guess.rate(20.0) == pytest.approx(CAUTION * 256 / 20)
