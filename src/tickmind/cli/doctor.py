@@ -26,10 +26,18 @@ _KEPT_BY = {
     "pid-namespace": f"PID {_BY_NAMESPACES}",
     "user-namespace": f"user and PID {_BY_NAMESPACES}",
     "subreaper": (
-        "a subreaper, because namespaces are not allowed here: what agents fork is ended one by one, and as root a "
-        "fork bomb is not held; allow user namespaces (sysctl user.max_user_namespaces) to have better"
+        "a subreaper, because namespaces are not allowed here: what agents fork is ended one by one; allow user "
+        "namespaces (sysctl user.max_user_namespaces) to have better"
     ),
 }
+_TASKS_CAPPED = (
+    "between two looks at how many processes an agent has, the kernel holds it to {per_process} tasks, threads and "
+    "all, for each that it may have"
+)
+_TASKS_NOT_CAPPED = (
+    "between two looks at how many processes an agent has, nothing holds a fork bomb: run as another user than root, "
+    "or with Linux 6.14 or newer and namespaces"
+)
 
 
 class Verdict(StrEnum):
@@ -212,13 +220,15 @@ def agents() -> Finding:
         return Finding("agents", Verdict.MEND, "a runner needs Linux")
     import asyncio
 
-    from tickmind.runner import Warden
+    from tickmind.runner import Isolation, Warden
+    from tickmind.runner.warden.isolation import TASKS_PER_PROCESS, can_cap_tasks
 
-    async def ask() -> str:
+    async def ask() -> Isolation:
         async with Warden() as warden:
             return await warden.isolation()
 
     isolation = asyncio.run(ask())
-    return Finding(
-        "agents", Verdict.NOTE if isolation == "subreaper" else Verdict.GOOD, f"kept by {_KEPT_BY[isolation]}"
-    )
+    capped = can_cap_tasks(isolation)
+    good = capped and isolation is not Isolation.SUBREAPER
+    bomb = _TASKS_CAPPED.format(per_process=TASKS_PER_PROCESS) if capped else _TASKS_NOT_CAPPED
+    return Finding("agents", Verdict.GOOD if good else Verdict.NOTE, f"kept by {_KEPT_BY[isolation]}; {bomb}")

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from tests.long import short_or_long
 
 from tickmind.runner import Bounds, Warden, WardenError
+from tickmind.runner.warden.isolation import TASKS_PER_PROCESS, can_cap_tasks
 from tickmind.runner.warden.tree import memory_used
 
 pytestmark = pytest.mark.timeout(120)
@@ -140,6 +142,26 @@ def test_memory_that_a_tree_shares_counts_once_and_mapped_files_do_not(tools, tm
 async def test_a_single_process_can_not_take_much_more_memory_than_its_limit_at_once(start, tools):
     agent = start(*tools.python, "kept = bytearray(400 << 20)", bounds=Bounds(memory_mb=50))
     assert "MemoryError" in await agent.output()
+
+
+def kernel_limits():
+    return [int(Path("/proc/sys/kernel/pid_max").read_text()), resource.getrlimit(resource.RLIMIT_NPROC)[0]]
+
+
+@pytest.mark.asyncio
+async def test_the_kernel_holds_the_tasks_of_a_tree_where_the_doctor_says_so(start, tools, warden):
+    isolation = await warden.isolation()
+    look = (
+        "import resource\nprint(open('/proc/sys/kernel/pid_max').read().strip(), "
+        "resource.getrlimit(resource.RLIMIT_NPROC)[0])"
+    )
+    outside = kernel_limits()
+    free = [int(word) for word in (await start(*tools.python, look).output()).split()]
+    bound = [int(word) for word in (await start(*tools.python, look, bounds=Bounds(processes=20)).output()).split()]
+    assert free[1] == outside[1]
+    held = bound[0] == 20 * TASKS_PER_PROCESS or bound[1] not in (free[1], resource.RLIM_INFINITY)
+    assert held is can_cap_tasks(isolation), (isolation, free, bound)
+    assert kernel_limits() == outside  # nobody else is held
 
 
 @pytest.mark.asyncio

@@ -24,6 +24,7 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_SLAVE = 2, 4, 8, 16384, 1 << 19
 
 _PID_MAX = Path("/proc/sys/kernel/pid_max")
 _LEAST_PID_MAX = 301  # the kernel takes no less
+TASKS_PER_PROCESS = 16  # the kernel counts threads too, so its cap leaves room for them
 
 _libc = ctypes.PyDLL(None, use_errno=True)  # PyDLL keeps the interpreter's lock, which a clone must not let go of
 
@@ -81,12 +82,22 @@ def own_proc() -> bool:
     return bool(_libc.mount(b"proc", b"/proc", b"proc", flags, no_source) == 0)
 
 
-def cap_tasks(isolation: Isolation, most: int) -> None:
-    """Let no more than so many processes and threads be in this tree, where the kernel can be told so.
+def can_cap_tasks(isolation: Isolation) -> bool:
+    """Whether the kernel itself holds the number of tasks of a tree that is kept so, where a `/proc` can be mounted.
 
     Root without a namespace, or with a kernel before 6.14, can't be held: then only the count is watched.
     """
-    if isolation is not Isolation.SUBREAPER and _kernel() >= (6, 14):  # before, this number was one for all namespaces
+    return _has_own_pid_max(isolation) or os.getuid() != 0
+
+
+def _has_own_pid_max(isolation: Isolation) -> bool:
+    return isolation is not Isolation.SUBREAPER and _kernel() >= (6, 14)  # before, one number was for all namespaces
+
+
+def cap_tasks(isolation: Isolation, processes: int) -> None:
+    """Hold the processes and threads of this tree to `TASKS_PER_PROCESS` for each process, where the kernel can."""
+    most = TASKS_PER_PROCESS * processes
+    if _has_own_pid_max(isolation):
         with suppress(OSError):
             _PID_MAX.write_text(str(max(_LEAST_PID_MAX, most)), encoding="ascii")
             return

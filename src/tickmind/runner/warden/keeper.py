@@ -23,7 +23,6 @@ _LOG_FD = 1
 _FIRST_FD = 3  # of what is passed on
 _HIGH_FD = 64  # from here on, descriptors wait until they get their numbers
 _WATCH_S = 0.2
-_TASKS_PER_PROCESS = 16  # threads count too where the kernel itself holds the number
 _WATCH_ALL_S = 1.0  # where every process of the machine has to be looked at
 _MEGABYTE = 1 << 20
 _NO_DUMP_BYTES = 1  # unlike 0, it also keeps the kernel from starting a program that takes core dumps
@@ -43,7 +42,7 @@ def keep(order: Order, line: int, descriptors: list[int], isolation: Isolation, 
         adopt_orphans()
     sees_only_own = alone and own_proc()
     if order.bounds.processes and (sees_only_own or not alone):
-        cap_tasks(isolation, _TASKS_PER_PROCESS * order.bounds.processes)
+        cap_tasks(isolation, order.bounds.processes)
     keeper = _Keeper(order, in_namespace=alone, sees_only_own=sees_only_own, warm=warm)
     with suppress(OSError):  # the warden is gone: nobody wants to know
         os.write(_LINE_FD, keeper.run(given).encode())
