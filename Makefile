@@ -58,8 +58,16 @@ check: kernels ## The quick half of test, under 2 minutes
 	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
 
 # Every test that has a long form takes it from tests/long.py.
-soak: kernels ## The long form of the tests that have one: more seeds, more examples, longer drills (over an hour)
+soak: kernels strace ## The long form of the tests that have one: more seeds, more examples, longer drills (over an hour)
 	@LONG=1 $(BIN)/python -m tests.phases $$(grep -rl --include="test_*.py" "^from tests.long import" tests)
+
+# What only the long form needs: it makes real system calls fail.
+.PHONY: strace
+strace:
+	@command -v strace >/dev/null || { echo "Installing strace for the tests"; \
+		(apt-get install -y -qq --no-install-recommends strace || \
+			(apt-get update -qq && apt-get install -y -qq --no-install-recommends strace)) >/dev/null 2>&1; } || \
+		{ echo "The long tests need strace, and it can't be installed here: install it, then try again"; exit 1; }
 
 # What only tests need: a browser for the pages, and Redis for shared state. Without them these tests are skipped.
 .PHONY: system
