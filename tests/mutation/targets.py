@@ -33,7 +33,7 @@ TARGETS = {
             "tests/unit/record/test_crashes.py",
             "tests/unit/record/test_frames.py",
             "tests/unit/record/test_resuming.py",
-            "tests/unit/record/test_hostile_files.py",
+            "tests/unit/record/test_torn_tails.py",
         ),
     ),
     "ssrf": Target(
@@ -59,6 +59,7 @@ TARGETS = {
             "tests/unit/gateway/queue/test_keyless_share.py",
             "tests/unit/gateway/queue/test_rate_guess.py",
             "tests/unit/gateway/queue/test_guessed_rate.py",
+            "tests/unit/gateway/queue/test_ledger.py",
             "tests/unit/gateway/queue/test_wakeups.py",
             "tests/unit/gateway/queue/test_dispatcher_queue.py",
         ),

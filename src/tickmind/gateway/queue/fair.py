@@ -174,7 +174,7 @@ class Ledger(Share):
             self._new_tag = max(self._new_tag, self.virtual) + step
         if now >= self.next_s:
             if len(self._owners) >= self._sweep_at:
-                self._sweep(now)
+                self._sweep(now, account)
             self.move(now, self._owners.values())
             self.leeway = max(self.credit * _LEEWAY_PART, _LEEWAY * step)
         if now >= owner.next_s:
@@ -238,12 +238,16 @@ class Ledger(Share):
             for inner in tuple(account.places):
                 inner.turns.move_up(inner)
 
-    def _sweep(self, now: float) -> None:
-        """Forget accounts that were idle for so long that they have no credit left to lose."""
+    def _sweep(self, now: float, charged: SessionAccount) -> None:
+        """Forget accounts that were idle for so long that they have no credit left to lose.
+
+        The one that is being `charged` stays: what it takes now would be forgotten with it.
+        """
         before = now - 2 * self._window_s
         for name, owner in list(self._owners.items()):
             for session_id, account in list(owner.sessions.items()):
-                if account.used_s < before and not account.places and account.tag <= owner.virtual:
+                idle = account.used_s < before and not account.places and account is not charged
+                if idle and account.tag <= owner.virtual:
                     del owner.sessions[session_id]
             if not owner.sessions and not owner.places and owner.tag <= self.virtual:
                 del self._owners[name]

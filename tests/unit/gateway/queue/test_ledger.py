@@ -1,0 +1,300 @@
+"""The accounts of a key, in figures: credit, leeway, who presses, who is forgotten, and whose turn it is."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tickmind.gateway.queue.fair import LaneTurns, Ledger, OwnerAccount, Turns
+
+WINDOW_S = 60.0
+
+
+def session(name: str, *, owner: str = "", group: str = "") -> Any:
+    return SimpleNamespace(id=name, owner=owner or name, group=group)
+
+
+class Jobs:
+    """Jobs of a session that wait, or no longer."""
+
+    def __init__(self, name: str, *, live: bool = True, key: int = 0, **given: str) -> None:
+        self.session = session(name, **given)
+        self.live = live
+        self.key = key
+
+    def first_key(self) -> int:
+        return self.key
+
+
+def jobs_of(name: str, **given: Any) -> Any:
+    """What turns ask of a backlog."""
+    return Jobs(name, **given)
+
+
+def charged(ledger, name, times=1, *, now=0.0, weight=1.0, cost=1.0, **given):
+    account = ledger.account(session(name, **given))
+    for _ in range(times):
+        ledger.charge(account, cost, weight, now)
+    return account
+
+
+@pytest.mark.parametrize(
+    ("capacity", "cost", "weight", "credit", "leeway"),
+    [
+        (60.0, 1.0, 1.0, 60.0, 3.0),
+        (0.0, 1.0, 1.0, 0.0, 2.0),
+        (60.0, 4.0, 2.0, 60.0, 4.0),
+        (400.0, 1.0, 1.0, 400.0, 20.0),
+    ],
+)
+def test_the_leeway_is_a_twentieth_of_the_credit_and_two_requests_at_least(capacity, cost, weight, credit, leeway):
+    ledger = Ledger(WINDOW_S, capacity=capacity)
+    charged(ledger, "a", cost=cost, weight=weight)
+    assert (ledger.credit, ledger.leeway) == (credit, leeway)
+
+
+def test_the_credit_is_a_weights_share_of_what_was_served_within_the_window():
+    ledger = Ledger(WINDOW_S)
+    charged(ledger, "a", 30)
+    charged(ledger, "b", 30, weight=2.0)
+    charged(ledger, "a", now=5.0)
+    assert ledger.credit == 60 / 3
+    assert ledger.modest == 2
+    charged(ledger, "a", now=59.9)
+    assert ledger.credit == 61 / 3
+    charged(ledger, "a", now=64.9)
+    charged(ledger, "a", now=69.9)  # what the first part of the window had is gone, and so is b
+    assert ledger.credit == 3.0
+    assert ledger.modest == 1
+
+
+def test_a_part_of_the_window_passes_before_the_credit_is_reckoned_anew():
+    ledger = Ledger(WINDOW_S)
+    charged(ledger, "a", 10)
+    assert (ledger.credit, ledger.next_s) == (0.0, 5.0)
+    charged(ledger, "a", now=4.999)
+    assert ledger.credit == 0.0
+    charged(ledger, "a", now=5.0)
+    assert (ledger.credit, ledger.next_s) == (11.0, 10.0)
+
+
+def test_a_long_pause_leaves_no_credit_behind():
+    ledger = Ledger(WINDOW_S)
+    charged(ledger, "a", 100)
+    charged(ledger, "a", now=1000.0)
+    assert ledger.credit == 0.0
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "request_s", "presses"),
+    [(0.999, 0.0, False), (1.0, 0.0, True), (4.99, 0.1, False), (5.0, 0.1, True), (1.0, 0.02, True)],
+)
+def test_who_waits_for_fifty_requests_and_a_second_presses(waited_s, request_s, presses):
+    ledger = Ledger(WINDOW_S)
+    owner = ledger.account(session("a")).owner
+    owner.since_s = 0.0
+    assert ledger.presses(owner, waited_s, request_s) is presses
+
+
+def test_who_presses_gives_way_unless_it_has_credit():
+    ledger = Ledger(WINDOW_S)
+    owner = ledger.account(session("a")).owner
+    ledger.virtual, ledger.leeway = 10.0, 2.0
+    for pressing, tag, gives_way in ((True, 8.01, True), (True, 8.0, False), (False, 20.0, False)):
+        owner.pressing, owner.tag = pressing, tag
+        assert ledger.gives_way(owner) is gives_way
+
+
+def test_the_virtual_time_moves_on_by_what_is_beyond_the_leeway_only():
+    ledger = Ledger(WINDOW_S)
+    modest = charged(ledger, "a", 2)
+    assert (modest.owner.tag, ledger.virtual, ledger.top) == (2.0, 0.0, 2.0)
+    ledger.charge(modest, 1.0, 1.0, 0.0)
+    ledger.charge(modest, 1.0, 1.0, 0.0)
+    assert (modest.owner.tag, ledger.virtual) == (4.0, 1.0)  # it began at 3, two ahead
+    modest.owner.pressing = True
+    ledger.charge(modest, 1.0, 1.0, 0.0)
+    assert (modest.owner.tag, ledger.virtual) == (5.0, 4.0)
+
+
+def test_who_comes_back_is_one_credit_behind_at_most():
+    ledger = Ledger(WINDOW_S, capacity=6.0)
+    late = ledger.account(session("late"))
+    charged(ledger, "a", 100)
+    charged(ledger, "a", now=5.0)
+    before = ledger.virtual - ledger.credit
+    assert before > 0
+    ledger.charge(late, 1.0, 1.0, 5.0)
+    assert late.owner.tag == before + 1
+    assert late.tag == 1.0
+
+
+def test_sessions_of_an_owner_have_their_own_virtual_time():
+    ledger = Ledger(WINDOW_S)
+    first = charged(ledger, "s1", 3, owner="o")
+    second = charged(ledger, "s2", owner="o")
+    assert (first.tag, first.owner.virtual, first.owner.top, first.owner.tag) == (3.0, 2.0, 3.0, 4.0)
+    assert second.tag == 3.0  # it began where the owner's virtual time was
+    assert second.owner is first.owner
+
+
+def test_new_sessions_without_a_key_pay_from_one_account():
+    ledger = Ledger(WINDOW_S)
+    tags = [charged(ledger, f"s{number}", group="g").owner.tag for number in range(4)]
+    assert tags == [1.0, 2.0, 3.0, 4.0]
+    again = charged(ledger, "s0", group="g")
+    assert again.owner.tag == 2.0
+
+
+def test_groups_take_turns_by_what_all_of_them_used():
+    ledger = Ledger(WINDOW_S)
+    first = charged(ledger, "a", group="one")
+    grouped = [ledger.is_grouped]
+    second = charged(ledger, "b", 3, group="two")
+    assert [*grouped, ledger.is_grouped] == [False, True]
+    assert (first.owner.ledger, second.owner.ledger.group_tag) == (ledger, 3.0)
+    ledger.charge(first, 1.0, 1.0, 0.0)
+    assert ledger.group_tag == 3.0  # from the highest tag that was served, which was 2
+    third = ledger.account(session("c", group="three"))
+    assert third.owner.ledger.group_tag == 2.0
+
+
+def test_strangers_beyond_the_last_group_are_one():
+    ledger = Ledger(WINDOW_S)
+    for number in range(256):
+        ledger.account(session("a", group=f"g{number}"))
+    last = ledger.account(session("x", group="g255")).owner.ledger
+    assert ledger.account(session("y", group="another")).owner.ledger is last
+    assert ledger.account(session("z", group="g254")).owner.ledger is not last
+
+
+def test_when_nobody_waits_all_are_even():
+    ledger = Ledger(WINDOW_S)
+    charged(ledger, "a", 50, group="one")
+    other = charged(ledger, "b", 20, group="two").owner.ledger
+    ledger.idle()
+    assert (ledger.virtual, other.virtual) == (ledger.top, other.top) == (50.0, 20.0)
+    assert ledger.group_tag == other.group_tag
+
+
+def test_a_correction_goes_to_session_owner_and_group():
+    ledger = Ledger(WINDOW_S)
+    account = charged(ledger, "a", weight=2.0, cost=4.0)
+    before = ledger.group_tag
+    ledger.correct(account, 2.0)
+    assert (account.tag, account.owner.tag, ledger.group_tag - before) == (3.0, 3.0, 2.0)
+    ledger.correct(account, -4.0)
+    assert (account.tag, account.owner.tag, ledger.group_tag - before) == (1.0, 1.0, -2.0)
+
+
+@pytest.mark.parametrize(("idle_s", "left"), [(119.0, 101), (121.0, 1)])
+def test_accounts_are_forgotten_after_two_windows_without_use(idle_s, left):
+    ledger = Ledger(WINDOW_S)
+    for number in range(100):
+        charged(ledger, f"old{number}")
+    ledger.idle()
+    for account in list(ledger._owners.values()):
+        account.virtual = account.top
+    charged(ledger, "new", now=idle_s)
+    assert len(ledger._owners) == left
+    assert "new" in ledger._owners
+
+
+def test_accounts_with_a_debt_or_with_jobs_are_kept():
+    ledger = Ledger(WINDOW_S)
+    for number in range(70):
+        charged(ledger, f"old{number}")
+    ledger.idle()
+    for owner in ledger._owners.values():
+        owner.virtual = owner.top
+    debtor, waiting = ledger._owners["old1"], ledger._owners["old2"]
+    debtor.tag = ledger.virtual + 1
+    debtor.sessions["old1"].tag = debtor.virtual + 1
+    turns = LaneTurns(ledger)
+    turns.add(jobs_of("old2"), 0.0)
+    charged(ledger, "new", now=500.0)
+    assert {"old1", "old2", "new"} == set(ledger._owners)
+    assert waiting.sessions
+
+
+# Turns
+
+
+def order(turns, ledger, jobs, count, now=0.0):
+    """Whose turn it is, again and again, everybody having more to do."""
+    found = []
+    for _ in range(count):
+        first = turns.first(now, 0.0)
+        found.append(first.session.id)
+        ledger.charge(ledger.account(first.session), 1.0, 1.0, now)
+    return found
+
+
+def test_equals_take_turns_in_the_order_in_which_they_came():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    jobs = [jobs_of(name) for name in "abc"]
+    for one in jobs:
+        turns.add(one, 0.0)
+    assert order(turns, ledger, jobs, 6) == list("abcabc")
+
+
+def test_who_presses_lets_others_go_first_by_the_leeway_and_no_further():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    greedy, polite = jobs_of("greedy"), jobs_of("polite")
+    turns.add(greedy, 0.0)
+    assert order(turns, ledger, [greedy], 3) == ["greedy"] * 3
+    ledger.virtual = ledger.top
+    assert turns.first(2.0, 0.0) is greedy
+    turns.add(polite, 2.0)
+    assert turns.first(2.0, 0.0) is polite
+    assert ledger._owners["greedy"].pressing
+    assert not ledger._owners["polite"].pressing
+    assert not turns.is_first_giving_way()
+    done = order(turns, ledger, [greedy, polite], 5, now=2.0)
+    assert done[:2] == ["polite"] * 2
+    assert "greedy" in done
+
+
+def test_the_first_by_its_own_key_goes_first_within_a_session():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    jobs = [jobs_of("a", key=5), jobs_of("a", key=0, live=False), jobs_of("a", key=3)]
+    for one in jobs:
+        turns.add(one, 0.0)
+    assert turns.first(0.0, 0.0) is jobs[2]
+    for one in jobs:
+        one.live = False
+    assert turns.first(0.0, 0.0) is None
+    assert len(turns) == 0
+
+
+def test_who_no_longer_waits_leaves_next_to_nothing_behind():
+    ledger = Ledger(WINDOW_S)
+    turns = Turns(ledger)
+    most = 0
+    for number in range(1000):
+        place = turns.place(ledger.account(session(f"s{number}")).owner)
+        assert isinstance(place.account, OwnerAccount)
+        most = max(most, len(turns))
+    assert 64 <= most <= 65
+    assert sum(bool(owner.places) for owner in ledger._owners.values()) <= 65
+
+
+def test_the_tag_of_the_first_is_its_groups_where_there_are_groups():
+    ledger = Ledger(WINDOW_S)
+    turns = LaneTurns(ledger)
+    turns.add(jobs_of("a"), 0.0)
+    charged(ledger, "a", 5)
+    assert turns.first(0.0, 0.0) is not None
+    assert turns.first_tag() == 5.0
+    grouped = Ledger(WINDOW_S)
+    turns = LaneTurns(grouped)
+    for name in ("one", "two"):
+        turns.add(jobs_of(name, group=name), 0.0)
+    charged(grouped, "one", 4, group="one")
+    first = turns.first(0.0, 0.0)
+    assert first is not None
+    assert first.session.id == "two"
+    assert turns.first_tag() == 0.0
