@@ -323,6 +323,8 @@ class RawProvider:
             pass  # the gateway has gone, as it may
         finally:
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
 
 @pytest.fixture

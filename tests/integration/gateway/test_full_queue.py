@@ -59,6 +59,7 @@ async def burst(house, data, count):
             assert float(reply.headers["retry-after"]) > 0
     finally:
         writer.close()
+        await writer.wait_closed()
     return statuses
 
 
@@ -91,4 +92,5 @@ async def test_a_burst_at_a_full_queue_is_refused_at_once_and_leaves_nothing_beh
         assert blocks[-1] - blocks[1] < MOST_BLOCKS, blocks
         for _, writer in waiting:
             writer.close()
+            await writer.wait_closed()
         await house.settle()
