@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.phases import PHASES, PhasePlugin
+from tests.phases import PhasePlugin
 from tests.warm import WarmPython
 
 from tickmind.base import secret
@@ -18,12 +18,12 @@ settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--phase", choices=PHASES, help="run the tests of this phase only (see tests/phases.py)")
+    parser.addoption("--workers", type=int, default=0, help="run in so many processes, in phases (see tests/phases.py)")
     parser.addoption("--phase-report", type=Path, help="write what became of each test to this file")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(PhasePlugin(config.getoption("--phase"), config.getoption("--phase-report")))
+    config.pluginmanager.register(PhasePlugin(config.getoption("--workers"), config.getoption("--phase-report")))
 
 
 class LoopClock:

@@ -1,4 +1,4 @@
-"""The phases of the whole suite: `python -m tests.phases` runs them, `tests/conftest.py` sorts the tests into them.
+"""The phases of the whole suite: `python -m tests.phases` runs them, all from one collection (see tests/workers.py).
 
 - `ordinary`: tests that do not depend on real time. All cores, one try.
 - `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Two at a time.
@@ -10,6 +10,7 @@ last lines name the test.
 """
 
 import argparse
+import gc
 import json
 import os
 import shlex
@@ -21,10 +22,10 @@ from pathlib import Path
 from typing import TypedDict
 
 import pytest
+from tests.workers import Workers, freeze_collected
 
 ROOT = Path(__file__).parents[1]
-PHASES = ("ordinary", "realtime", "alone")
-REPORTS = ROOT / "build" / "tests"  # one JSON file per phase, written by the plugin below
+REPORTS = ROOT / "build" / "tests"  # one JSON file per run of pytest, written by the plugin below
 SLOWEST = 10
 TESTS_FAILED, NO_TESTS_COLLECTED = 1, 5  # exit codes of pytest
 
@@ -32,7 +33,7 @@ TESTS_FAILED, NO_TESTS_COLLECTED = 1, 5  # exit codes of pytest
 class Report(TypedDict):
     """What the plugin writes at the end of one pytest session."""
 
-    files: dict[str, list[str]]  # phase -> test files that have tests of it
+    timed: list[str]  # node ids of the tests that may be tried again
     outcomes: dict[str, str]  # node id -> passed, failed or skipped
     seconds: dict[str, float]  # node id -> set-up, call and tear-down together
 
@@ -45,23 +46,38 @@ def phase_of(item: pytest.Item) -> str:
 
 
 class PhasePlugin:
-    """Select the tests of one phase and write what became of them, for `summary`."""
+    """Run what was collected, in workers phase by phase if there are any, and write what became of it."""
 
-    def __init__(self, phase: str | None, report: Path | None) -> None:
-        self._phase = phase
+    def __init__(self, workers: int, report: Path | None) -> None:
+        self._workers = workers
         self._report = report
-        self._files: dict[str, list[str]] = {name: [] for name in PHASES}
+        self._timed: list[str] = []
         self._outcomes: dict[str, str] = {}
         self._seconds: dict[str, float] = {}
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        for item in items:
-            self._files[phase_of(item)].append(item.nodeid.partition("::")[0])
-        if self._phase is None:
-            return
-        others = [item for item in items if phase_of(item) != self._phase]
-        items[:] = [item for item in items if phase_of(item) == self._phase]
-        config.hook.pytest_deselected(items=others)
+    def pytest_collection(self) -> None:
+        gc.disable()  # all that a collection makes stays
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        freeze_collected()
+        gc.enable()
+        self._timed = [item.nodeid for item in session.items if phase_of(item) != "ordinary"]
+
+    def pytest_unconfigure(self) -> None:
+        gc.unfreeze()  # the end of the interpreter takes everything apart, or libraries complain of leaks
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if not self._workers or session.config.option.collectonly or session.testsfailed:
+            return None  # as usual
+        workers = Workers(session)
+        for phase, count in (("ordinary", self._workers), ("realtime", 2), ("alone", 1)):
+            items = [item for item in session.items if phase_of(item) == phase]
+            if items:
+                say(f"\n== {phase} tests")
+                workers.run(items, count)
+        return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         node = report.nodeid
@@ -74,15 +90,11 @@ class PhasePlugin:
         if report.failed:
             self._outcomes[report.nodeid] = "failed"
 
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self._report is None or os.environ.get("PYTEST_XDIST_WORKER"):
+    def pytest_sessionfinish(self) -> None:
+        if self._report is None:
             return
         self._report.parent.mkdir(parents=True, exist_ok=True)
-        report: Report = {
-            "files": {phase: sorted(set(files)) for phase, files in self._files.items()},
-            "outcomes": self._outcomes,
-            "seconds": self._seconds,
-        }
+        report: Report = {"timed": self._timed, "outcomes": self._outcomes, "seconds": self._seconds}
         self._report.write_text(json.dumps(report))
 
 
@@ -126,35 +138,24 @@ def say(text: str) -> None:
     print(text, flush=True)  # noqa: T201  # the command's own output, in order with that of its children
 
 
-def run_pytest(name: str, arguments: list[str], *, quiet: bool = False) -> tuple[int, Report | None]:
+def run_pytest(name: str, arguments: list[str]) -> tuple[int, Report | None]:
     """Run pytest in a child process; return its exit code and its report, if it wrote one."""
     report = REPORTS / f"{name}.json"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", f"--phase-report={report}", *arguments]
-    output = subprocess.DEVNULL if quiet else None
-    code = subprocess.run(command, cwd=ROOT, check=False, stdout=output, stderr=output).returncode
+    code = subprocess.run(command, cwd=ROOT, check=False).returncode
     return code, json.loads(report.read_text()) if report.exists() else None
 
 
 def run_phases(workers: int, extra: list[str]) -> SuiteResult:
     """Run the three phases, then every failed test of the last two once more by itself."""
     result = SuiteResult()
-    # One collection compiles every test file once instead of once per worker, and says which files have which phase.
-    _, collected = run_pytest("collected", ["--collect-only", "-qq", *extra], quiet=True)
-    files = collected["files"] if collected else {}
-    options = [argument for argument in extra if not (ROOT / argument.partition("::")[0]).exists()]
-    for phase, count in (("ordinary", workers), ("realtime", 2), ("alone", 0)):
-        # The ordinary tests are in nearly all files, the others in a few: collect only those again.
-        chosen = extra if phase == "ordinary" else [*options, *files.get(phase, [])]
-        if phase != "ordinary" and not files.get(phase):
-            continue
-        say(f"== {phase} tests")
-        code, report = run_pytest(phase, [f"--phase={phase}", "-n", str(count), "--dist", "worksteal", *chosen])
-        result.add(report)
-        failed_here = [n for n, outcome in (report["outcomes"] if report else {}).items() if outcome == "failed"]
-        if code not in ({TESTS_FAILED} if failed_here else {0, NO_TESTS_COLLECTED}):
-            result.problems.append(f"the {phase} tests ended with exit code {code}")
-        for node in failed_here if phase != "ordinary" else ():
+    code, report = run_pytest("suite", [f"--workers={workers}", *extra])
+    result.add(report)
+    if code not in ({TESTS_FAILED} if result.failed() else {0, NO_TESTS_COLLECTED}):
+        result.problems.append(f"the tests ended with exit code {code}")
+    for node in result.failed():
+        if report is not None and node in report["timed"]:
             say(f"== second try: {node}")
             code, again = run_pytest("second", [node])
             if code == 0:
