@@ -122,6 +122,31 @@ async def test_the_keyboard_is_free_as_soon_as_the_help_is_closed(morning, brows
             assert await page.evaluate(TYPE_AT_ONCE, closed_by) == "find"
 
 
+OPEN_AGAIN = """async (pause) => {
+  const help = document.querySelector("dialog.help");
+  help.querySelector("button").click();
+  if (pause === "microtasks") for (let at = 0; at < 9; at++) await null;
+  if (pause === "task") await new Promise((done) => setTimeout(done));
+  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+  for (let at = 0; at < 5; at++) await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  return [help.open, tickmindViewer.app.help.value];
+}"""
+
+
+@pytest.mark.parametrize("pause", ["none", "microtasks", "task"])
+async def test_the_help_opens_again_however_soon_after_it_was_closed(morning, browsing, pause):
+    """Nothing that comes late of its closing, an effect of the page or an event of the browser, closes it again."""
+    async with browsing() as browser:
+        page = await browser.show(f"{morning.url}#tick=3")
+        await page.keyboard.press("?")
+        await expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+        assert await page.evaluate(OPEN_AGAIN, pause) == [True, True]
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+        await page.keyboard.press("/")
+        await expect(page.get_by_role("combobox", name="Find a character")).to_be_focused()
+
+
 async def test_thoughts_that_can_not_be_had_are_asked_for_again(morning, browsing):
     async with browsing() as browser:
         page = await browser.show(f"{morning.url}#tick=12&tab=log")

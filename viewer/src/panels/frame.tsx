@@ -1,6 +1,6 @@
 /** What is around the map: the bar above, the panel beside it, the legend and the help. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { App } from "../app";
 import { findActors } from "../find";
 import { TABS, type Tab } from "../hash";
@@ -202,21 +202,31 @@ const KEYS: [keys: string, words: string][] = [
 export function Help({ app }: { app: App }) {
   const open = app.help.value;
   const dialog = useRef<HTMLDialogElement>(null);
+  const unreported = useRef(0); // times that we closed it, of which the browser reports each some time later
   const close = () => {
-    dialog.current?.close();
-    app.help.value = false; // at once: the browser reports a closed dialog some time later, and keys would be lost until then
+    if (dialog.current?.open) {
+      unreported.current++;
+      dialog.current.close();
+    }
+    app.help.value = false; // at once: keys would be lost until the report
   };
-  useEffect(() => {
-    if (open) dialog.current?.showModal();
-    else close();
-  }, [open]);
+  useLayoutEffect(() => {
+    if (!open) close();
+    else if (!dialog.current?.open) dialog.current?.showModal(); // in one turn it may have been closed and wanted again
+  });
   return (
     <dialog
       class="help"
       aria-label="Keys"
       ref={dialog}
-      onCancel={() => (app.help.value = false)}
-      onClose={() => (app.help.value = false)}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onClose={() => {
+        if (unreported.current) unreported.current--; // by now it may be open again
+        else app.help.value = false; // the browser closed it by itself
+      }}
       onClick={(event) => event.target === dialog.current && close()}
     >
       <div>

@@ -17,7 +17,7 @@ from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "smollm2-135m"
-SYSTEM = "You are Anna, the smith of a small village. You like iron and fire, and you fear dragons. " * 3
+SYSTEM = "You are Anna, the smith of a small village. You like iron and fire, and you fear dragons."
 QUESTION = {"role": "user", "content": "A dragon lands in front of your door. What do you do?"}
 
 
@@ -56,13 +56,13 @@ def test_chat_completions_answer_and_count(model: LocalModel) -> None:
     assert said(reply)
     assert reply["model"] == NAME
     assert reply["choices"][0]["finish_reason"] in ("stop", "length")
-    assert reply["usage"]["prompt_tokens"] > 50
+    assert reply["usage"]["prompt_tokens"] > 25
 
 
 def test_responses_answer_and_count(model: LocalModel) -> None:
     reply = ask(model, "responses", {"input": QUESTION["content"], "instructions": SYSTEM, "max_output_tokens": 16})
     assert reply["output"][0]["content"][0]["text"]
-    assert reply["usage"]["input_tokens"] > 50
+    assert reply["usage"]["input_tokens"] > 25
 
 
 def test_anthropic_messages_answer_and_count(model: LocalModel) -> None:
@@ -103,7 +103,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "action": {"enum": ["flee", "fight", "hide"]},
             "courage": {"type": "integer", "minimum": -3, "maximum": 12},
             "chance": {"type": "number", "minimum": 0, "maximum": 1},
-            "say": {"type": "string", "minLength": 1, "maxLength": 40},
+            "say": {"type": "string", "minLength": 1, "maxLength": 12},
             "loud": {"type": "boolean"},
             "to": {"type": ["string", "null"], "maxLength": 10},
             "items": {"type": "array", "items": {"type": "string", "maxLength": 8}, "maxItems": 3},
@@ -130,16 +130,21 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-# A hot model strays furthest, so every schema meets it; one of all types shows that a cold one is held as well.
-@pytest.mark.parametrize(("name", "temperature"), [("decision", 0.0), *((name, 1.5) for name in SCHEMAS)])
-def test_a_grammar_holds_the_model_to_its_schema(model: LocalModel, name: str, temperature: float) -> None:
+def held_to(model: LocalModel, name: str, temperature: float) -> str:
     reply = chat(model, grammar=json_grammar(SCHEMAS[name]), max_tokens=400, temperature=temperature, seed=5)
     assert reply["choices"][0]["finish_reason"] == "stop"
-    jsonschema.validate(json.loads(said(reply)), SCHEMAS[name])
+    return said(reply)
 
 
-def test_a_grammar_spends_nothing_on_whitespace(model: LocalModel) -> None:
-    text = said(chat(model, grammar=json_grammar(SCHEMAS["decision"]), max_tokens=400))
+# A hot model strays furthest, so every schema meets it; one of all types shows that a cold one is held as well.
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_grammar_holds_a_hot_model_to_its_schema(model: LocalModel, name: str) -> None:
+    jsonschema.validate(json.loads(held_to(model, name, 1.5)), SCHEMAS[name])
+
+
+def test_a_grammar_holds_a_cold_model_to_its_schema_and_spends_nothing_on_whitespace(model: LocalModel) -> None:
+    text = held_to(model, "decision", 0.0)
+    jsonschema.validate(json.loads(text), SCHEMAS["decision"])
     assert text == json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
 
 
@@ -215,7 +220,7 @@ def test_a_prompt_that_is_too_long_says_so(model: LocalModel) -> None:
 
 
 def test_the_log_tail_holds_no_prompt(model: LocalModel) -> None:
-    chat(model)
+    chat(model, max_tokens=1)
     assert model.log_tail
     assert "blacksmith" not in model.log_tail
     assert "dragon" not in model.log_tail
