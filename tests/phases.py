@@ -1,7 +1,8 @@
 """The phases of the whole suite: `python -m tests.phases` runs them, all from one collection (see tests/workers.py).
 
 - `ordinary`: tests that do not depend on real time. All cores, one try.
-- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Two at a time.
+- `realtime`: tests marked `realtime`, whose claim is about real time or a real browser. Three at a time, as half of
+  them wait most of the time.
 - `alone`: tests marked `realtime(alone=True)`, whose claim is about milliseconds. One at a time.
 
 Style, types and layers are checked by another command beside the ordinary tests (`--beside`).
@@ -72,7 +73,7 @@ class PhasePlugin:
         if not self._workers or session.config.option.collectonly or session.testsfailed:
             return None  # as usual
         workers = Workers(session)
-        for phase, count in (("ordinary", self._workers), ("realtime", 2), ("alone", 1)):
+        for phase, count in (("ordinary", self._workers), ("realtime", 3), ("alone", 1)):
             items = [item for item in session.items if phase_of(item) == phase]
             if items:
                 say(f"\n== {phase} tests")
@@ -167,8 +168,8 @@ def run_phases(workers: int, extra: list[str]) -> SuiteResult:
 def main() -> int:
     """Run the suite from the command line; further arguments go to pytest."""
     parser = argparse.ArgumentParser(description="Run all phases of the test suite.")
-    # Many tests wait for processes that they started, so one worker more than cores.
-    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 1)
+    # Many tests wait for processes that they started, so more workers than cores.
+    parser.add_argument("--workers", type=int, default=(os.cpu_count() or 2) + 2)
     parser.add_argument("--began", type=float, default=time.time(), help="when the set-up began, in seconds since 1970")
     parser.add_argument("--beside", help="command to run beside the tests; its failure fails the run")
     arguments, extra = parser.parse_known_args()

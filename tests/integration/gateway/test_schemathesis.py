@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.gateway.settings.config import Caller, QueueConfig
 from tickmind.gateway.sharing.caller_keys import hash_key
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.skipif(
     reason="schemathesis is a development dependency; see pyproject.toml",
 )
 KEY = "sk-tm-schemathesis"
+EXAMPLES = short_or_long(4, 100)  # by chance, of each operation; those that the tool makes on purpose are always tried
 # A request may be right and still come too late (410, 504). What the OpenAI surface passes on is for the provider to
 # judge, and a header that nobody knows is no mistake.
 CONFIG = """\
@@ -46,7 +48,7 @@ async def run_tool(house: Any, folder: Path, *arguments: str) -> tuple[int | Non
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *command,
-        *("--checks", "all", "--generation-deterministic", "--max-examples", "15"),
+        *("--checks", "all", "--generation-deterministic", "--max-examples", str(EXAMPLES)),
         *("--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all", "--no-color", *arguments),
         cwd=folder,
         stdin=asyncio.subprocess.DEVNULL,

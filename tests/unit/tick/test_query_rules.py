@@ -6,6 +6,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.long import short_or_long
 
 from tickmind.tick import AnyOf, Not, World
 from tickmind.tick import rows as rows_module
@@ -141,5 +142,5 @@ class Queries(RuleBasedStateMachine):
                 assert self.world.count(*terms) == sum(matches(parts, terms) for parts in self.parts.values())
 
 
-Queries.TestCase.settings = settings(max_examples=150, stateful_step_count=40)
+Queries.TestCase.settings = settings(max_examples=short_or_long(60, 150), stateful_step_count=40)
 TestQueries = pytest.mark.slow(Queries.TestCase)
