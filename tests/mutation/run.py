@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
@@ -73,10 +73,11 @@ def plant(mutant: Mutant) -> None:
 class MutationRun:
     """The pytest plugin that runs all mutants instead of the tests once."""
 
-    def __init__(self, target: Target, workers: int, only: str = "") -> None:
+    def __init__(self, target: Target, workers: int, only: str = "", again: Container[str] | None = None) -> None:
         self._target = target
         self._workers = workers
         self._only = only
+        self._again = again  # the mutants to try, if not all
         self.outcome = Outcome()
 
     def pytest_collection(self) -> None:
@@ -109,7 +110,7 @@ class MutationRun:
         items = {item.nodeid: item for item in session.items}
         running: dict[int, tuple[Mutant, float]] = {}  # process -> its mutant, and until when it may run
         for mutant in mutants:
-            if self._only not in str(mutant):
+            if self._only not in str(mutant) or (self._again is not None and str(mutant) not in self._again):
                 continue
             place = [str(source_of(mutant.module)), mutant.function_line]
             names = [name for name, places in called.tests.items() if place in places and name not in called.failed]
@@ -119,7 +120,7 @@ class MutationRun:
                 continue
             while len(running) >= self._workers:
                 yield from _ended(running)
-            limit_s = LEAST_S + 10 * sum(called.durations_s[name] for name in names)
+            limit_s = LEAST_S + 4 * sum(called.durations_s[name] for name in names)
             running[_fork_mutant(session, mutant, [items[name] for name in names])] = mutant, time.monotonic() + limit_s
         while running:
             yield from _ended(running)
@@ -212,10 +213,10 @@ def _trace(session: pytest.Session, modules: Sequence[str]) -> Called:
     return called
 
 
-def survivors(name: str, workers: int, only: str = "") -> Outcome:
+def survivors(name: str, workers: int, only: str = "", again: Container[str] | None = None) -> Outcome:
     """Run the mutants of a target in this process, which pytest must not have run in before."""
     target = TARGETS[name]
-    run = MutationRun(target, workers, only)
+    run = MutationRun(target, workers, only, again)
     options = ["-q", "-p", "no:cacheprovider", "-m", "not realtime and not slow"]
     with contextlib.chdir(ROOT):
         pytest.main([*options, *target.tests], plugins=[run])
@@ -230,9 +231,11 @@ def main() -> None:
     parser.add_argument("target", choices=sorted(TARGETS))
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--report", type=Path, help="also write it to this file")
+    parser.add_argument("--again", type=Path, help="only those that survived by this earlier report")
     parser.add_argument("--only", default="", help="the mutants whose description contains this")
     arguments = parser.parse_args()
-    outcome = survivors(arguments.target, arguments.workers, arguments.only)
+    again = None if arguments.again is None else json.loads(arguments.again.read_text())["survivors"]
+    outcome = survivors(arguments.target, arguments.workers, arguments.only, again)
     text = json.dumps({**outcome.__dict__, "rate": round(outcome.rate, 4)}, indent=1)
     print(text)  # noqa: T201  # the command's own output
     if arguments.report is not None:
