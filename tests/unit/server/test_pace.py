@@ -43,3 +43,26 @@ def test_a_tick_that_takes_too_long_puts_off_all_later_ones_by_as_much():
     assert schedule.start_s == 1.3
     assert schedule.finish(1.8) is None
     assert schedule.start_s == 2.3
+
+
+@pytest.mark.parametrize("deadline_s", [0.0, -0.1, 1.01])
+def test_a_deadline_outside_of_the_tick_is_refused(deadline_s):
+    with pytest.raises(ConfigError, match="within the tick"):
+        Pace(1.0, deadline_s)
+
+
+def test_less_than_a_tick_a_second_is_a_pace():
+    assert Pace.of(1000, 500, tps=0.5).tick_s == 2.0
+
+
+def test_whole_milliseconds_are_one_at_least():
+    pace = Pace(0.0002, 0.0001)
+    assert (pace.tick_ms, pace.deadline_ms) == (1, 1)
+    assert Pace(20.0, 10.0).deadline_ms == 10_000
+
+
+def test_the_next_tick_begins_a_period_after_this_one_and_may_begin_just_then():
+    schedule = Schedule(0.25, 10.0)
+    assert schedule.next_s == 10.25
+    assert schedule.finish(10.25) is None
+    assert (schedule.start_s, schedule.next_s) == (10.25, 10.5)
