@@ -60,6 +60,7 @@ def plant(mutant: Mutant) -> None:
     changed = codes_of(mutant.module, mutated(mutant.module, mutant.number))
     file = str(source_of(mutant.module))
     planted = 0
+    gc.unfreeze()  # what the tests' workers froze is not listed otherwise
     for function in gc.get_objects():
         if isinstance(function, FunctionType) and function.__module__ == module.__name__:
             old = function.__code__
