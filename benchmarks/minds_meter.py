@@ -75,6 +75,7 @@ class Meter:
         finally:
             asking.cancel()
             gone.cancel()
+            await asyncio.wait({asking, gone})  # else the connection would still be read from
 
     async def _ask(self, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
         if self._turn is None:

@@ -41,6 +41,7 @@ NEWS_LINES, NEWS_CHARS = 3, 120  # of what was said since the last plan
 QUIET_TICKS = 20  # so long it greets nobody after it has spoken
 MOST_EXCHANGES = 6  # lines to one person within a minute
 ENOUGH_BERRIES = 4
+STOCK_BERRIES = 12  # that one gathers who plans to
 STARVING = 700  # hunger from which on it is in danger
 RESTED = 800  # energy from which on it has no use for a bed
 GREETINGS = ("hello", "good day", "good morning", "hi ")
@@ -107,7 +108,9 @@ class Villager(Character):
         me, around = self.me, self.surroundings
         bag = ", ".join(f"{stack.quantity} {stack.kind}" for stack in me.inventory) or "nothing"
         places = len({thing.at for item in self.food for thing in around.things_with(item)})
-        yield f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %. You carry {bag}. Food is at {places} places."
+        enough = ", which is enough to eat" if self.provided() else ""
+        needs = f"Hunger {me.hunger // 10} %, energy {me.energy // 10} %."
+        yield f"{needs} You carry {bag}{enough}. Food is at {places} places."
         near = [f"{one.entity_id} {distance(one.at, self.at)}" for one in around.near(self.at, 10)[:6]]
         yield f"Near you, in steps: {', '.join(near) or 'nobody'}."
         if self._goal:
@@ -127,15 +130,15 @@ class Villager(Character):
         return self._asked_tick < max(self._danger_tick, -1 if line is None else line.tick)
 
     def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  however late it is
-        """What it says can be heard by whom it is meant for, or what it aims for is possible."""
-        return self.possible(plan) or bool(self._words(plan))
+        """What it aims for is possible, whom it speaks to can hear it, or there is something to remember."""
+        return self.possible(plan) or bool(self._words(plan)) or bool(plan.get("remember"))
 
     def possible(self, plan: Mapping[str, Any]) -> bool:
         """There is something to gather, it is tired enough to rest, or it knows whom to visit."""
         match plan.get("goal"):
             case "gather":
                 known = any(True for item in self.food for _ in self.surroundings.things_with(item))
-                return known and not self.provided()
+                return known and not self._stocked()
             case "rest":
                 return self.me.energy < RESTED
             case "visit":
@@ -178,7 +181,14 @@ class Villager(Character):
     @condition
     def provided(self) -> bool:
         """It has enough to eat for a while."""
-        return sum(map(self.carries, self.food)) >= ENOUGH_BERRIES
+        return self._meals() >= ENOUGH_BERRIES
+
+    def _stocked(self) -> bool:
+        """It has as much as one gathers who plans to."""
+        return self._meals() >= STOCK_BERRIES
+
+    def _meals(self) -> int:
+        return sum(map(self.carries, self.food))
 
     @action
     def eat_something(self) -> Status:
@@ -263,7 +273,7 @@ class Villager(Character):
             return Status.FAILURE
         match self._goal:
             case "gather":
-                return Status.FAILURE if self.provided() else self.find_food()
+                return Status.FAILURE if self._stocked() else self.find_food()
             case "rest":
                 if self.me.energy >= RESTED:
                     return Status.FAILURE

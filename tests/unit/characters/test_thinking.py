@@ -249,6 +249,22 @@ def test_a_late_plan_that_still_fits_is_followed(solo, handed):
     play_until(one, lambda: "It is quiet here." in [note.text for note in one.character.memory])
 
 
+def test_a_plan_to_gather_is_followed_though_there_is_enough_for_now(solo, handed):
+    one = solo(Villager, "@..b", client=handed, carrying={"berries": 4})
+    play_until(one, lambda: handed.asked)
+    assert "which is enough to eat" in handed.asked[0]
+    handed.answers.put(plan("gather"))
+    play_until(one, lambda: one.character.carries("berries") > 4)
+
+
+def test_what_a_plan_wants_remembered_is_kept_though_its_goal_is_not_possible(solo, handed):
+    one = solo(Villager, "@", client=handed)
+    play_until(one, lambda: handed.asked)
+    handed.answers.put(plan("visit", who="entity:9", remember="Nobody is here."))
+    assert next_thoughts(one)[0][1].error_type == ""
+    play_until(one, lambda: "Nobody is here." in [note.text for note in one.character.memory])
+
+
 def test_a_character_can_state_its_own_rule_for_late_plans(solo, handed):
     class Hasty(Villager):
         def fits(self, plan, asked_tick):

@@ -4,6 +4,7 @@ import pytest
 
 from tickmind.gateway.simulation import CASES, Case, Figures, Simulation
 
+pytestmark = pytest.mark.slow  # hours of simulated time
 GOODPUT = 0.93  # of the attainable
 WASTED = 0.03  # of the starts
 REQUESTS_PER_ANSWER = 3.0  # of callers that come back when they are told to
