@@ -104,7 +104,9 @@ class Call:
     def chunks(self, data: bytes) -> bool:
         """Pass whole lines on just as they come, if nothing in them must be changed."""
         stream = self._stream
-        if not self.begun or stream is None or self._inflater is not None or not stream.passes(data):
+        if stream is None or self._inflater is not None:
+            return False
+        if (not self.begun and self._begin_stream(stream, data)) or not stream.passes(data):
             return False
         self._room -= len(data)
         if self._room < 0:
@@ -199,7 +201,7 @@ class Call:
         self.gateway.served_by_another(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
-        cooldown = self._cooldown(job)
+        cooldown = self.gateway.cooldown_of(job)
         headers = shared_headers(reply.provider, reply.content_type, cooldown) + self.extra_headers
         body = self.form.dress(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
         self.responder.reply(reply.status, headers, body)
@@ -209,7 +211,8 @@ class Call:
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         self.begun = True
-        self.responder.begin(200, shared_headers(provider, EVENT_STREAM, self._cooldown(job)) + self.extra_headers)
+        opening = shared_headers(provider, EVENT_STREAM, self.gateway.cooldown_of(job))
+        self.responder.begin(200, opening + self.extra_headers)
         self._reader = StreamReader(source, self.responder, self._was_streamed)
         self._reader.join()
 
@@ -289,7 +292,7 @@ class Call:
             self._give_up(Result.BROKEN, self._too_large())
             return False
         if passes:
-            opening = stream_headers(job, self._cooldown(job)) + self.extra_headers
+            opening = stream_headers(job, self.gateway.cooldown_of(job)) + self.extra_headers
             relay = StreamRelay(self.secrets, hides_usage=self.hides_usage)
             self._stream = StreamReply(self.responder, opening, relay)
         return True
@@ -320,24 +323,24 @@ class Call:
             return True
         if not data:
             return True
-        if not self.begun:
-            error = error_of_stream(data)
-            if error:
-                self._fail_stream(masked_error(error, self.secrets))
-                return False
-            self._begin_stream(self._stream)
+        if not self.begun and (error := self._begin_stream(self._stream, data)):
+            self._fail_stream(masked_error(error, self.secrets))
+            return False
         self._stream.piece(data)
         return True
 
-    def _begin_stream(self, stream: StreamReply) -> None:
-        """Begin the reply, now that something came of it: until then another provider might have been asked."""
+    def _begin_stream(self, stream: StreamReply, data: bytes) -> bytes:
+        """Begin the reply, now that something came of it; an error in its place begins nothing and is returned."""
+        if error := error_of_stream(data):
+            return error
         self.begun = True
         if not self.cache_key:
             stream.begin(None)
-            return
+            return b""
         source = Broadcast(self.gateway.config.wire.max_reply_bytes, self._pause, self._resume)
         self._reader = stream.begin(source)
         self.gateway.cache.begin_stream(self.cache_key, self, source, self._sent()[1].provider.name)
+        return b""
 
     def _end_stream(self, last: bytes, outcome: Outcome | None) -> None:
         """End the reply for all who read it; one without an `outcome` is not kept for others."""
@@ -417,16 +420,12 @@ class Call:
 
     def _kept(self, content_type: bytes, status: int, body: bytes, outcome: Outcome) -> Kept:
         """The reply as it can be given to others."""
-        _, target = self._sent()
-        tokens = outcome.prompt_tokens, outcome.completion_tokens
+        target, tokens = self._sent()[1], (outcome.prompt_tokens, outcome.completion_tokens)
         return Kept(status, content_type, body, target.provider.name, target.model, *tokens)
 
     def _too_large(self) -> str:
         limit = "max_reply_bytes" if self._stream is None else "max_stream_bytes"
         return f"the reply is larger than {limit} allows"
-
-    def _cooldown(self, job: Job) -> bytes:
-        return self.gateway.cooldown_of(job)
 
     def _give_up(self, result: Result, reason: str) -> None:
         """End an attempt that gave nothing whole."""
@@ -437,9 +436,8 @@ class Call:
         used = status == 200 or (sent and result is Result.DEADLINE)
         if not self._end(job, target, Outcome(result, status, begun=self.begun, message=reason), used=used):
             return
-        code = Code.DEADLINE if result is Result.DEADLINE else Code.PROVIDER_ERROR
-        if result is Result.BROKEN and not status:
-            code = Code.PROVIDER_DOWN
+        broken = Code.PROVIDER_ERROR if status or result is not Result.BROKEN else Code.PROVIDER_DOWN
+        code = Code.DEADLINE if result is Result.DEADLINE else broken
         wait_s = self.gateway.dispatcher.come_back_s(job) if code is Code.DEADLINE else None
         refusal = Refusal(code, f"{target.provider.name}: {reason}", wait_s)
         if not self.begun:
@@ -447,4 +445,4 @@ class Call:
             return
         assert self._stream is not None, "what has begun is a stream"
         gap = b"\n\n" if self._stream.relay.is_cut else b""
-        self._end_stream(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, self._cooldown(job))), None)
+        self._end_stream(b"%bdata: %b\n\n" % (gap, self.form.refusal(refusal, self.gateway.cooldown_of(job))), None)

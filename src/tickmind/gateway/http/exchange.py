@@ -107,9 +107,10 @@ class Connection(Protocol):
 class Responder:
     """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
 
-    __slots__ = ("_connection", "_head", "_keep_alive", "pending")
+    __slots__ = ("_begun", "_connection", "_head", "_keep_alive", "pending")
 
     def __init__(self, connection: Connection, head: Head) -> None:
+        self._begun = b""  # the head of a reply that goes out with its first bytes
         self._connection: Connection | None = connection
         self._head = head
         self._keep_alive = head.keep_alive
@@ -141,23 +142,28 @@ class Responder:
         connection.finish(data, self._keep_alive)
 
     def begin(self, status: int, headers: bytes) -> None:
-        """Send the head of a reply whose length is not known; to HTTP/1.0 its end is that of the connection."""
+        """Prepare the head of a reply whose length is not known; to HTTP/1.0 its end is that of the connection.
+
+        It goes out with the first bytes of the body, or with its end.
+        """
         if self._connection is None:
             return
         chunked = self._head.chunked
         self._keep_alive = self._keep_alive and chunked
         close = b"" if self._keep_alive else b"connection: close\r\n"
         framing = b"transfer-encoding: chunked\r\n" if chunked else b""
-        self._connection.write(b"%b%b%b%b\r\n" % (status_line(status), headers, close, framing))
+        self._begun = b"%b%b%b%b\r\n" % (status_line(status), headers, close, framing)
 
     def piece(self, data: bytes) -> None:
         """Send the next bytes of the body."""
-        if self._connection is not None and data:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunked else data)
+        if data:
+            self.chunks(b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunked else data)
 
     def chunks(self, data: bytes) -> None:
         """Send the next bytes of the body, which are in chunks already; only to who takes them."""
         if self._connection is not None:
+            if self._begun:
+                data, self._begun = self._begun + data, b""
             self._connection.write(data)
 
     def end(self, last: bytes = b"") -> None:
@@ -168,7 +174,7 @@ class Responder:
         self._connection = self.pending = None
         if self._head.chunked:
             last = b"%x\r\n%b\r\n0\r\n\r\n" % (len(last), last) if last else b"0\r\n\r\n"
-        connection.finish(last, self._keep_alive)
+        connection.finish(self._begun + last, self._keep_alive)
 
     def lost(self) -> None:
         """The connection is gone (called by it)."""

@@ -1,5 +1,6 @@
 """A streamed reply on its way: masked, without what only the gateway asked for, and its tokens counted."""
 
+import re
 from typing import Any
 
 import orjson
@@ -8,10 +9,12 @@ from tickmind.gateway.http.masking import StreamMask
 from tickmind.gateway.http.outcomes import tokens_of_stream
 
 _TAIL_BYTES = 4096  # where the token counts are
-_FIRST_BYTES = 4096  # from which the size of an event without its text is reckoned
+_FIRST_BYTES = 1024  # in which the events are from which the size of one without its text is reckoned
+_TEXTS = re.compile(rb'"(?:content|reasoning|reasoning_content|refusal|delta)": *"([^"\\]*(?:\\.[^"\\]*)*)"').findall
 _MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is whole
 _ENVELOPE_BYTES = 200  # of an event without its text, where the first ones don't say
 _BYTES_PER_TOKEN = 4
+_NEWLINE = ord("\n")
 _NO_CHOICES = (b'"choices":[]', b'"choices": []')
 
 
@@ -78,9 +81,10 @@ class StreamRelay:
     def _counted(self) -> int:
         """About how many tokens the texts of all events have: one for each event, or more where the texts are long."""
         events = self._events - (b"[DONE]" in self._tail)
-        first = self._first[: self._first.rfind(b"\n\n") + 2]
-        texts = [_text_bytes(line) for line in first.split(b"\n") if line.startswith(b"data:")]
-        envelope = (len(first) - sum(texts)) / len(texts) if texts else _ENVELOPE_BYTES
+        first = self._first[:_FIRST_BYTES]
+        first = first[: first.rfind(b"\n\n") + 2] or self._first[: self._first.rfind(b"\n\n") + 2]
+        whole = first.count(b"data:")
+        envelope = (len(first) - sum(map(len, _TEXTS(first)))) / whole if whole else _ENVELOPE_BYTES
         return max(events, int((self._size - self._events * envelope) / _BYTES_PER_TOKEN), 0)
 
     def _without_usage(self, data: bytes) -> bytes:
@@ -101,11 +105,17 @@ class StreamRelay:
 
 def error_of_stream(data: bytes) -> bytes:
     """The error with which a stream begins in place of an answer, as JSON; empty if it begins otherwise."""
-    for line in data.split(b"\n"):
-        if line.startswith(b"data:"):
-            document = _document(line)
-            return line[5:].strip() if type(document.get("error")) is dict and not document.get("choices") else b""
-    return b""
+    at = data.find(b"data:")
+    while at > 0 and data[at - 1] != _NEWLINE:  # within a line
+        at = data.find(b"data:", at + 1)
+    if at < 0:
+        return b""
+    end = data.find(b"\n", at)
+    line = data[at:end] if end >= 0 else data[at:]
+    if b'"error"' not in line:
+        return b""
+    document = _document(line)
+    return line[5:].strip() if type(document.get("error")) is dict and not document.get("choices") else b""
 
 
 def _document(line: bytes) -> dict[str, Any]:
@@ -122,15 +132,3 @@ def _is_usage(event: bytes) -> bool:
     line = next((line for line in event.split(b"\n") if line.startswith(b"data:")), b"data:")
     document = _document(line)
     return document.get("choices") == [] and type(document.get("usage")) is dict
-
-
-def _text_bytes(line: bytes) -> int:
-    """The length of the text in an event."""
-    document = _document(line)
-    texts = [document.get("delta")]
-    choices = document.get("choices")
-    for choice in choices if type(choices) is list else ():
-        delta = choice.get("delta") if type(choice) is dict else None
-        if type(delta) is dict:
-            texts += [value for name, value in delta.items() if name != "role"]
-    return sum(len(text.encode("utf-8", "replace")) for text in texts if type(text) is str)

@@ -165,8 +165,10 @@ class FairQueue:
             backlog = self.backlogs.get(session)
             return start_s(self, now, self._turns(session, backlog.live if backlog is not None else 0))
         lanes = self.lanes
-        at_s = lanes[0].back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
-        return at_s if any(lane.has_slot for lane in lanes) else max(at_s, start_s(self, now, 0))
+        first = lanes[0]
+        at_s = first.back_s(now, 0) if len(lanes) == 1 else min(lane.back_s(now, 0) for lane in lanes)
+        has_slot = first.has_slot or any(lane.has_slot for lane in lanes)
+        return at_s if has_slot else max(at_s, start_s(self, now, 0))
 
     def ahead_of(self, job: Job) -> int:
         """Return how many of those who wait go before a job that comes now."""
