@@ -7,8 +7,6 @@ Afterwards one caller sends the same prompts back to back to the model alone, wh
 """
 
 import argparse
-import asyncio
-import multiprocessing
 import os
 import socket
 import statistics
@@ -23,26 +21,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
-from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import Result
 from benchmarks.minds_meter import HOST, MeterProcess, Served, ask_once, meter
-from tickmind.agent import Assignment, Launch, Settings
+from benchmarks.served_village import READY_S, ReceivedThought, run_villagers, serve_world
+from tickmind.agent import Settings
 from tickmind.characters.villager import GOALS, Villager
 from tickmind.llm.local import LocalModel
 from tickmind.llm.local.ladder import choose_model
 from tickmind.llm.local.machine import default_threads
-from tickmind.protocol import AgentStatus, Insight, Thought, ThoughtReport
+from tickmind.protocol import Thought
 from tickmind.server import ServerStatistics
-from tickmind.server.event_loop import run_on_quick_loop
+from tickmind.world import TileWorld, load_scenario
 
 SECONDS = 900 if os.environ.get("LONG") else 300
 CAPACITY_S = 300 if os.environ.get("LONG") else 90  # for which one caller asks the model alone
 TPS = 2.0
 PROCESSES = 2
-READY_S = 120
 SCENARIO = Path("scenarios/willowbrook.yaml")
 FOOD = ["bread", "berries", "wheat"]
 MAX_SLOTS, THREADS_PER_SLOT, CONTEXT_TOKENS = 4, 2, 2048  # as the demo has them
@@ -54,46 +51,20 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True)
-class Told:
-    """A thought, whose it is, and when the world heard of it."""
-
-    entity_id: str
-    at_s: float  # of the monotonic clock, which all processes share
-    thought: Thought
-
-
-class Reports:
-    """Keeps the thoughts that agents report to the world."""
-
-    def __init__(self) -> None:
-        self.told: list[Told] = []
-
-    def thought(self, report: ThoughtReport) -> None:
-        """Keep a thought."""
-        self.told.append(Told(report.entity_id, time.monotonic(), report.thought))
-
-    def status(self, status: AgentStatus) -> None:
-        """Pass over how an agent is doing."""
-
-    def insight(self, insight: Insight) -> None:
-        """Pass over what a mind shows."""
-
-
-@dataclass(frozen=True)
 class Village:
     """What came of one run."""
 
     seconds: float
     villagers: int
-    told: list[Told]
+    thoughts: list[ReceivedThought]
     served: list[Served]
     figures: ServerStatistics
     began_s: float
 
     @property
-    def arrived(self) -> list[Told]:
+    def arrived(self) -> list[ReceivedThought]:
         """Thoughts whose plan was taken up."""
-        return [one for one in self.told if not one.thought.error_type]
+        return [one for one in self.thoughts if not one.thought.error_type]
 
     @property
     def per_minute(self) -> float:
@@ -109,7 +80,7 @@ class Village:
     @property
     def valid(self) -> float:
         """The share of answers that are a plan of the right form."""
-        answered = [one.thought for one in self.told if one.thought.reply]
+        answered = [one.thought for one in self.thoughts if one.thought.reply]
         return sum(map(_is_valid, answered)) / max(1, len(answered))
 
     @property
@@ -156,7 +127,7 @@ class Village:
 
     def describe(self, name: str) -> str:
         """The run in a few lines."""
-        errors = Counter(one.thought.error_type for one in self.told if one.thought.error_type)
+        errors = Counter(one.thought.error_type for one in self.thoughts if one.thought.error_type)
         read, written = self.tokens()
         least, most = self.shares
         return (
@@ -175,49 +146,8 @@ def _is_valid(thought: Thought) -> bool:
     return plan is None or (isinstance(plan, dict) and plan.get("goal") in GOALS)
 
 
-def _serve(pipe: Pipe) -> None:
-    run_on_quick_loop(_serve_until_told(pipe))
-
-
-async def _serve_until_told(pipe: Pipe) -> None:
-    from tickmind.server import ServerConfig, WorldServer
-    from tickmind.server.pace import Pace
-    from tickmind.server.statistics import Tally
-    from tickmind.world import TileWorld, load_scenario
-
-    world, reports = TileWorld.from_scenario(load_scenario(SCENARIO)), Reports()
-    config, pace = ServerConfig(f"{HOST}:0", keep_garbage=True), Pace(1 / TPS, 0.5 / TPS)
-    async with WorldServer(world, config, pace=pace, reports=reports) as server:
-        running = asyncio.create_task(server.run())
-        pipe.send((server.address, [actor.entity_id for actor in world.info.actors]))
-        while True:
-            await asyncio.sleep(0.05)
-            if not pipe.poll():
-                continue
-            word = pipe.recv()
-            if word == "stop":
-                break
-            pipe.send((server.statistics(), reports.told))
-            if word == "reset":
-                server.authority.tally = Tally()
-                reports.told = []
-        server.stop()
-        await running
-
-
-@contextmanager
-def _world() -> Iterator[tuple[str, list[str], Pipe]]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there,), daemon=True)
-    process.start()
-    try:
-        yield *here.recv(), here
-    finally:
-        here.send("stop")
-        process.join(30)
-        if process.is_alive():
-            process.terminate()
+def _willowbrook() -> TileWorld:
+    return TileWorld.from_scenario(load_scenario(SCENARIO))
 
 
 @contextmanager
@@ -253,32 +183,6 @@ def _wait_for(url: str, process: "subprocess.Popen[bytes]") -> None:
 
 
 @contextmanager
-def _hosts(module: str, address: str, ids: list[str], gateway_url: str, *, local: bool) -> Iterator[None]:
-    running = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in range(PROCESSES):
-            launch = Launch(
-                tuple(Assignment(entity_id, f"host:{number}") for entity_id in ids[number::PROCESSES]),
-                world_addr=address,
-                gateway_url=gateway_url,
-                session="village",
-                seed=number,
-                settings=Settings({"food": list(FOOD), "local_model": local}),
-                config_path=Path(folder) / f"{number}.json",
-            )
-            launch.write_file()
-            env = {**os.environ, **launch.to_environment(), "AGENT_LOG_LEVEL": "ERROR"}
-            running.append(subprocess.Popen([sys.executable, "-m", module], env=env))
-        try:
-            yield
-        finally:
-            for process in running:
-                process.terminate()
-            for process in running:
-                process.wait(60)
-
-
-@contextmanager
 def _model(weights: str, slots: int, *, opening: bool) -> Iterator[tuple[LocalModel, int, str]]:
     """The model as the demo starts it, with its port and key."""
     with LocalModel(weights, slots=slots, context=CONTEXT_TOKENS) as model:
@@ -296,27 +200,18 @@ def live(weights: str, seconds: float, *, old: bool) -> Village:
         _model(weights, slots, opening=not old) as (_, model_port, key),
         meter(model_port, key, queued=old) as proxy,
         nullcontext(f"http://{HOST}:{proxy.port}") if old else _gateway(proxy, weights, slots) as gateway_url,
-        _world() as (address, ids, pipe),
+        serve_world(_willowbrook, tps=TPS) as world,
     ):
         module = "benchmarks.minds_old" if old else "tickmind.characters.villager"
-        with _hosts(module, address, ids, gateway_url, local=not old):
-            end_s = time.monotonic() + READY_S
-            while _ask(pipe, "look")[0].controlled < len(ids):
-                if time.monotonic() > end_s:
-                    raise RuntimeError("not all villagers came to life")
-                time.sleep(0.1)
+        settings = Settings({"food": list(FOOD), "local_model": not old})
+        with run_villagers(world, gateway_url, PROCESSES, module=module, settings=settings):
+            world.wait_until_controlled()
             began_s = time.monotonic()
-            _ask(pipe, "reset")
+            world.reset()
             time.sleep(seconds)
-            figures, told = _ask(pipe, "look")
+            figures, thoughts = world.look()
             served = proxy.stop()
-    return Village(seconds, len(ids), told, served, figures, began_s)
-
-
-def _ask(pipe: Pipe, word: str) -> tuple[ServerStatistics, list[Told]]:
-    pipe.send(word)
-    found: tuple[ServerStatistics, list[Told]] = pipe.recv()
-    return found
+    return Village(seconds, len(world.actor_ids), thoughts, served, figures, began_s)
 
 
 def capacity(weights: str, served: list[Served], seconds: float) -> float:

@@ -5,78 +5,33 @@ The figures are the world's own: how long after the start of a tick intents arri
 """
 
 import argparse
-import asyncio
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Connection as Pipe
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from benchmarks.harness import Result
-from tickmind.agent import Assignment, Launch
+from benchmarks.served_village import run_villagers, serve_world
 from tickmind.server import ServerStatistics
-from tickmind.server.event_loop import run_on_quick_loop
+from tickmind.world import TileWorld, parse_scenario
 from tickmind.world.generators import generate_village
 
 SECONDS = 300 if os.environ.get("LONG") else 60
 VILLAGERS, PROCESSES = 500, 10
 ANSWERS_MS = 250.0
 SETTLE_TICKS = 5  # before anything counts
-READY_S = 120
 SIDE = 140
 PLAN = json.dumps({"goal": "explore", "who": "", "say": "", "remember": "The mill is to the east."})
 
 
-def _serve(pipe: Pipe, villagers: int) -> None:
-    run_on_quick_loop(_serve_until_told(pipe, villagers))
-
-
-async def _serve_until_told(pipe: Pipe, villagers: int) -> None:
-    from tickmind.server import ServerConfig, WorldServer
-    from tickmind.server.statistics import Tally
-    from tickmind.world import TileWorld, parse_scenario
-
-    world = TileWorld.from_scenario(
-        parse_scenario(generate_village(7, width=SIDE, height=SIDE, houses=60, actors=villagers))
-    )
-    async with WorldServer(world, ServerConfig("127.0.0.1:0", keep_garbage=True)) as server:
-        running = asyncio.create_task(server.run())
-        pipe.send((server.address, [actor.entity_id for actor in world.info.actors]))
-        while True:
-            await asyncio.sleep(0.05)
-            if not pipe.poll():
-                continue
-            word = pipe.recv()
-            if word == "stop":
-                break
-            pipe.send(server.statistics())
-            if word == "reset":
-                server.authority.tally = Tally()
-        server.stop()
-        await running
-
-
-@contextmanager
-def world(villagers: int) -> Iterator[tuple[str, list[str], Pipe, int]]:
-    """A village in a process of its own: its address, who lives there, the pipe to it, and the process's id."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(there, villagers), daemon=True)
-    process.start()
-    try:
-        yield *here.recv(), here, process.pid or 0
-    finally:
-        here.send("stop")
-        process.join(30)
-        if process.is_alive():
-            process.terminate()
+def _village(villagers: int) -> TileWorld:
+    village = generate_village(7, width=SIDE, height=SIDE, houses=60, actors=villagers)
+    return TileWorld.from_scenario(parse_scenario(village))
 
 
 @contextmanager
@@ -93,31 +48,6 @@ def model() -> Iterator[tuple[str, int]]:
         process.stdout.close()
 
 
-@contextmanager
-def hosts(address: str, ids: list[str], processes: int, gateway_url: str, folder: Path) -> Iterator[list[Any]]:
-    """The villagers, shared among so many processes."""
-    running = []
-    for number in range(processes):
-        launch = Launch(
-            tuple(Assignment(entity_id, f"host:{number}") for entity_id in ids[number::processes]),
-            world_addr=address,
-            gateway_url=gateway_url,
-            session="village",
-            seed=number,
-            config_path=folder / f"{number}.json",
-        )
-        launch.write_file()
-        env = {**os.environ, **launch.to_environment(), "AGENT_LOG_LEVEL": "ERROR"}
-        running.append(subprocess.Popen([sys.executable, "-m", "tickmind.characters.villager"], env=env))
-    try:
-        yield running
-    finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait(60)
-
-
 def cpu_s(pid: int) -> float:
     """The CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -127,34 +57,23 @@ def cpu_s(pid: int) -> float:
 def run(villagers: int, processes: int, seconds: float) -> tuple[ServerStatistics, dict[str, float]]:
     """Let them live; gives the world's figures, and the cores that each part used, this process among them."""
     with (
-        tempfile.TemporaryDirectory() as folder,
-        world(villagers) as (address, ids, pipe, world_pid),
+        serve_world(partial(_village, villagers)) as world,
         model() as (gateway_url, model_pid),
-        hosts(address, ids, processes, gateway_url, Path(folder)) as running,
+        run_villagers(world, gateway_url, processes) as villager_pids,
     ):
-        end_s = time.monotonic() + READY_S
-        while _ask(pipe, "look").controlled < villagers:
-            if time.monotonic() > end_s:
-                raise RuntimeError("not all villagers came to life")
-            time.sleep(0.5)
+        world.wait_until_controlled()
         time.sleep(SETTLE_TICKS)
-        _ask(pipe, "reset")
+        world.reset()
         parts = {
-            "villagers": [process.pid for process in running],
-            "world": [world_pid],
+            "villagers": villager_pids,
+            "world": [world.pid],
             "model": [model_pid],
             "measuring": [os.getpid()],
         }
         used_s = {name: sum(map(cpu_s, pids)) for name, pids in parts.items()}
         time.sleep(seconds)
-        figures = _ask(pipe, "look")
+        figures, _ = world.look()
         return figures, {name: (sum(map(cpu_s, pids)) - used_s[name]) / seconds for name, pids in parts.items()}
-
-
-def _ask(pipe: Pipe, word: str) -> ServerStatistics:
-    pipe.send(word)
-    found: ServerStatistics = pipe.recv()
-    return found
 
 
 def bench_villagers(villagers: int = VILLAGERS, processes: int = PROCESSES, seconds: float = SECONDS) -> list[Result]:

@@ -1,4 +1,7 @@
-"""The real tiny model, asked for real: its server speaks three wire forms, streams, and keeps to our grammars."""
+"""The real tiny model without our client: it keeps to our grammars, and to what it has read.
+
+Its three wire forms, streams, objects and tools are asked through the client in test_client_with_real_model.py.
+"""
 
 import json
 import urllib.error
@@ -10,11 +13,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tickmind.llm.grammar import json_grammar, line_grammar, tool_union_schema
+from tickmind.llm.grammar import json_grammar, line_grammar
 from tickmind.llm.local import LocalModel, RuntimeLadder, WeightStore
 from tickmind.llm.local.server import Primed
 from tickmind.llm.structured import ReplySchema, read_line
-from tickmind.llm.transport import ToolSpec
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NAME = "smollm2-135m"
@@ -32,16 +34,6 @@ def ask(model: LocalModel, path: str, body: Mapping[str, Any], **headers: str) -
         return decoded
 
 
-def stream(model: LocalModel, path: str, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-    config = model.model_config()
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {config.api_key.reveal()}"}
-    data = json.dumps({"model": config.model, "stream": True, **body}).encode()
-    request = urllib.request.Request(f"{config.base_url}/{path}", data, headers)
-    with urllib.request.urlopen(request, timeout=120) as reply:
-        lines = [line for line in reply if line.startswith(b"data: ") and line.strip() != b"data: [DONE]"]
-    return [json.loads(line[6:]) for line in lines]
-
-
 def said(reply: Mapping[str, Any]) -> str:
     return str(reply["choices"][0]["message"]["content"])
 
@@ -50,51 +42,6 @@ def chat(model: LocalModel, **more: Any) -> dict[str, Any]:
     body = {"messages": [{"role": "system", "content": SYSTEM}, QUESTION], "max_tokens": 24, "temperature": 0.0, **more}
     body.setdefault("id_slot", 0)  # the same beginning is read once
     return ask(model, "chat/completions", body)
-
-
-def test_chat_completions_answer_and_count(model: LocalModel) -> None:
-    reply = chat(model)
-    assert said(reply)
-    assert reply["model"] == NAME
-    assert reply["choices"][0]["finish_reason"] in ("stop", "length")
-    assert reply["usage"]["prompt_tokens"] > 25
-
-
-def test_responses_answer_and_count(model: LocalModel) -> None:
-    reply = ask(model, "responses", {"input": QUESTION["content"], "instructions": SYSTEM, "max_output_tokens": 16})
-    assert reply["output"][0]["content"][0]["text"]
-    assert reply["usage"]["input_tokens"] > 25
-
-
-def test_anthropic_messages_answer_and_count(model: LocalModel) -> None:
-    body = {"system": SYSTEM, "messages": [QUESTION], "max_tokens": 16}
-    key = model.model_config().api_key.reveal()
-    reply = ask(model, "messages", body, **{"x-api-key": key, "anthropic-version": "2023-06-01"})
-    assert reply["content"][0]["text"]
-    assert reply["stop_reason"] in ("end_turn", "max_tokens")
-    assert reply["usage"]["output_tokens"] <= 16
-
-
-def test_chat_completions_stream_in_many_pieces(model: LocalModel) -> None:
-    body = {"messages": [QUESTION], "max_tokens": 16, "stream_options": {"include_usage": True}}
-    events = stream(model, "chat/completions", body)
-    pieces = [event["choices"][0]["delta"].get("content") for event in events if event["choices"]]
-    assert len([piece for piece in pieces if piece]) > 3
-    assert [event for event in events if event.get("usage")]
-
-
-def test_responses_stream_in_many_pieces(model: LocalModel) -> None:
-    events = stream(model, "responses", {"input": QUESTION["content"], "max_output_tokens": 16})
-    kinds = [event["type"] for event in events]
-    assert kinds.count("response.output_text.delta") > 3
-    assert kinds[-1] == "response.completed"
-
-
-def test_anthropic_messages_stream_in_many_pieces(model: LocalModel) -> None:
-    kinds = [event["type"] for event in stream(model, "messages", {"messages": [QUESTION], "max_tokens": 16})]
-    assert kinds[0] == "message_start"
-    assert kinds.count("content_block_delta") > 3
-    assert kinds[-1] == "message_stop"
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -158,27 +105,6 @@ def test_a_line_grammar_holds_the_model_to_one_line(model: LocalModel, temperatu
     reply = said(chat(model, grammar=grammar, temperature=temperature, max_tokens=60, seed=3))
     assert reply.split(" | ")[0] in ("flee", "fight")
     assert set(read_line(reply, form).data) == {"goal", "who", "say"}
-
-
-def test_responses_take_the_grammar_too(model: LocalModel) -> None:
-    body = {"input": QUESTION["content"], "max_output_tokens": 100, "grammar": json_grammar(SCHEMAS["tuple"])}
-    text = ask(model, "responses", body)["output"][0]["content"][0]["text"]
-    jsonschema.validate(json.loads(text), SCHEMAS["tuple"])
-
-
-def test_tools_are_called_through_a_union_of_schemas(model: LocalModel) -> None:
-    place = {"type": "object", "properties": {"dx": {"enum": [-1, 0, 1]}}, "required": ["dx"]}
-    speech = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 30}}, "required": ["text"]}
-    schema = tool_union_schema((ToolSpec("move", "Go", place), ToolSpec("say", "Speak", speech)))
-    called = json.loads(said(chat(model, grammar=json_grammar(schema), max_tokens=100)))
-    jsonschema.validate(called, schema)
-    assert called["tool"] in ("move", "say")
-
-
-def test_a_schema_through_the_standard_field_works_as_well(model: LocalModel) -> None:
-    wanted = {"name": "reply", "strict": True, "schema": SCHEMAS["references"]}
-    reply = chat(model, response_format={"type": "json_schema", "json_schema": wanted}, max_tokens=200)
-    jsonschema.validate(json.loads(said(reply)), SCHEMAS["references"])
 
 
 def assert_read_before(reply: Mapping[str, Any], primed: Primed) -> None:
