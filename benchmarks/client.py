@@ -144,8 +144,8 @@ async def _compare_http(url: str) -> tuple[dict[str, list[float]], dict[str, lis
     """Processor time in microseconds of our HTTP client and of aiohttp, round by round."""
     import aiohttp
 
-    from tickmind.llm.http import HttpClient
-    from tickmind.llm.sse import SseDecoder
+    from tickmind.llm.http.client import HttpClient
+    from tickmind.llm.http.sse import SseDecoder
 
     question = {"model": "m", "messages": [{"role": "user", "content": PROMPT}]}
     call_body = orjson.dumps(question)

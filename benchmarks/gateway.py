@@ -167,11 +167,11 @@ def queue_alone() -> list[Result]:
     """Processor time of `submit` and `ended` for a request that need not wait, without sockets."""
     from tickmind.base import Secret, SystemClock
     from tickmind.gateway import ApiKey, GatewayConfig, Limits, Provider
+    from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.dispatcher import Dispatcher
     from tickmind.gateway.queue.job import Job, Outcome, Plan, Target
     from tickmind.gateway.queue.job import Result as Ending
     from tickmind.gateway.queue.testing import SimulatedTime
-    from tickmind.gateway.sharing.sessions import Session
 
     class Carrier:
         def send(self, job: Job, target: Target) -> None:

@@ -30,8 +30,8 @@ from benchmarks.served_village import READY_S, ReceivedThought, run_villagers, s
 from tickmind.agent import Settings
 from tickmind.characters.villager import GOALS, Villager
 from tickmind.llm.local import LocalModel
-from tickmind.llm.local.ladder import choose_model
 from tickmind.llm.local.machine import default_threads
+from tickmind.llm.local.model_choice import choose_model
 from tickmind.protocol import Thought
 from tickmind.server import ServerStatistics
 from tickmind.world import TileWorld, load_scenario

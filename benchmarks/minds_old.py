@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from tickmind.agent import Stage
+from tickmind.agent.character.models import find_client
+from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
-from tickmind.agent.models import find_client
-from tickmind.agent.thinking import Thinking
 from tickmind.characters.villager import PLAN, ROLE, Villager
 from tickmind.llm import CallConfig, GatewayClient, gateway_call
 from tickmind.strategy import AnyClient, GatewayAnswers, LLMConfig, Section, quoted

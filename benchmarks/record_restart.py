@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.harness import Result, paired
 from tickmind.base import SystemClock
-from tickmind.cli.world_run import WorldRun, WorldRuns
+from tickmind.cli.world.run import WorldRun, WorldRuns
 from tickmind.protocol import Direction, Move
 from tickmind.record import LogOptions, SyncPolicy
 from tickmind.server import Checkpoint, resume

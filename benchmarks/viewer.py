@@ -26,9 +26,9 @@ from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
 from tickmind.record import LogOptions, RunReader, RunStore, SyncPolicy
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.server.testing import meadow
-from tickmind.viewer.live import LiveSource
-from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.live import LiveSource
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.wire import WorldClient
 from tickmind.world import TileWorld
 

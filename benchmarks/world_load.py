@@ -28,8 +28,8 @@ from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move, WorldInfo
 from tickmind.protocol.direction import Direction
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.wire import Connection, WorldClient
+from tickmind.wire.client.connection import client_options
 from tickmind.wire.codec import encode_intent
-from tickmind.wire.connection import client_options
 from tickmind.wire.v1 import action_pb2, control_pb2, lease_pb2, observation_pb2
 
 SECONDS = 600 if os.environ.get("LONG") else 120

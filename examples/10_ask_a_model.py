@@ -7,7 +7,7 @@ import argparse
 import asyncio
 
 from tickmind.llm import CallConfig, Message
-from tickmind.llm.default_model import DefaultModel, open_default_model, scripted_choice
+from tickmind.llm.local.default_model import DefaultModel, open_default_model, scripted_choice
 
 BRIEF = CallConfig(temperature=0.7, max_tokens=120)
 

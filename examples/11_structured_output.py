@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from tickmind.llm import GAME_STATE
-from tickmind.llm.default_model import open_default_model, scripted_choice
+from tickmind.llm.local.default_model import open_default_model, scripted_choice
 
 SITUATION = "You are a goblin guard. Two armed knights walk up to your gate and one of them is singing. What do you do?"
 

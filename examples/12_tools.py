@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 from tickmind.ai import BoardManager
 from tickmind.ai.board_tools import board_tools
-from tickmind.llm import AgentHub, ToolCall, ToolContext, tool
-from tickmind.llm.default_model import open_default_model, scripted_choice
+from tickmind.llm import ToolCall
+from tickmind.llm.local.default_model import open_default_model, scripted_choice
 from tickmind.llm.testing import Reply
-from tickmind.llm.tools import AgentEvent, TextDelta, ToolAgent, ToolFinished, ToolStarted
 from tickmind.llm.transport import ModelReply
+from tickmind.tools import AgentEvent, AgentHub, TextDelta, ToolAgent, ToolContext, ToolFinished, ToolStarted, tool
 
 BERRIES = {"meadow": 5}
 

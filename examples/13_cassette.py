@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from tickmind.llm import CallConfig, Message
-from tickmind.llm.default_model import DefaultModel, open_default_model, scripted_choice
+from tickmind.llm.local.default_model import DefaultModel, open_default_model, scripted_choice
 
 QUESTIONS = ("What do you see from the tower?", "And what do you hear?")
 

@@ -84,5 +84,5 @@ def warm() -> Iterator[WarmPython]:
 @pytest.fixture
 def lasting_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept connections do not grow old while the machine is busy with something else."""
-    monkeypatch.setattr("tickmind.llm.pool.KEEP_ALIVE_S", 600.0)
-    monkeypatch.setattr("tickmind.llm.http.STALE_S", 600.0)
+    monkeypatch.setattr("tickmind.llm.http.pool.KEEP_ALIVE_S", 600.0)
+    monkeypatch.setattr("tickmind.llm.http.client.STALE_S", 600.0)

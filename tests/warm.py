@@ -28,8 +28,8 @@ MOST_DESCRIPTORS = 16
 STARTING_S = 300.0  # importing everything, and compiling the rules, on a busy machine
 IMPORTED = (  # what commands, agents and snippets use; nothing that starts a thread
     *("aiohttp", "grpc.aio", "grpc_health.v1.health", "numba", "pydantic", "rich.console", "rich.table", "structlog"),
-    *("typer", "uvloop", "tickmind.agent", "tickmind.ai", "tickmind.cli.app", "tickmind.cli.runner"),
-    *("tickmind.cli.world", "tickmind.cli.world_run", "tickmind.cli.world_serving", "tickmind.gateway"),
+    *("typer", "uvloop", "tickmind.agent", "tickmind.ai", "tickmind.cli.app", "tickmind.cli.runner.commands"),
+    *("tickmind.cli.world.commands", "tickmind.cli.world.run", "tickmind.cli.world.serving", "tickmind.gateway"),
     "tickmind.llm.testing",
     *("tickmind.protocol", "tickmind.server", "tickmind.strategy", "tickmind.tick", "tickmind.wire", "tickmind.world"),
 )

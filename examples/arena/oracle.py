@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickmind.base import Clock
-from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy import AsyncLLMClient, LLMClient, MockClient, Question
+from tickmind.strategy.clients.deliberation import Deliberation
 from tickmind.tick import TickContext, World
 
 LATENCY_S = (0.2, 1.5)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import tickmind.viewer.server as viewer_server
+from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import Caller, GatewayConfig
-from tickmind.gateway.sharing.caller_keys import hash_key
 from tickmind.server import ServerConfig, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.viewer.page import PageFile

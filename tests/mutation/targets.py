@@ -25,10 +25,10 @@ TARGETS = {
     ),
     "log": Target(
         (
-            "tickmind.record.frame",
-            "tickmind.record.segment",
-            "tickmind.record.mending",
-            "tickmind.record.log_writer",
+            "tickmind.record.log.frame",
+            "tickmind.record.log.segment",
+            "tickmind.record.log.mending",
+            "tickmind.record.log.log_writer",
         ),
         (
             "tests/unit/record/test_crashes.py",
@@ -67,7 +67,7 @@ TARGETS = {
             "tickmind.server.pace",
             "tickmind.gateway.queue.fair",
             "tickmind.gateway.queue.wakeups",
-            "tickmind.gateway.queue.rate_guess",
+            "tickmind.gateway.queue.limits.rate_guess",
         ),
         (
             "tests/unit/server/test_tick_loop.py",

@@ -14,7 +14,7 @@ from tests.mutation.targets import TARGETS
 
 from tickmind.base import ManualClock
 from tickmind.server.leases import Leases
-from tickmind.wire.frames import Closed
+from tickmind.wire.messages.frames import Closed
 
 LONGEST_S = 3600
 MODULES = sorted(module for target in TARGETS.values() for module in target.modules)

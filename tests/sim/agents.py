@@ -16,7 +16,7 @@ from tickmind.base import Secret
 from tickmind.protocol import Direction, Intent, Lease, Move, Pickup, Say, Thought, Wait, WorldInfo
 from tickmind.protocol.compiling import WorldCodes, compile_intents
 from tickmind.wire import Connection, LeaseRefusedError, WireError, WorldClient
-from tickmind.wire import client as wire_client
+from tickmind.wire.client import async_client as wire_client
 
 PATIENCE_S = 0.8  # of one plain call
 LONGEST_WAIT_S = 0.5  # between two tries

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO
 import grpc_health.v1.health  # noqa: F401 - a world loads it only when it serves
 import uvloop  # noqa: F401 - as above
 
-from tickmind.cli import world_serving
-from tickmind.cli.world_run import WorldRuns
-from tickmind.cli.world_status import WorldStatus
+from tickmind.cli.world import serving as world_serving
+from tickmind.cli.world.run import WorldRuns
+from tickmind.cli.world.status import WorldStatus
 from tickmind.record import DiskFile, DiskLock, LogOptions, OsDisk
 from tickmind.server import Pace, ServerConfig
 from tickmind.world.kernels import warm_up

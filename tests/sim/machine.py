@@ -16,13 +16,13 @@ from tests.sim.network import Network
 from tests.sim.referee import Referee
 from tests.sim.witness import Court, Witness
 
-from tickmind.cli import world_run
-from tickmind.cli.world_run import WorldRun, WorldRuns
+from tickmind.cli.world import run as world_run
+from tickmind.cli.world.run import WorldRun, WorldRuns
 from tickmind.protocol import AgentState, AgentStatus, WorldInfo
 from tickmind.record import DiskFaultError, LogOptions, RunStore, store
 from tickmind.record.limits import MAX_CHUNK_BYTES
+from tickmind.record.tables.world_files import WORLD_TABLES, write_world
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.record.world_files import WORLD_TABLES, write_world
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
 from tickmind.server.services import services_of
 from tickmind.world import Scenario, TileWorld, parse_scenario

@@ -11,11 +11,12 @@ import numpy as np
 from tests.sim import machine
 
 from tickmind.protocol import Reason, TickRecord
-from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, mending, store
-from tickmind.record.salvage import Loss
-from tickmind.record.segment import Index, SegmentReader, foot_frame
+from tickmind.record import Disk, DiskFaultError, LiveLog, LogOptions, SyncPolicy, checkpoint_file, store
+from tickmind.record.log import mending
+from tickmind.record.log.salvage import Loss
+from tickmind.record.log.segment import Index, SegmentReader, foot_frame
 from tickmind.server import Authority, Checkpoint, Leases, TickLoop, resume
-from tickmind.server.reports import Told
+from tickmind.server.delivery.reports import Told
 
 Mutation: TypeAlias = Callable[[], AbstractContextManager[Any]]
 

@@ -10,7 +10,7 @@ from tickmind.base import Clock, Secret
 from tickmind.protocol import Lease, Reason
 from tickmind.server import Authority
 from tickmind.server.leases import BatchGrant, Grant
-from tickmind.wire.frames import Closed
+from tickmind.wire.messages.frames import Closed
 
 SLACK_S = 1e-9
 

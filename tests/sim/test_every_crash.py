@@ -10,12 +10,12 @@ from tests.sim.machine import ROOT, quick_worlds
 from tests.sim.simulation import SCENARIO
 
 from tickmind.base import ManualClock
-from tickmind.cli.world_run import WorldRun, WorldRuns
+from tickmind.cli.world.run import WorldRun, WorldRuns
 from tickmind.protocol import Direction, Move, Say
 from tickmind.record import LogOptions, SyncPolicy
 from tickmind.record.testing import CrashedError, MemoryDisk
 from tickmind.server import Authority, Checkpoint, resume
-from tickmind.wire.requests import AcquireRequest, SubmitRequest
+from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
 from tickmind.world import TileWorld
 
 TICKS = 7

@@ -10,9 +10,9 @@ import numpy as np
 from tickmind.protocol import TickRecord, WorldInfo
 from tickmind.wire.codec import parse
 from tickmind.wire.columns import ColumnBounds, decode_batch_down, decode_snapshot, decode_viewer_event
-from tickmind.wire.frames import BatchOpened, ObservationBatch
+from tickmind.wire.messages.frames import BatchOpened, ObservationBatch
+from tickmind.wire.messages.viewing import ViewerEvent, ViewerSnapshot
 from tickmind.wire.v1 import control_pb2, lease_pb2, observation_pb2, viewer_pb2
-from tickmind.wire.viewing import ViewerEvent, ViewerSnapshot
 
 _SIGNED = re.compile(r"(\S+) ([0-9]+)")
 

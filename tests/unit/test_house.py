@@ -254,14 +254,14 @@ OPENS_BY_ITSELF = {
     "base/secret_sources.py": "reads only",
     "llm/local/fetch.py": "writes into a folder that it has just made",
     "llm/local/guard.py": "writes to /proc",
-    "llm/local/process.py": "writes into a temporary folder of its own",
+    "llm/local/runtimes/process.py": "writes into a temporary folder of its own",
     "record/disk.py": "opens a folder to sync it",
     "runner/warden/isolation.py": "writes to /proc",
     "runner/warden/keeper.py": "writes to /proc",
     "runner/warden/tree.py": "writes to /proc",
     "runner/warden/warm.py": "opens a descriptor that it was given",
     "world/kernels/compiled.py": "makes an empty file, and writes nothing",
-    "viewer/gif.py": "writes into a temporary folder of its own",
+    "viewer/export/gif.py": "writes into a temporary folder of its own",
 }
 
 

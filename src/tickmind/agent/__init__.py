@@ -10,17 +10,17 @@ The shortest character is a function:
         act.run()
 """
 
-from tickmind.agent.cast import Cast, Mind, Start
-from tickmind.agent.character import Character
-from tickmind.agent.company import Company
+from tickmind.agent.character.character import Character
+from tickmind.agent.character.host import Company
+from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.contract import Assignment, Launch, encode_secrets
 from tickmind.agent.errors import AgentError, ControlLostError, LaunchError
-from tickmind.agent.heartbeat import Heartbeat, Pulse
-from tickmind.agent.life import Life
-from tickmind.agent.mirror import show_mind
+from tickmind.agent.minds import Cast, Mind, Start
+from tickmind.agent.process.agent_process import Life
+from tickmind.agent.process.heartbeat import Heartbeat, Pulse
+from tickmind.agent.reporting.insights import show_mind
 from tickmind.agent.running import Agent, Stage, agent, run
 from tickmind.agent.settings import Json, Settings
-from tickmind.agent.tactics import action, condition
 
 __all__ = [
     "Agent",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
-from tickmind.agent.cast import Cast, Mind, PlainCast, Start
 from tickmind.agent.contract import Launch, log_level
-from tickmind.agent.life import Life
+from tickmind.agent.minds import Cast, Mind, PlainCast, Start
+from tickmind.agent.process.agent_process import Life
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
@@ -20,7 +20,7 @@ from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
-    from tickmind.agent.character import Character
+    from tickmind.agent.character.character import Character
 
 EXIT_FAILED = 1
 MOST_YOUNG = 200_000  # new objects after which garbage is looked for even within a tick

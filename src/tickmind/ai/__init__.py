@@ -11,10 +11,8 @@ from tickmind.ai.boards import (
     Post,
     UnknownBoardError,
 )
-from tickmind.ai.compiler import ActionFn, ConditionFn, HaltFn
 from tickmind.ai.components import BehaviorTree, StateMachine, UtilityAgent
 from tickmind.ai.curves import Curve
-from tickmind.ai.draw import draw_tree
 from tickmind.ai.errors import (
     ActionError,
     AIError,
@@ -31,7 +29,18 @@ from tickmind.ai.errors import (
 )
 from tickmind.ai.machine import Machine, State
 from tickmind.ai.manager import AIManager
-from tickmind.ai.nodes import (
+from tickmind.ai.reports import OnAIError
+from tickmind.ai.systems import (
+    OnSelect,
+    OnStatus,
+    OnTransition,
+    make_bt_system,
+    make_state_system,
+    make_utility_system,
+)
+from tickmind.ai.trees.compiler import ActionFn, ConditionFn, HaltFn
+from tickmind.ai.trees.draw import draw_tree
+from tickmind.ai.trees.nodes import (
     Action,
     AlwaysFail,
     Argument,
@@ -52,18 +61,9 @@ from tickmind.ai.nodes import (
     UtilitySelector,
     Wait,
 )
-from tickmind.ai.reports import OnAIError
-from tickmind.ai.systems import (
-    OnSelect,
-    OnStatus,
-    OnTransition,
-    make_bt_system,
-    make_state_system,
-    make_utility_system,
-)
+from tickmind.ai.trees.xml_reader import read_trees
+from tickmind.ai.trees.xml_writer import write_trees
 from tickmind.ai.utility import Consideration, ConsiderationFn
-from tickmind.ai.xml_reader import read_trees
-from tickmind.ai.xml_writer import write_trees
 
 __all__ = [
     "AIError",

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from tickmind.ai.boards import BoardManager, BoardView
 from tickmind.base import Limit
-from tickmind.llm.tools import Tool, ToolContext
-from tickmind.llm.tools.plain import MAX_RESULT_CHARS, json_text
+from tickmind.tools import Tool, ToolContext
+from tickmind.tools.plain import MAX_RESULT_CHARS, json_text
 
 BoardId = Annotated[str, "Id of the board, as get_my_boards tells it"]
 Since = Annotated[int, "Index to read from; next_index of the last reading gives only what is new"]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tickmind.ai.nodes import Status
+from tickmind.ai.trees.nodes import Status
 
 
 @dataclass

@@ -4,10 +4,10 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from tickmind.ai.compiler import HaltFn
 from tickmind.ai.components import BehaviorTree
 from tickmind.ai.errors import HaltError
-from tickmind.ai.node_functions import REMOVED, Memory
+from tickmind.ai.trees.compiler import HaltFn
+from tickmind.ai.trees.node_functions import REMOVED, Memory
 from tickmind.base import Limit
 
 if TYPE_CHECKING:

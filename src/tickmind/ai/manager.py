@@ -5,18 +5,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from tickmind.ai.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, compile_tree
 from tickmind.ai.components import BehaviorTree
-from tickmind.ai.draw import draw_tree, outline_tree
 from tickmind.ai.errors import AIError, TreeFileError, UnknownNameError
 from tickmind.ai.halting import Halting, HaltingActions
 from tickmind.ai.machine import Machine, State
-from tickmind.ai.node_functions import ScoreFn, TreeRemovedError
-from tickmind.ai.nodes import Node, Status
 from tickmind.ai.reports import ErrorReports, OnAIError
+from tickmind.ai.trees.compiler import ActionFn, CompiledTree, ConditionFn, HaltFn, Library, compile_tree
+from tickmind.ai.trees.draw import draw_tree, outline_tree
+from tickmind.ai.trees.node_functions import ScoreFn, TreeRemovedError
+from tickmind.ai.trees.nodes import Node, Status
+from tickmind.ai.trees.xml_reader import MAX_XML_BYTES, read_trees
+from tickmind.ai.trees.xml_writer import write_trees
 from tickmind.ai.utility import Consideration, ConsiderationFn, UtilityAction, score
-from tickmind.ai.xml_reader import MAX_XML_BYTES, read_trees
-from tickmind.ai.xml_writer import write_trees
 from tickmind.base import Limit, LimitExceededError
 from tickmind.tick.hooks import checked
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tickmind.ai.components import BehaviorTree, StateMachine, UtilityAgent
 from tickmind.ai.errors import ActionError, CallbackError, ConditionError
 from tickmind.ai.manager import AIManager
-from tickmind.ai.nodes import Status
+from tickmind.ai.trees.nodes import Status
 from tickmind.base import is_survivable
 from tickmind.tick.hooks import checked
 

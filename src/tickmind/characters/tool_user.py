@@ -7,22 +7,22 @@ import asyncio
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tickmind.agent import Character, Start, action
+from tickmind.agent.character.models import find_client
+from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
-from tickmind.agent.models import find_client
-from tickmind.agent.thinking import Thinking
 from tickmind.ai import Action, BoardManager, Condition, Node, Selector, Sequence, Status
 from tickmind.ai.board_tools import board_tools
 from tickmind.characters.errands import Errands
-from tickmind.llm import Tool, ToolAgent
 from tickmind.llm.texts import shortened
 from tickmind.protocol import Give, Interact, Pickup
 from tickmind.strategy import LLMConfig, ToolAgentAnswers, quoted
+from tickmind.tools import Tool, ToolAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tickmind.agent import Stage
-    from tickmind.strategy.clients import AnyClient
+    from tickmind.strategy.clients.clients import AnyClient
 
 ROLE = (
     "You live in a small world of tiles and act through tools. Look first. Going somewhere and picking things up take "

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tickmind.agent import Character, Start, action, condition
+from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import Line, distance
-from tickmind.agent.thinking import Thinking
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
 from tickmind.strategy import Section, quoted
 

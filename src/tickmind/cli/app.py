@@ -15,19 +15,19 @@ import tickmind
 from tickmind.base import TickmindError, configure_logging, get_logger, redact
 from tickmind.base.process_guard import guard_process
 from tickmind.cli import EXIT_INTERRUPTED
-from tickmind.cli.ask import ask
+from tickmind.cli.ask.commands import ask
 from tickmind.cli.check import check
 from tickmind.cli.demo import demo
 from tickmind.cli.doctor import doctor, how_to_install
-from tickmind.cli.gateway import gateway_app
-from tickmind.cli.model import model_app
+from tickmind.cli.gateway.commands import gateway_app
+from tickmind.cli.model.commands import model_app
 from tickmind.cli.new import new_app
-from tickmind.cli.report import report
-from tickmind.cli.runner import runner
-from tickmind.cli.runs import recover, runs_app
+from tickmind.cli.runner.commands import runner
+from tickmind.cli.runs.commands import recover, runs_app
+from tickmind.cli.runs.report import report
 from tickmind.cli.up import up
 from tickmind.cli.viewer import replay, viewer
-from tickmind.cli.world import world
+from tickmind.cli.world.commands import world
 
 EXIT_FAILED = 1
 _log = get_logger(__name__)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError, redact
-from tickmind.cli.scenarios import find_scenario
+from tickmind.cli.world.scenarios import find_scenario
 
 if TYPE_CHECKING:
     from tickmind.protocol import EntityInfo
@@ -70,7 +70,7 @@ def _kind(said: object) -> str:
 
     from tickmind.gateway.settings.form import config_form
     from tickmind.runner import mapping_schema_text
-    from tickmind.world.scenario_reader import SECTIONS
+    from tickmind.world.scenario.scenario_reader import SECTIONS
 
     keys = list(map(str, said)) if isinstance(said, Mapping) else []
     if "world" in keys:
@@ -115,7 +115,7 @@ def _scenario(file: Path, said: Mapping[str, object]) -> str:
     """The world of a file and the mapping in it; what is wrong with either is told at once."""
     from tickmind.base.problems import ConfigFileError, Problem, in_order
     from tickmind.world import load_scenario
-    from tickmind.world.scenario_reader import OTHER_SECTIONS
+    from tickmind.world.scenario.scenario_reader import OTHER_SECTIONS
 
     problems: list[Problem] = []
     words: list[str] = []

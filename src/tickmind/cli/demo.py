@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tickmind.base import ConfigError
-from tickmind.cli.empty_run import discard_empty_run
+from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ports import WantedPort, check_ports
-from tickmind.cli.runner import STATE_DIR, needs_world, state_dir
-from tickmind.cli.scenarios import new_run_id, scenario_file
+from tickmind.cli.runner.commands import STATE_DIR, needs_world, state_dir
+from tickmind.cli.world.scenarios import new_run_id, scenario_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from tickmind.cli.drill.drill import Drill
-    from tickmind.cli.runner_status import RunnerStatus
+    from tickmind.cli.runner.status import RunnerStatus
     from tickmind.llm.messages import Message
 
 SCENARIO = "willowbrook"
@@ -81,7 +81,7 @@ def demo(
     needs_world()
     import asyncio
 
-    from tickmind.cli.runner_status import RunnerStatus
+    from tickmind.cli.runner.status import RunnerStatus
 
     if drill and (ticks is not None or gateway_config is not None):
         raise ConfigError("a drill has a script for a model and ends by itself; leave out --ticks and --gateway-config")
@@ -99,7 +99,7 @@ def demo(
             "let `--any-ports` take free ones",
         )
     if sys.stdin.isatty() and sys.stdout.isatty() and not (scripted or drill or gateway_config):
-        from tickmind.cli.model import offer_model
+        from tickmind.cli.model.commands import offer_model
         from tickmind.llm.local.weights import WeightStore
 
         offer_model(WeightStore(), typer.confirm)
@@ -126,8 +126,8 @@ def demo(
 async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> None:
     import webbrowser
 
-    from tickmind.cli.ensemble import Ensemble, bring_up
-    from tickmind.llm.local.ladder import choose_model
+    from tickmind.cli.ensemble.ensemble import Ensemble, bring_up
+    from tickmind.llm.local.model_choice import choose_model
     from tickmind.runner import MappingFile
 
     def on_page(url: str) -> None:
@@ -137,7 +137,7 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
 
     @asynccontextmanager
     async def models() -> "AsyncIterator[Mapping[str, str]]":
-        from tickmind.cli.served_model import served_model
+        from tickmind.cli.model.served_model import served_model
 
         given, steps = plan.gateway_config is not None, None if played is None else played.provider.step
         async with served_model(
@@ -188,7 +188,7 @@ def _judge(played: "Drill", plan: _Plan) -> bool:
     from rich.console import Console
 
     from tickmind.cli.drill.verdict import judge, show
-    from tickmind.cli.report import report
+    from tickmind.cli.runs.report import report
     from tickmind.record import RunStore
     from tickmind.record.report import note_outages
 

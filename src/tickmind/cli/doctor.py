@@ -136,7 +136,7 @@ def page() -> Finding:
 def model() -> Finding:
     """Which model would answer, if one would."""
     from tickmind.base import TickmindError
-    from tickmind.llm.local.ladder import choose_model
+    from tickmind.llm.local.model_choice import choose_model
 
     try:
         choice = choose_model()
@@ -148,9 +148,9 @@ def model() -> Finding:
 def runtimes() -> Iterator[Finding]:
     """How fast the llama.cpp servers are, if the model that would answer runs on this machine."""
     from tickmind.base import TickmindError
-    from tickmind.cli.model import describe_rungs
-    from tickmind.llm.local.ladder import choose_model
-    from tickmind.llm.local.runtime_ladder import RuntimeLadder
+    from tickmind.cli.model.commands import describe_rungs
+    from tickmind.llm.local.model_choice import choose_model
+    from tickmind.llm.local.runtimes.ladder import RuntimeLadder
     from tickmind.llm.local.weights import WeightStore
 
     store = WeightStore()

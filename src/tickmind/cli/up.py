@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from tickmind.cli.empty_run import discard_empty_run
+from tickmind.cli.ensemble.empty_run import discard_empty_run
 from tickmind.cli.ports import WantedPort, check_ports
-from tickmind.cli.runner import STATE_DIR, StateDir, needs_world, state_dir
-from tickmind.cli.scenarios import find_scenario, new_run_id
+from tickmind.cli.runner.commands import STATE_DIR, StateDir, needs_world, state_dir
+from tickmind.cli.world.scenarios import find_scenario, new_run_id
 
 
 def up(
@@ -39,8 +39,8 @@ def up(
     import os
 
     from tickmind.cli.check import check_file
-    from tickmind.cli.ensemble import Ensemble, bring_up
-    from tickmind.cli.runner_status import RunnerStatus
+    from tickmind.cli.ensemble.ensemble import Ensemble, bring_up
+    from tickmind.cli.runner.status import RunnerStatus
     from tickmind.runner import MappingFile, check_start
     from tickmind.world import load_scenario
 

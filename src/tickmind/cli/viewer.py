@@ -45,7 +45,7 @@ def viewer(
     import asyncio
 
     from tickmind.server import load_tokens
-    from tickmind.viewer.live import LiveSource
+    from tickmind.viewer.sources.live import LiveSource
     from tickmind.wire import Connection, WorldClient
     from tickmind.wire import Tls as WorldTls
 
@@ -88,11 +88,11 @@ def replay(
     """Show a recorded run in the browser, finished or still going on. Ctrl-C stops it."""
     import asyncio
 
-    from tickmind.viewer.replay import ReplaySource
+    from tickmind.viewer.sources.replay import ReplaySource
 
     open_run = _opener(run, runs)
     if export is not None:
-        from tickmind.viewer.clip import clip_of
+        from tickmind.viewer.export.clip import clip_of
 
         with open_run() as reader:
             page = clip_of(reader, first, last)
@@ -116,8 +116,8 @@ def replay(
 def _gif(open_run: "Callable[[], RunReader]", first: int | None, last: int | None, follow: str) -> bytes:
     import asyncio
 
-    from tickmind.viewer.browser import find_chromium
-    from tickmind.viewer.gif import GifLook, gif_of
+    from tickmind.viewer.export.browser import find_chromium
+    from tickmind.viewer.export.gif import GifLook, gif_of
 
     program = find_chromium()
     with open_run() as reader:

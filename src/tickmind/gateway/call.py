@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from tickmind.gateway.accounting.budgets import FREE
+from tickmind.gateway.fairness.broadcast import Broadcast
+from tickmind.gateway.fairness.cache import EVENT_STREAM, JSON, Kept
 from tickmind.gateway.form import Form
 from tickmind.gateway.http.collecting import Collected
 from tickmind.gateway.http.exchange import Responder
@@ -20,11 +23,8 @@ from tickmind.gateway.http.shared_stream import StreamReader
 from tickmind.gateway.http.stream_reply import StreamReply
 from tickmind.gateway.queue.job import Job, Outcome, Result, State, Target
 from tickmind.gateway.refusal import Code, Refusal
-from tickmind.gateway.sharing.broadcast import Broadcast
-from tickmind.gateway.sharing.budgets import FREE
-from tickmind.gateway.sharing.cache import EVENT_STREAM, JSON, Kept
 from tickmind.llm.errors import LLMResponseError
-from tickmind.llm.inflating import Inflater
+from tickmind.llm.http.inflating import Inflater
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway

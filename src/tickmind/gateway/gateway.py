@@ -6,8 +6,20 @@ from random import Random
 from typing import Any
 
 from tickmind.base import Clock, SystemClock, redact
+from tickmind.gateway.accounting.budgets import FREE, Budgets
+from tickmind.gateway.accounting.feed import Feed
+from tickmind.gateway.accounting.tally import Tally
+from tickmind.gateway.accounting.trend import Look, Trend
 from tickmind.gateway.admission import Wishes, read_wishes
 from tickmind.gateway.call import Call
+from tickmind.gateway.cluster.lanes import SharedLanes
+from tickmind.gateway.cluster.state import SharedState
+from tickmind.gateway.fairness.cache import ReplyCache, Role
+from tickmind.gateway.fairness.caller_keys import CallerKeys
+from tickmind.gateway.fairness.cooldown import Cooldowns
+from tickmind.gateway.fairness.defer import Defers
+from tickmind.gateway.fairness.holding import Holding
+from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.http.deadlines import Deadlines
 from tickmind.gateway.http.exchange import Handler, Request
 from tickmind.gateway.http.reply_headers import refusal_headers
@@ -15,22 +27,10 @@ from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Target
 from tickmind.gateway.queue.lanes import Lanes
-from tickmind.gateway.queue.pace import local_pace
+from tickmind.gateway.queue.limits.pace import local_pace
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig
-from tickmind.gateway.shared.lanes import SharedLanes
-from tickmind.gateway.shared.state import SharedState
-from tickmind.gateway.sharing.budgets import FREE, Budgets
-from tickmind.gateway.sharing.cache import ReplyCache, Role
-from tickmind.gateway.sharing.caller_keys import CallerKeys
-from tickmind.gateway.sharing.cooldown import Cooldowns
-from tickmind.gateway.sharing.defer import Defers
-from tickmind.gateway.sharing.feed import Feed
-from tickmind.gateway.sharing.holding import Holding
-from tickmind.gateway.sharing.sessions import Session, Sessions
-from tickmind.gateway.sharing.tally import Tally
-from tickmind.gateway.sharing.trend import Look, Trend
 from tickmind.gateway.surface.calls import CallEndpoints
 from tickmind.gateway.surface.pages import Pages
 from tickmind.gateway.surface.routes import Routes

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 from tickmind.base import Clock, ConfigError, SystemClock, get_logger
 from tickmind.base.garbage import settle
+from tickmind.gateway.fairness.caller_keys import check_exposure
 from tickmind.gateway.gateway import Gateway
 from tickmind.gateway.http.exchange import Head
 from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.inbound import InboundConnection
 from tickmind.gateway.settings.config import GatewayConfig
-from tickmind.gateway.sharing.caller_keys import check_exposure
 
 CHECK_EVERY_S = 1.0
 GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tickmind.base import Secret
-from tickmind.gateway.queue.circuit import CircuitState
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.limits.circuit import CircuitState
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig
-from tickmind.gateway.sharing.sessions import Session
 
 LATENCY_S = 0.002  # from a caller to the gateway
 MIN_PAUSE_S = 0.001

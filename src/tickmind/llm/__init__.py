@@ -8,7 +8,7 @@ Set `tickmind.llm.safety.ALLOW_PROVIDER_REQUESTS = False` in tests, and nothing 
 `tickmind.llm.testing` has the doubles, `tickmind.llm.local` a real model without a key.
 """
 
-from tickmind.llm.cassette import CassettePlayer, CassetteRecorder, open_cassette
+from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, open_cassette
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import (
     CHARACTER,
@@ -36,7 +36,7 @@ from tickmind.llm.errors import (
     StructuredOutputError,
     ToolError,
 )
-from tickmind.llm.gateway import (
+from tickmind.llm.gateway_client import (
     CustomModel,
     GatewayClient,
     Generated,
@@ -49,25 +49,12 @@ from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.safety import provider_requests
 from tickmind.llm.served import Cooldown, Served, ServedAttempt
-from tickmind.llm.streams import ModelStream
+from tickmind.llm.streaming.streams import ModelStream
+from tickmind.llm.streaming.thinking import ThinkSplitter, split_thinking
 from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, parse, read_reply
-from tickmind.llm.structured_calls import StructuredStream, StructuredUpdate
+from tickmind.llm.structured.calls import StructuredStream, StructuredUpdate
 from tickmind.llm.sync import SyncModelClient, SyncStream
-from tickmind.llm.thinking import ThinkSplitter, split_thinking
 from tickmind.llm.tokens import TokenCounter, estimate_messages_tokens, estimate_tokens, tokens_remaining
-from tickmind.llm.tools import (
-    AgentHub,
-    AgentResult,
-    AgentRun,
-    AgentState,
-    Interrupt,
-    StopReason,
-    Tool,
-    ToolAgent,
-    ToolContext,
-    ToolRegistry,
-    tool,
-)
 from tickmind.llm.transport import (
     Capabilities,
     GrammarLimits,
@@ -89,10 +76,6 @@ __all__ = [
     "NARRATOR",
     "PRICES",
     "SUMMARIZER",
-    "AgentHub",
-    "AgentResult",
-    "AgentRun",
-    "AgentState",
     "Audio",
     "CallConfig",
     "Capabilities",
@@ -105,7 +88,6 @@ __all__ = [
     "Generated",
     "GrammarLimits",
     "Image",
-    "Interrupt",
     "LLMCancelledError",
     "LLMConfigError",
     "LLMConnectionError",
@@ -131,7 +113,6 @@ __all__ = [
     "RetryingTransport",
     "Served",
     "ServedAttempt",
-    "StopReason",
     "StreamChunk",
     "StreamPiece",
     "StructuredOutputError",
@@ -146,12 +127,8 @@ __all__ = [
     "ThinkingBlock",
     "Timing",
     "TokenCounter",
-    "Tool",
-    "ToolAgent",
     "ToolCall",
-    "ToolContext",
     "ToolError",
-    "ToolRegistry",
     "ToolSpec",
     "Transport",
     "Usage",
@@ -171,5 +148,4 @@ __all__ = [
     "read_reply",
     "split_thinking",
     "tokens_remaining",
-    "tool",
 ]

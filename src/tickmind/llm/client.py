@@ -13,17 +13,17 @@ from typing import Any, Self, TypeVar, Unpack, overload
 from tickmind.base import Clock, Secret, SystemClock, get_logger
 from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.grammar import line_grammar
+from tickmind.llm.grammar.json_grammar import line_grammar
+from tickmind.llm.http.pacing import pace
 from tickmind.llm.messages import Message, MessagesLike, as_messages
 from tickmind.llm.options import StructuredOptions
-from tickmind.llm.pacing import pace
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import FINISH_UNKNOWN, LLMResult, StructuredResult, Timing
-from tickmind.llm.streams import ModelStream
+from tickmind.llm.streaming.streams import ModelStream
+from tickmind.llm.streaming.thinking import ThinkSplitter
 from tickmind.llm.structured import ReplySchema, is_flat
+from tickmind.llm.structured.calls import RefusedForms, StructuredCall, StructuredStream
 from tickmind.llm.structured.line_form import SEPARATOR, least_values
-from tickmind.llm.structured_calls import RefusedForms, StructuredCall, StructuredStream
-from tickmind.llm.thinking import ThinkSplitter
 from tickmind.llm.tokens import fit_to_context
 from tickmind.llm.transport import (
     ModelReply,

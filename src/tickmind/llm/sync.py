@@ -18,7 +18,7 @@ from tickmind.llm.options import RequestOptions, StructuredOptions
 from tickmind.llm.prices import PRICES, Price, UsageMeter
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult
 from tickmind.llm.structured import ReplySchema
-from tickmind.llm.structured_calls import StructuredUpdate
+from tickmind.llm.structured.calls import StructuredUpdate
 from tickmind.llm.transport import Transport
 
 T = TypeVar("T")

@@ -15,7 +15,6 @@ store.recover(run_id)                   # or finish it
 
 from tickmind.record.archive import Archive
 from tickmind.record.checkpoint_file import CheckpointFile
-from tickmind.record.counts import TickCounts
 from tickmind.record.disk import Disk, DiskFile, DiskLock, OsDisk
 from tickmind.record.errors import (
     DamagedRunError,
@@ -31,12 +30,13 @@ from tickmind.record.errors import (
 )
 from tickmind.record.events import EventKind, Region, RunEvent
 from tickmind.record.live_log import LiveLog
-from tickmind.record.log_writer import LogOptions
+from tickmind.record.log.log_writer import LogOptions
+from tickmind.record.log.sync_policy import SyncPolicy
 from tickmind.record.meta import RunMeta, RunState
 from tickmind.record.reader import ActorHistory, LlmCall, RunReader
 from tickmind.record.store import RunStore
 from tickmind.record.summary import RunSummary
-from tickmind.record.sync_policy import SyncPolicy
+from tickmind.record.tables.counts import TickCounts
 
 __all__ = [
     "ActorHistory",

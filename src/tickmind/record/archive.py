@@ -8,12 +8,12 @@ from pyarrow import fs
 from tickmind.record.errors import DamagedRunError, NoSuchRunError
 from tickmind.record.limits import MAX_META_BYTES
 from tickmind.record.meta import META, decode_meta
-from tickmind.record.parquet_file import TableFile
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.parquet.schemas import TableSpec
 from tickmind.record.reader import RunReader
 from tickmind.record.run_id import check_run_id
-from tickmind.record.sealed_source import SealedSource
-from tickmind.record.tables import TableSpec
-from tickmind.record.world_files import read_world
+from tickmind.record.tables.sealed_source import SealedSource
+from tickmind.record.tables.world_files import read_world
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tickmind.record.arrow_guard import is_compressed
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.flat import is_compressed
 
 _ENTRY = struct.Struct("<II")  # number of the table, size of its batch
 

@@ -9,9 +9,9 @@ from tickmind.protocol import AgentStatus, Insight, ThoughtReport, TickRecord
 from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
-from tickmind.record.log_writer import LogWriter
-from tickmind.record.sealing import Progress, no_progress
-from tickmind.record.tick_codec import NO_REPORTS, Reports
+from tickmind.record.log.log_writer import LogWriter
+from tickmind.record.log.tick_codec import NO_REPORTS, Reports
+from tickmind.record.tables.sealing import Progress, no_progress
 
 _log = get_logger(__name__)
 _TOO_LARGE = "reports of agents were left out of the record: they are too large for one tick"

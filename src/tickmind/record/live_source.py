@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.protocol import ActorColumns, AgentStatus, Insight, NeedColumns, ObjectDelta, ThoughtReport, TickRecord
-from tickmind.record.counts import Between, TickCounts
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.frame import FrameKind
-from tickmind.record.report_codec import insights_in, statuses_in, thoughts_in
-from tickmind.record.segment import SegmentReader, segment_name, segment_number
-from tickmind.record.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
-from tickmind.record.told import NewestThoughts
+from tickmind.record.log.frame import FrameKind
+from tickmind.record.log.report_codec import insights_in, statuses_in, thoughts_in
+from tickmind.record.log.segment import SegmentReader, segment_name, segment_number
+from tickmind.record.log.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
+from tickmind.record.tables.counts import Between, TickCounts
+from tickmind.record.tables.report_reader import NewestThoughts
 
 LATE_TICKS = 64  # so much later than it was an insight may have come
 Found = TypeVar("Found")

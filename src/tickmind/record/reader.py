@@ -17,10 +17,10 @@ from tickmind.protocol import (
     TickRecord,
     WorldInfo,
 )
-from tickmind.record.counts import Between, TickCounts
 from tickmind.record.errors import RecordError
 from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
 from tickmind.record.meta import RunMeta
+from tickmind.record.tables.counts import Between, TickCounts
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64, UInt8

@@ -15,20 +15,20 @@ from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fau
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunBusyError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
 from tickmind.record.live_source import LiveSource
-from tickmind.record.log_writer import LogOptions, LogWriter
-from tickmind.record.mending import cut_damage, mend_tail
+from tickmind.record.log.log_writer import LogOptions, LogWriter
+from tickmind.record.log.mending import cut_damage, mend_tail
+from tickmind.record.log.salvage import Loss
 from tickmind.record.meta import META, RunMeta, RunState, read_meta, write_meta
-from tickmind.record.parquet_file import TableFile, native_file
+from tickmind.record.parquet.file import TableFile, native_file
+from tickmind.record.parquet.schemas import FINISHED, TableSpec
 from tickmind.record.reader import FIRST, LAST, RunReader, TickSource
 from tickmind.record.run_id import check_run_id
-from tickmind.record.salvage import Loss
-from tickmind.record.sealed_source import SealedSource
-from tickmind.record.sealing import Progress, no_progress, seal
 from tickmind.record.summary import RunSummary
-from tickmind.record.tables import FINISHED, TableSpec
-from tickmind.record.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.tables.sealed_source import SealedSource
+from tickmind.record.tables.sealing import Progress, no_progress, seal
+from tickmind.record.tables.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.tables.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 from tickmind.record.where import where
-from tickmind.record.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
 DISCARDED = "discarded"  # what was the log, while it is being removed

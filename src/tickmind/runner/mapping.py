@@ -26,7 +26,7 @@ from tickmind.runner.spec import (
     SecretSource,
 )
 from tickmind.wire import WireConfigError
-from tickmind.wire.connection import is_local
+from tickmind.wire.client.connection import is_local
 
 HOW_TO_GIVE_SECRETS = (
     "no secret is written into the file; write `secrets: {NAME: {env: A_VARIABLE}}` or `{file: A_PRIVATE_FILE}`, "

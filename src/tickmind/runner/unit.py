@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tickmind.agent import Heartbeat, Launch, LaunchError, encode_secrets
 from tickmind.agent.contract import WORLD_TOKEN
-from tickmind.agent.lease_file import FILE_NAME as LEASE_FILE
+from tickmind.agent.process.lease_file import FILE_NAME as LEASE_FILE
 from tickmind.base import Clock, LimitExceededError, Secret, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
@@ -25,9 +25,9 @@ _LOG_BUFFER_BYTES = 65_536
 LONGEST_LEASE_S = 15.0  # of a process that died: what the world gives by default, and half as much again
 KIT = (  # what nearly every agent imports, and what starts no thread
     "tickmind.agent",
-    "tickmind.agent.columns",
-    "tickmind.agent.models",
-    "tickmind.agent.thinking",
+    "tickmind.agent.control.columns",
+    "tickmind.agent.character.models",
+    "tickmind.agent.character.thinking",
     "tickmind.protocol.compiling",
     "tickmind.wire.columns",
     "structlog",

@@ -27,22 +27,22 @@ from tickmind.protocol import (
     TickEvent,
     TickRecord,
 )
-from tickmind.server.audience import Audience, Listener
+from tickmind.server.delivery.audience import Audience, Listener
+from tickmind.server.delivery.lifecycle import Changes, Lifecycle
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.reports import Reports, ReportSink
+from tickmind.server.delivery.streams import Stream, Streams
+from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.inbox import Inbox, merge
 from tickmind.server.leases import Grant, Leases
-from tickmind.server.lifecycle import Changes, Lifecycle
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
-from tickmind.server.outbox import Outbox
 from tickmind.server.pace import Pace
-from tickmind.server.reports import Reports, ReportSink
 from tickmind.server.statistics import ServerStatistics, Tally
-from tickmind.server.streams import Stream, Streams
-from tickmind.server.viewing import Viewing
 from tickmind.wire import ViewerSnapshot, ViewFilter
 from tickmind.wire.codec import encode_down, encode_tick
 from tickmind.wire.columns import ColumnBounds
-from tickmind.wire.frames import Closed, ControlAck, ControlIntent
-from tickmind.wire.requests import (
+from tickmind.wire.messages.frames import Closed, ControlAck, ControlIntent
+from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
     InsightsRequest,

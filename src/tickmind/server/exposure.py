@@ -14,7 +14,7 @@ import grpc.aio
 from tickmind.base import ConfigError, Limit, Secret
 from tickmind.base.secret_sources import MAX_KEY_FILE_BYTES, SourceError, read_private
 from tickmind.server.errors import AddressError, ExposureError
-from tickmind.wire.connection import is_local
+from tickmind.wire.client.connection import is_local
 
 DEFAULT_ADDRESS = "127.0.0.1:50051"
 MIN_TOKEN_CHARS = 16

@@ -11,7 +11,7 @@ import numpy as np
 from tickmind.base import Clock, Secret, secret_token
 from tickmind.protocol import REASON_CODES, Lease, Reason
 from tickmind.server.limits import LEASE_TTL_MS, MAX_EXPIRED_LEASES
-from tickmind.wire.frames import Closed
+from tickmind.wire.messages.frames import Closed
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8

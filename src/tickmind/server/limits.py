@@ -1,4 +1,4 @@
-"""How much a world takes from those who talk to it. What a single message may hold is in `tickmind.wire.limits`."""
+"""Limits of a served world: streams, calls and queues. Limits of one message are in `tickmind.wire.messages.limits`."""
 
 from dataclasses import dataclass
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from tickmind.base import ConfigError
 from tickmind.protocol import WorldInfo
-from tickmind.wire.limits import MAX_DURATION_MS
+from tickmind.wire.messages.limits import MAX_DURATION_MS
 
 MAX_TPS = 1000.0
 MAX_SPEED = 10_000.0

@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from tickmind.protocol import REASON_CODES, REASONS, Ack, IntentColumns, Reason
-from tickmind.server.audience import Host, Listener
 from tickmind.server.authority import Authority
+from tickmind.server.delivery.audience import Host, Listener
+from tickmind.server.delivery.streams import Stream
 from tickmind.server.inbox import select
 from tickmind.server.leases import Grant
-from tickmind.server.streams import Stream
 from tickmind.wire import MessageError
 from tickmind.wire.codec import decode_up, encode_down, parse
 from tickmind.wire.columns import decode_batch_up, encode_batch_down
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     AckBatch,
     BatchOpen,
     BatchOpened,

@@ -14,15 +14,15 @@ from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, History, resume
+from tickmind.server.delivery.reports import ReportSink
+from tickmind.server.delivery.streams import LOOK_S
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.metrics import MetricsPage, check_metrics_port
 from tickmind.server.pace import Pace
-from tickmind.server.reports import ReportSink
 from tickmind.server.services import services_of
 from tickmind.server.statistics import ServerStatistics
-from tickmind.server.streams import LOOK_S
 from tickmind.server.tick_loop import TickLoop
 from tickmind.wire import server_options
 from tickmind.world import TileWorld

@@ -1,9 +1,9 @@
 """The strategic layer: entities that ask a model now and then, and go on acting while it thinks."""
 
 from tickmind.llm import LLMError
-from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy.callbacks import OnDeferred, OnError, OnEstimate, OnQuery, OnResponse
-from tickmind.strategy.clients import (
+from tickmind.strategy.clients.adapters import ClientStatistics, GatewayAnswers, SharedClient
+from tickmind.strategy.clients.clients import (
     AnyClient,
     AsyncLLMClient,
     LLMClient,
@@ -13,12 +13,12 @@ from tickmind.strategy.clients import (
     Responses,
     ToolAgentAnswers,
 )
+from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.workers import WorkerStatistics
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.errors import ErrorKind, ParseError
 from tickmind.strategy.manager import LLMManager, RelevanceFn, Router, TriggerFn
-from tickmind.strategy.pace import PaceStatistics
-from tickmind.strategy.parsers import DirectiveParser, ParserFn, default_json_parser, make_directive_parser
 from tickmind.strategy.prompts import (
     Context,
     ContextFn,
@@ -29,9 +29,9 @@ from tickmind.strategy.prompts import (
     quoted,
     situation,
 )
-from tickmind.strategy.sharing import ClientStatistics, GatewayAnswers, SharedClient
+from tickmind.strategy.queries.pace import PaceStatistics
+from tickmind.strategy.replies.parsers import DirectiveParser, ParserFn, default_json_parser, make_directive_parser
 from tickmind.strategy.system import LLMSystem, StrategyStatistics, make_llm_system
-from tickmind.strategy.workers import WorkerStatistics
 
 __all__ = [
     "AnyClient",

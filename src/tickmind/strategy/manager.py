@@ -9,15 +9,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from tickmind.base import ConfigError
-from tickmind.llm import ModelClient, SyncModelClient, ToolAgent, estimate_tokens
+from tickmind.llm import ModelClient, SyncModelClient, estimate_tokens
 from tickmind.strategy.callbacks import Callbacks
-from tickmind.strategy.clients import AnyClient, answers_on_loop, as_client, folded
+from tickmind.strategy.clients.adapters import SharedClient
+from tickmind.strategy.clients.clients import AnyClient, answers_on_loop, as_client, folded
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.functions import plain_function, refuse_coroutine
-from tickmind.strategy.parsers import Declared, DirectiveParser, ParserFn, declare, default_json_parser
 from tickmind.strategy.prompts import ContextFn, PromptTooLongError, TokenCount, assemble
-from tickmind.strategy.sharing import SharedClient
+from tickmind.strategy.replies.parsers import Declared, DirectiveParser, ParserFn, declare, default_json_parser
+from tickmind.tools import ToolAgent
 
 if TYPE_CHECKING:
     from tickmind.tick import World

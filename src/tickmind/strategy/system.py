@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, SystemClock
-from tickmind.strategy.answers import Answers, Counts
-from tickmind.strategy.flights import Flights
+from tickmind.strategy.clients.adapters import ClientStatistics, SharedClient
+from tickmind.strategy.clients.workers import Workers, WorkerStatistics
 from tickmind.strategy.manager import LLMManager
-from tickmind.strategy.pace import Paces, PaceStatistics
-from tickmind.strategy.questions import Questions
-from tickmind.strategy.roster import Roster
-from tickmind.strategy.sharing import ClientStatistics, SharedClient
-from tickmind.strategy.workers import Workers, WorkerStatistics
+from tickmind.strategy.queries.answers import Answers, Counts
+from tickmind.strategy.queries.flights import Flights
+from tickmind.strategy.queries.pace import Paces, PaceStatistics
+from tickmind.strategy.queries.questions import Questions
+from tickmind.strategy.queries.roster import Roster
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World

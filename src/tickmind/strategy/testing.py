@@ -17,10 +17,10 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tickmind.base import ManualClock
+from tickmind.strategy.clients.workers import Job, Workers, WorkerStatistics
 from tickmind.strategy.errors import CAUGHT
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.system import SETTLING_S, LLMSystem
-from tickmind.strategy.workers import Job, Workers, WorkerStatistics
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World

@@ -3,8 +3,8 @@
     async with LiveSource(WorldClient("127.0.0.1:50051")) as source, ViewerServer(source) as server:
         print(server.url)
 
-Import `LiveSource` from `tickmind.viewer.live`, `ReplaySource` from `tickmind.viewer.replay` and `ViewerServer` from
-`tickmind.viewer.server`: each needs packages that the others don't.
+Import `LiveSource` from `tickmind.viewer.sources.live`, `ReplaySource` from `tickmind.viewer.sources.replay` and
+`ViewerServer` from `tickmind.viewer.server`: each needs packages that the others don't.
 """
 
 from tickmind.viewer.errors import (
@@ -15,7 +15,7 @@ from tickmind.viewer.errors import (
     ViewerAddressError,
     ViewerError,
 )
-from tickmind.viewer.source import FrameSource, Span
+from tickmind.viewer.sources.source import FrameSource, Span
 
 __all__ = [
     "BrowserError",

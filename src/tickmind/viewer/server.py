@@ -14,7 +14,7 @@ from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_
 from tickmind.viewer.access import Access, access_for
 from tickmind.viewer.errors import NoSuchWindowError, ViewerAddressError
 from tickmind.viewer.page import HEADERS, page_files
-from tickmind.viewer.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
+from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
 
 DEFAULT_PORT = 8700
 MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")

@@ -1,12 +1,13 @@
 """How worlds and agents talk: generated protobuf code, the codec between it and `protocol`, and typed clients.
 
-`tickmind.wire.services` tells what each call promises; `codec` and `columns` read and write messages.
+`tickmind.wire.messages.services` tells what each call promises; `codec` and `columns` read and write messages.
 """
 
-from tickmind.wire.backoff import Backoff
-from tickmind.wire.client import WorldClient
-from tickmind.wire.connection import Connection, Tls, server_options
-from tickmind.wire.control import ControlSession, ControlStatistics
+from tickmind.wire.client.async_client import WorldClient
+from tickmind.wire.client.backoff import Backoff
+from tickmind.wire.client.connection import Connection, Tls, server_options
+from tickmind.wire.client.control import ControlSession, ControlStatistics
+from tickmind.wire.client.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
 from tickmind.wire.errors import (
     CallError,
     ControlClosedError,
@@ -20,8 +21,7 @@ from tickmind.wire.errors import (
     WireConfigError,
     WireError,
 )
-from tickmind.wire.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
-from tickmind.wire.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
+from tickmind.wire.messages.viewing import Region, ViewerEvent, ViewerEventType, ViewerSnapshot, ViewFilter
 
 __all__ = [
     "Backoff",

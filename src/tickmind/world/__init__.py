@@ -30,7 +30,8 @@ actors x item kinds; and for each object row: kind, x, y, state, work_remaining,
 from tickmind.world.errors import BadIntentsError, ScenarioError, SnapshotMismatchError, WorldError
 from tickmind.world.generators import generate_caves, generate_island, generate_village
 from tickmind.world.kernels import warm_up
-from tickmind.world.limits import (
+from tickmind.world.perception.view import WorldView
+from tickmind.world.scenario.limits import (
     MAX_ACTORS,
     MAX_INVENTORY,
     MAX_MAP_SIDE,
@@ -38,11 +39,10 @@ from tickmind.world.limits import (
     MAX_SCENARIO_BYTES,
     MAX_TEXT_CHARS,
 )
-from tickmind.world.rules import SIGHT_RULES, Needs, Rules
-from tickmind.world.scenario import Scenario
-from tickmind.world.scenario_reader import load_scenario, parse_scenario
+from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.scenario_reader import load_scenario, parse_scenario
+from tickmind.world.scenario.settings import SIGHT_RULES, Needs, Rules
 from tickmind.world.tileworld import TileWorld
-from tickmind.world.view import WorldView
 
 __all__ = [
     "MAX_ACTORS",

@@ -18,26 +18,26 @@ from tickmind.protocol import (
     VisibleObject,
     WorldInfo,
 )
-from tickmind.world.aftermath import NOTHING, Aftermath
 from tickmind.world.errors import BadIntentsError, SnapshotMismatchError, WorldError
-from tickmind.world.intents import check_intents, compile_intents
-from tickmind.world.inventory import drop_items, give_items, pick_up_items, use_items
 from tickmind.world.kernels import MoveScratch, Placed
-from tickmind.world.maps import Maps
-from tickmind.world.movement import move
-from tickmind.world.needs import NeedsBefore
-from tickmind.world.objects import change_objects, grow_stock, interact
-from tickmind.world.observer import Observer
-from tickmind.world.packer import GroundMap, Packer
-from tickmind.world.perception import Eyes, Perception
-from tickmind.world.rest import fall_asleep_and_wake, feel_needs, leave_alone, stop_the_unable, take_control
-from tickmind.world.scenario import Scenario
-from tickmind.world.snapshot import Snapshot, pack, unpack
-from tickmind.world.speech import speak
-from tickmind.world.state import State, first_state
-from tickmind.world.tables import Tables
-from tickmind.world.turn import Turn
-from tickmind.world.view import WorldView, take_view
+from tickmind.world.perception.observer import Observer
+from tickmind.world.perception.packer import GroundMap, Packer
+from tickmind.world.perception.perception import Eyes, Perception
+from tickmind.world.perception.view import WorldView, take_view
+from tickmind.world.rules.aftermath import NOTHING, Aftermath
+from tickmind.world.rules.intents import check_intents, compile_intents
+from tickmind.world.rules.inventory import drop_items, give_items, pick_up_items, use_items
+from tickmind.world.rules.movement import move
+from tickmind.world.rules.needs import NeedsBefore
+from tickmind.world.rules.objects import change_objects, grow_stock, interact
+from tickmind.world.rules.rest import fall_asleep_and_wake, feel_needs, leave_alone, stop_the_unable, take_control
+from tickmind.world.rules.speech import speak
+from tickmind.world.rules.turn import Turn
+from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.state.columns import State, first_state
+from tickmind.world.state.maps import Maps
+from tickmind.world.state.snapshot import Snapshot, pack, unpack
+from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32

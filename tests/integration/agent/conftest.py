@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tickmind.agent import Assignment, Launch, Life
-from tickmind.agent.cast import PlainCast, Start
+from tickmind.agent.minds import PlainCast, Start
 from tickmind.server import Pace, ServerConfig, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.wire import Backoff

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tickmind.agent.columns import ColumnReader
+from tickmind.agent.control.columns import ColumnReader
 from tickmind.protocol import Acted, ActionType, Direction, Drop, Interact, Move, Pickup, Say, Use
 from tickmind.protocol.compiling import WorldCodes, compile_intents
 from tickmind.world import TileWorld, load_scenario

@@ -27,7 +27,7 @@ HUNG = f"""
 import json, os, threading, time
 from typing import ClassVar
 from tickmind.agent import Character, action
-from tickmind.agent.thinking import Thinking
+from tickmind.agent.character.thinking import Thinking
 from tickmind.ai import Action, Status
 from tickmind.protocol import Direction, Say
 from tickmind.strategy import LLMConfig

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tickmind.agent import AgentError, ControlLostError, Heartbeat
-from tickmind.agent.life import ERROR_TICKS, MAX_FAILED_TICKS, MAX_STUCK_S, STUCK_TICKS
+from tickmind.agent.process.agent_process import ERROR_TICKS, MAX_FAILED_TICKS, MAX_STUCK_S, STUCK_TICKS
 from tickmind.base import Secret
 from tickmind.protocol import (
     ActionType,
@@ -360,7 +360,7 @@ async def test_thoughts_reach_the_record(serve, live, eventually, entities):
 
 @pytest.mark.slow
 async def test_a_host_takes_entities_that_become_free_later(serve, live, eventually, cast_of, monkeypatch):
-    monkeypatch.setattr("tickmind.agent.lines.RETRY_MISSING_S", 0.5)
+    monkeypatch.setattr("tickmind.agent.control.streams.RETRY_MISSING_S", 0.5)
     # The other lease is not renewed, and must not run out by itself meanwhile.
     async with serve(ttl_ms=60_000) as world, WorldClient(world.address) as client:
         lease = await client.acquire("entity:2", "somebody else")

@@ -15,10 +15,11 @@ from tickmind.characters.arena_player import ArenaPlayer
 from tickmind.characters.escapee import Escapee
 from tickmind.characters.forager_bt import Forager
 from tickmind.characters.tool_user import ToolUser
-from tickmind.llm import ModelReply, ToolAgent, ToolCall
+from tickmind.llm import ModelReply, ToolCall
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.runner import load_mapping
 from tickmind.strategy import ToolAgentAnswers
+from tickmind.tools import ToolAgent
 from tickmind.world import TileWorld, load_scenario, parse_scenario
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"

@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import LoopClock
 
 from tickmind.gateway.call import Call
+from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
-from tickmind.gateway.sharing.caller_keys import hash_key
 from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Redirect, Refuse, Say
 
 pytestmark = pytest.mark.asyncio

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tickmind.base import ConfigError, Secret, configure_logging, get_logger
+from tickmind.gateway.fairness.caller_keys import CallerKeys, hash_key
 from tickmind.gateway.settings.config import Caller, GatewayConfig
-from tickmind.gateway.sharing.caller_keys import CallerKeys, hash_key
 
 # None of them has a shape that is masked by itself: what keeps them secret is that nobody writes them down.
 SERVER, HEADER = "plain-canary-7f3e9b1d5a", "header-canary-22aa44cc66"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from tests.integration.gateway.conftest import CANARY
 
+from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.settings.config import Caller
-from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 ADA, BOB, ADMIN, WITHDRAWN = (new_key() for _ in range(4))

@@ -11,9 +11,9 @@ import pytest
 from playwright.async_api import expect
 from tests.integration.browser import browsing_with, picture
 
+from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import Caller, Limits
-from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 from tickmind.llm.testing import Hang, Refuse
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.settings.config import Caller, Limits, QueueConfig
-from tickmind.gateway.sharing.caller_keys import hash_key
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.slow]
 SERVED = 240

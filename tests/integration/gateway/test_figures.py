@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.settings.config import Budget, Caller, Limits
-from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 from tickmind.gateway.surface.overview import MOST_ROWS
 from tickmind.llm.testing import Hang, Refuse, Say
 

@@ -8,7 +8,7 @@ import pytest
 from tickmind.gateway.settings.config import Limits
 from tickmind.llm.config import CallConfig, ModelConfig
 from tickmind.llm.errors import LLMCooldownError
-from tickmind.llm.gateway import GatewayClient
+from tickmind.llm.gateway_client import GatewayClient
 
 SERVICE_S = 20.0
 BODY = b'{"choices":[{"message":{"role":"assistant","content":"Run!"},"finish_reason":"stop"}]}'

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.long import short_or_long
 
+from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.settings.config import Caller, QueueConfig
-from tickmind.gateway.sharing.caller_keys import hash_key
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("schemathesis") is None,  # to import it takes a second, in every worker

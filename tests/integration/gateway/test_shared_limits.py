@@ -8,14 +8,14 @@ import pytest
 import redis
 
 from tickmind.base import Secret
+from tickmind.gateway.cluster.pace import SharedPace
+from tickmind.gateway.cluster.script import RESERVE
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig
-from tickmind.gateway.shared.pace import SharedPace
-from tickmind.gateway.shared.script import RESERVE
-from tickmind.gateway.sharing.sessions import Session
 
 pytestmark = pytest.mark.slow
 

@@ -10,16 +10,16 @@ import redis.asyncio
 from tests.integration.stopwatch import Stopwatch
 
 from tickmind.base import Secret, SystemClock
+from tickmind.gateway.cluster.lanes import SharedLanes
+from tickmind.gateway.cluster.state import SharedState
+from tickmind.gateway.fairness.cooldown import Cooldowns
+from tickmind.gateway.fairness.defer import Defers
+from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig, SharingConfig
-from tickmind.gateway.shared.lanes import SharedLanes
-from tickmind.gateway.shared.state import SharedState
-from tickmind.gateway.sharing.cooldown import Cooldowns
-from tickmind.gateway.sharing.defer import Defers
-from tickmind.gateway.sharing.sessions import Session, Sessions
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 WAIT_S = 60.0
@@ -158,7 +158,7 @@ async def test_two_gateways_keep_one_limit_in_real_time(house):
 
 @pytest.mark.realtime
 async def test_losing_the_server_divides_the_limit_and_getting_it_back_resumes(house, redis_server, caplog):
-    caplog.set_level(logging.INFO, "tickmind.gateway.shared")
+    caplog.set_level(logging.INFO, "tickmind.gateway.cluster")
     one, two = await house.open(2)
     for gateway in (one, two):
         gateway.workers(20)

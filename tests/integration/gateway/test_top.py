@@ -8,8 +8,8 @@ import sys
 import pytest
 from tests.terminal import in_terminal
 
+from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.settings.config import Caller
-from tickmind.gateway.sharing.caller_keys import hash_key, new_key
 from tickmind.llm.testing import Refuse
 
 KEY_NAME = "TICKMIND_GATEWAY_KEY"

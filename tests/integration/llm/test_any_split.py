@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, ModelConfig
-from tickmind.llm.http1 import ResponseParser
+from tickmind.llm.http.protocol import ResponseParser
+from tickmind.llm.http.sse import SseDecoder
 from tickmind.llm.messages import Message, ThinkingBlock, ToolCall
 from tickmind.llm.results import LLMResult
-from tickmind.llm.sse import SseDecoder
 from tickmind.llm.testing.wire import Wire, WireStyle
 from tickmind.llm.testing.wire_anthropic import ANTHROPIC
 from tickmind.llm.testing.wire_chat import CHAT

@@ -12,11 +12,9 @@ import pytest
 
 from tickmind.base import Secret, configure_logging, get_logger
 from tickmind.llm import (
-    AgentHub,
     CallConfig,
     CassettePlayer,
     CassetteRecorder,
-    Interrupt,
     LLMConfigError,
     LLMConnectionError,
     LLMDeadlineError,
@@ -32,7 +30,6 @@ from tickmind.llm import (
     UsageMeter,
     load_model_config,
     make_transport,
-    tool,
 )
 from tickmind.llm.config import Api
 from tickmind.llm.testing import (
@@ -49,6 +46,7 @@ from tickmind.llm.testing import (
     Step,
 )
 from tickmind.llm.transport import Capabilities
+from tickmind.tools import AgentHub, Interrupt, tool
 
 if TYPE_CHECKING:
     from tests.conftest import LoopClock

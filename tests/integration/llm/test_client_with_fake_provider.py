@@ -42,9 +42,9 @@ from tickmind.llm.testing import (
     Say,
     Step,
 )
-from tickmind.llm.tools import StopReason, ToolAgent, tool
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolSpec, Usage
 from tickmind.llm.transports.wire import WireTransport
+from tickmind.tools import StopReason, ToolAgent, tool
 
 if TYPE_CHECKING:
     from tests.conftest import LoopClock

@@ -19,8 +19,8 @@ from tickmind.llm.testing import (
     UnframedError,
     WrongType,
 )
-from tickmind.llm.tools import ToolAgent
 from tickmind.llm.transports.openai_sdk import OpenAITransport
+from tickmind.tools import ToolAgent
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(60)]
 APIS: tuple[Api, ...] = ("chat", "responses", "anthropic")

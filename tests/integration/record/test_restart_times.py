@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.long import short_or_long
 
-from tickmind.cli.world_run import WorldRuns
+from tickmind.cli.world.run import WorldRuns
 from tickmind.protocol import Direction, Move
 from tickmind.record import LogOptions, SyncPolicy
 from tickmind.server import Checkpoint, resume

@@ -23,9 +23,9 @@ from tests.integration.browser import browsing_with, picture
 from tickmind.protocol import AgentState, AgentStatus, Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
 from tickmind.record import RunStore
 from tickmind.server import Pace, ServerConfig, WorldServer
-from tickmind.viewer.live import LiveSource
 from tickmind.viewer.page import page_files
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.live import LiveSource
 from tickmind.wire import WorldClient
 from tickmind.world import TileWorld, load_scenario
 

@@ -9,7 +9,7 @@ import tickmind.viewer.server as viewer_server
 from tickmind.base import Secret
 from tickmind.viewer.page import PageFile
 from tickmind.viewer.server import ViewerConfig, ViewerServer
-from tickmind.viewer.source import Span
+from tickmind.viewer.sources.source import Span
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 Answer = TypeVar("Answer")

@@ -9,8 +9,8 @@ import pytest
 
 from tickmind.record import RunStore
 from tickmind.viewer.frames import Frame, FrameKind, Tag, unpack
-from tickmind.viewer.live import LiveSource
-from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.sources.live import LiveSource
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.wire import Backoff, WorldClient
 
 pytestmark = pytest.mark.asyncio

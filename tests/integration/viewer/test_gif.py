@@ -8,12 +8,12 @@ import pytest
 
 from tickmind.base import LimitExceededError
 from tickmind.viewer import BrowserError, NoSuchWindowError
-from tickmind.viewer.browser import browsing as browser_with
-from tickmind.viewer.browser import find_chromium
+from tickmind.viewer.export.browser import browsing as browser_with
+from tickmind.viewer.export.browser import find_chromium
 
 Image = pytest.importorskip("PIL.Image", reason="animations need Pillow")
 
-from tickmind.viewer.gif import MAX_GIF_TICKS, GifLook, gif_of  # noqa: E402  # it needs Pillow
+from tickmind.viewer.export.gif import MAX_GIF_TICKS, GifLook, gif_of  # noqa: E402  # it needs Pillow
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from tickmind.protocol import ACTION_CODES, UNUSED, ActionType, IntentColumns
 from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.server.testing import meadow
 from tickmind.viewer.frames import FrameKind, unpack
-from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.world import TileWorld
 
 pytestmark = pytest.mark.asyncio

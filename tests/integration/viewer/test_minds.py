@@ -11,8 +11,8 @@ from tests.integration.browser import at_tick, go_to
 from tickmind.agent import Assignment, Launch
 from tickmind.record import RunStore
 from tickmind.viewer.frames import FrameKind, unpack
-from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.wire import WorldClient
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]

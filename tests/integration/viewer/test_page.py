@@ -12,10 +12,10 @@ from tickmind.base import Secret
 from tickmind.protocol import Say, Thought
 from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.server.testing import meadow
-from tickmind.viewer.clip import clip_of
-from tickmind.viewer.live import LiveSource
-from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.export.clip import clip_of
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.live import LiveSource
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.world import TileWorld
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
@@ -121,7 +121,7 @@ async def test_bubbles_lie_over_one_another_alike_however_one_came_to_a_tick(bro
 
 async def test_a_tick_counts_as_drawn_only_with_what_was_said_before_it(browsing, tmp_path, monkeypatch):
     """Among many characters the tick of a jump comes first, and the ticks before it later."""
-    monkeypatch.setattr("tickmind.viewer.replay.window_ticks", lambda _actors: 16)
+    monkeypatch.setattr("tickmind.viewer.sources.replay.window_ticks", lambda _actors: 16)
     store, world = RunStore(tmp_path / "runs"), TileWorld.from_scenario(meadow(501))
     with store.create(world.info, "crowd", options=LogOptions(sync=SyncPolicy.NEVER)) as log:
         for tick in range(1, 41):
@@ -154,8 +154,8 @@ async def test_a_tick_counts_as_drawn_only_with_what_was_said_before_it(browsing
 async def test_a_clip_of_several_windows_is_shown_to_its_end_and_every_event_in_it_is_found(
     browsing, page_built, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("tickmind.viewer.clip.window_ticks", lambda _actors: 16)
-    monkeypatch.setattr("tickmind.viewer.clip.MOST_BUCKETS", 20)  # each of several ticks, as in a run of thousands
+    monkeypatch.setattr("tickmind.viewer.export.clip.window_ticks", lambda _actors: 16)
+    monkeypatch.setattr("tickmind.viewer.export.clip.MOST_BUCKETS", 20)  # several ticks each, as in a long run
     store, world = RunStore(tmp_path / "runs"), TileWorld.from_scenario(meadow(3))
     said = (41, 43, 44, 77)
     with store.create(world.info, "long", options=LogOptions(sync=SyncPolicy.NEVER)) as log:

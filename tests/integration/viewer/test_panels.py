@@ -5,8 +5,8 @@ from playwright.async_api import expect
 from tests.integration.browser import at_tick, go_to
 
 from tickmind.record import RunStore
-from tickmind.viewer.replay import ReplaySource
 from tickmind.viewer.server import ViewerConfig, ViewerServer
+from tickmind.viewer.sources.replay import ReplaySource
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.asyncio(loop_scope="session")]
 

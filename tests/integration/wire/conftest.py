@@ -30,7 +30,7 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.wire import MessageError, codec, columns, server_options
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     AckBatch,
     BatchOpen,
     BatchOpened,

@@ -8,10 +8,18 @@ import pytest_asyncio
 from tickmind.base import Secret
 from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
 from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient
-from tickmind.wire.calls import open_channel
+from tickmind.wire.client.calls import open_channel
+from tickmind.wire.client.link import LOOKS, Link
 from tickmind.wire.codec import decode_down, encode_up
-from tickmind.wire.frames import Closed, ControlDown, ControlIntent, ControlOpen, ControlOpened, KeepAlive, Release
-from tickmind.wire.link import LOOKS, Link
+from tickmind.wire.messages.frames import (
+    Closed,
+    ControlDown,
+    ControlIntent,
+    ControlOpen,
+    ControlOpened,
+    KeepAlive,
+    Release,
+)
 from tickmind.wire.v1 import control_pb2_grpc
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]

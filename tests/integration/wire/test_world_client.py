@@ -22,7 +22,7 @@ from tickmind.wire import (
     ViewFilter,
     WorldClient,
 )
-from tickmind.wire.requests import ObservationsRequest, StatusRequest, SubmitRequest
+from tickmind.wire.messages.requests import ObservationsRequest, StatusRequest, SubmitRequest
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 QUICK = Backoff(first_s=0.001, longest_s=0.01)

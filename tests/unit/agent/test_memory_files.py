@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tickmind.agent import Company, Start
-from tickmind.agent.cast import PlainCast
 from tickmind.agent.knowledge import Memory, Note
-from tickmind.agent.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
+from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
+from tickmind.agent.minds import PlainCast
 from tickmind.agent.testing import SmallWorld
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager

@@ -3,7 +3,7 @@
 import pytest
 
 from tickmind.agent import Assignment, Launch, Settings
-from tickmind.agent.models import find_client, find_model
+from tickmind.agent.character.models import find_client, find_model
 from tickmind.agent.running import Stage
 from tickmind.llm import GatewayClient
 from tickmind.strategy import GatewayAnswers, ModelAnswers

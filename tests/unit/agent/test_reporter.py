@@ -2,7 +2,7 @@
 
 from unittest.mock import Mock
 
-from tickmind.agent.reporter import Reporter
+from tickmind.agent.reporting.reporter import Reporter
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import AgentState, AgentStatus, Lease
 from tickmind.wire import WorldClient

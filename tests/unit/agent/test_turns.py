@@ -6,9 +6,9 @@ import threading
 import pytest
 
 from tickmind.agent import Start
-from tickmind.agent.cast import PlainCast
+from tickmind.agent.control.turns import MAX_STUCK, Turns
+from tickmind.agent.minds import PlainCast
 from tickmind.agent.testing import observe
-from tickmind.agent.turns import MAX_STUCK, Turns
 from tickmind.protocol import Say, Wait
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]

@@ -8,7 +8,7 @@ from tickmind.ai import BoardManager
 from tickmind.ai.board_tools import board_tools
 from tickmind.ai.boards import BoardError
 from tickmind.base import LimitExceededError
-from tickmind.llm import ToolContext
+from tickmind.tools import ToolContext
 
 
 def board() -> tuple[BoardManager, str]:

@@ -17,8 +17,8 @@ from tickmind.ai.boards import (
     UnknownBoardError,
 )
 from tickmind.base import ConfigError, Limit, LimitExceededError
-from tickmind.llm.tools import Failed, Ok, ToolContext
-from tickmind.llm.tools.plain import json_text
+from tickmind.tools import Failed, Ok, ToolContext
+from tickmind.tools.plain import json_text
 
 
 def test_the_same_participants_have_the_same_board() -> None:

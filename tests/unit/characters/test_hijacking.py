@@ -6,11 +6,11 @@ import random
 import pytest
 from tests.long import short_or_long
 
-from tickmind.agent.thinking import PLAN as NAMESPACE
+from tickmind.agent.character.thinking import PLAN as NAMESPACE
 from tickmind.characters.villager import GOALS, PLAN, Villager
 from tickmind.protocol import Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
 from tickmind.strategy import ParseError, make_directive_parser
-from tickmind.strategy.parsers import declare, parse_into
+from tickmind.strategy.replies.parsers import declare, parse_into
 from tickmind.wire.codec.actions import decode_intent, encode_intent
 
 TIMES = short_or_long(1500, 100_000)

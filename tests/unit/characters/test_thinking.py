@@ -9,11 +9,10 @@ from typing import Literal
 import pytest
 
 from tickmind.agent import Character
-from tickmind.agent.thinking import MANNERS, Thinking
+from tickmind.agent.character.thinking import MANNERS, Thinking
 from tickmind.ai import Action
 from tickmind.characters.villager import Villager
 from tickmind.llm import ModelClient, ModelConfig
-from tickmind.llm.deliberation import Deliberation, deliberate
 from tickmind.llm.messages import Message
 from tickmind.llm.testing import FakeProvider
 from tickmind.llm.testing import Say as Reply
@@ -21,6 +20,7 @@ from tickmind.llm.tokens import estimate_tokens
 from tickmind.llm.transport import Capabilities
 from tickmind.llm.transports.chat import encode_message
 from tickmind.protocol import Say
+from tickmind.strategy.clients.deliberation import Deliberation, deliberate
 
 PATIENCE_S = 60
 

@@ -7,17 +7,18 @@ from typing import Any
 import pytest
 
 from tickmind.agent import Assignment, Company, Launch, Settings, Stage, Start
-from tickmind.agent.models import find_client, find_model
+from tickmind.agent.character.models import find_client, find_model
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import BoardManager, Status
 from tickmind.ai.board_tools import board_tools
 from tickmind.base import Secret
 from tickmind.characters.errands import MAX_ERRANDS, Errands
 from tickmind.characters.tool_user import ToolUser
-from tickmind.llm import GatewayClient, ModelClient, ModelReply, ToolAgent, ToolCall
+from tickmind.llm import GatewayClient, ModelClient, ModelReply, ToolCall
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.protocol import Pickup, Say
 from tickmind.strategy import GatewayAnswers, ModelAnswers, ToolAgentAnswers
+from tickmind.tools import ToolAgent
 
 PATIENCE_S = 60
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tickmind.base import ManualClock
-from tickmind.cli.ask_tools import builtin_tools
+from tickmind.cli.ask.tools import builtin_tools
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.testing import EchoHeaders, FakeProvider, Refuse, Say
 from tickmind.llm.transport import ModelReply

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ConfigError, LimitExceededError
-from tickmind.cli.calculator import calculate
+from tickmind.cli.ask.calculator import calculate
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from tickmind.cli.drill.processes import alive, below
 from tickmind.cli.drill.provider import ON_THE_WAY_S, Mood, MoodyProvider
 from tickmind.cli.drill.verdict import judge
 from tickmind.cli.drill.witness import Shown
-from tickmind.cli.parts import MAX_RESUMES, KeptPart
-from tickmind.cli.world_run import SCENARIO, WorldRuns
+from tickmind.cli.ensemble.parts import MAX_RESUMES, KeptPart
+from tickmind.cli.world.run import SCENARIO, WorldRuns
 from tickmind.llm import Message
 from tickmind.llm.testing import Refuse, Say
 from tickmind.llm.transport import ModelRequest

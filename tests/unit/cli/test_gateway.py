@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tickmind.gateway.fairness.caller_keys import CallerKeys
 from tickmind.gateway.settings.config import GatewayConfig
 from tickmind.gateway.settings.file import default_config_text, load_config
 from tickmind.gateway.settings.form import config_schema
-from tickmind.gateway.sharing.caller_keys import CallerKeys
 
 PROVIDER_KEYS = ("GROQ_API_KEY", "CEREBRAS_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tickmind.base import ConfigError, Secret
-from tickmind.cli.gateway_figures import GatewayAwayError, GatewayFigures, Overview
-from tickmind.cli.gateway_picture import count, divide, duration, money, picture
+from tickmind.cli.gateway.figures import GatewayAwayError, GatewayFigures, Overview
+from tickmind.cli.gateway.picture import count, divide, duration, money, picture
 
 TIMES = {"count": 3, "p50Ms": 12.0, "p99Ms": 1500.0}
 NASTY = "\x1b[2Jevil[/bold][red]\x07\nsecond line"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import tickmind
-from tickmind.cli.ensemble import _ready
+from tickmind.cli.ensemble.ensemble import _ready
+from tickmind.cli.ensemble.parts import PartError
 from tickmind.cli.interrupts import Interrupts
-from tickmind.cli.parts import PartError
 
 SRC = Path(tickmind.__file__).parents[1]
 

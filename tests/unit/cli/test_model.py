@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tickmind.cli.model import model_app, offer_model
+from tickmind.cli.model.commands import model_app, offer_model
 from tickmind.llm.errors import LLMConnectionError
-from tickmind.llm.local.runtime import SKULK, RuntimeSource
+from tickmind.llm.local.runtimes.runtime import SKULK, RuntimeSource
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightStore
 
 FAKE = Path(__file__).parents[1] / "llm" / "local" / "fake_runtime.py"
@@ -100,7 +100,7 @@ def test_missing_runtimes_are_installed_along_and_those_that_can_not_be_are_name
         asked.append(folder)
         on_missed(SKULK, "no connection")
 
-    monkeypatch.setattr("tickmind.llm.local.runtime_install.install_runtimes", install)
+    monkeypatch.setattr("tickmind.llm.local.runtimes.install.install_runtimes", install)
     code, _, err = run(WeightStore(tmp_path, known=(TOY,), fetch=fetch), "install", "toy")
     assert code == 0
     assert asked == [tmp_path]

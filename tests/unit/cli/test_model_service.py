@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tickmind.cli.model_service import ModelService
-from tickmind.cli.parts import PartError
+from tickmind.cli.ensemble.model_service import ModelService
+from tickmind.cli.ensemble.parts import PartError
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,7 +7,7 @@ import pytest
 
 from tickmind.base import ManualClock
 from tickmind.llm import LLMConfigError
-from tickmind.llm.cassette import CassetteRecorder
+from tickmind.llm.cassettes.cassette import CassetteRecorder
 from tickmind.llm.local.cache import install_lock
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.record import CheckpointFile, LogOptions, RecordError, RunStore, SyncPolicy
@@ -140,7 +140,7 @@ def test_report_writes_through_no_link(tickmind, runs, victim, tmp_path):
 
 
 def test_replay_writes_through_no_link(tickmind, runs, victim, tmp_path, monkeypatch):
-    monkeypatch.setattr("tickmind.viewer.clip.clip_of", lambda *_: b"<p>clip</p>")
+    monkeypatch.setattr("tickmind.viewer.export.clip.clip_of", lambda *_: b"<p>clip</p>")
     (tmp_path / "clip.html").symlink_to(victim)
     done = tickmind("replay", "finished", "--export", str(tmp_path / "clip.html"))
     assert done.exit_code == 1

@@ -50,7 +50,7 @@ def test_free_ports_are_fine_and_one_port_is_not_for_two() -> None:
 
 @pytest.mark.parametrize(("place", "option"), [(0, "--port"), (1, "--gateway-port"), (2, "--viewer-port")])
 def test_up_starts_nothing_if_a_port_is_taken(tickmind, taken, tmp_path, monkeypatch, place, option):
-    monkeypatch.setattr("tickmind.cli.ensemble.bring_up", lambda *_given: pytest.fail("something was started"))
+    monkeypatch.setattr("tickmind.cli.ensemble.ensemble.bring_up", lambda *_given: pytest.fail("something was started"))
     ports = [0, 0, 0]
     ports[place] = taken[place]
     options = zip(("--port", "--gateway-port", "--viewer-port"), map(str, ports), strict=True)
@@ -64,7 +64,7 @@ def test_up_starts_nothing_if_a_port_is_taken(tickmind, taken, tmp_path, monkeyp
 
 
 def test_the_demo_starts_nothing_if_a_port_is_taken_and_names_any_ports(tickmind, taken, tmp_path, monkeypatch):
-    monkeypatch.setattr("tickmind.cli.ensemble.bring_up", lambda *_given: pytest.fail("something was started"))
+    monkeypatch.setattr("tickmind.cli.ensemble.ensemble.bring_up", lambda *_given: pytest.fail("something was started"))
     for name, port in zip(("WORLD_PORT", "GATEWAY_PORT", "VIEWER_PORT"), taken, strict=True):
         monkeypatch.setattr(demo, name, port)
     result = tickmind("demo", "--scripted", "--no-browser")

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.live import Live
 
 from tickmind.base import ManualClock
-from tickmind.cli import runner as runner_command
-from tickmind.cli.runner_status import ModelLine, RunnerStatus
+from tickmind.cli.runner import commands as runner_command
+from tickmind.cli.runner.status import ModelLine, RunnerStatus
 from tickmind.runner import CharacterRow, LifeState, RunnerStatistics
 
 

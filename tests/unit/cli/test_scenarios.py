@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.cli.scenarios import find_scenario, new_run_id, scenario_file
+from tickmind.cli.world.scenarios import find_scenario, new_run_id, scenario_file
 from tickmind.record.run_id import check_run_id
 
 

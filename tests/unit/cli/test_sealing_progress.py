@@ -3,7 +3,7 @@
 import io
 
 from tickmind.base import ManualClock
-from tickmind.cli.sealing_progress import SealingProgress
+from tickmind.cli.runs.sealing_progress import SealingProgress
 
 
 class Terminal(io.StringIO):

@@ -6,12 +6,12 @@ import logging
 import aiohttp
 import pytest
 
-import tickmind.cli.served_model as module
+import tickmind.cli.model.served_model as module
 from tickmind.base import Secret
-from tickmind.cli.served_model import ServedModel, served_model
+from tickmind.cli.model.served_model import ServedModel, served_model
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConnectionError
-from tickmind.llm.local.ladder import ModelChoice, ModelKind
+from tickmind.llm.local.model_choice import ModelChoice, ModelKind
 from tickmind.llm.messages import Message
 
 pytestmark = pytest.mark.asyncio

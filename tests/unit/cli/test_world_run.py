@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.cli.world_run import SCENARIO, WorldRuns
+from tickmind.cli.world.run import SCENARIO, WorldRuns
 from tickmind.record import NoSuchRunError, OsDisk, RecordError, RunBusyError, RunExistsError, RunState, RunStore
 from tickmind.record.testing import MemoryDisk
 from tickmind.server import Checkpoint, resume
 from tickmind.viewer.frames import Tag, unpack
-from tickmind.viewer.replay import ReplaySource
+from tickmind.viewer.sources.replay import ReplaySource
 from tickmind.world import ScenarioError, TileWorld
 
 ROOT = Path("/runs")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.cli import world_serving
-from tickmind.cli.world_serving import Serving
+from tickmind.cli.world import serving as world_serving
+from tickmind.cli.world.serving import Serving
 from tickmind.server import Pace, ServerConfig
 from tickmind.world import load_scenario
 

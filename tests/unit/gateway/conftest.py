@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from tickmind.base import Secret
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
 from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider
-from tickmind.gateway.sharing.sessions import Session
 
 
 @dataclass

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 import tickmind.gateway
 from tickmind.gateway.admission import read_wishes
+from tickmind.gateway.fairness.sessions import check_session_id
 from tickmind.gateway.refusal import RefusedError
-from tickmind.gateway.sharing.sessions import check_session_id
 from tickmind.gateway.surface.openapi import openapi
 from tickmind.llm import LLMConfigError
-from tickmind.llm.gateway import gateway_call
-from tickmind.llm.gateway.calls import checked_session, millis
+from tickmind.llm.gateway_client import gateway_call
+from tickmind.llm.gateway_client.calls import checked_session, millis
 from tickmind.llm.gateway_contract import AGENT_HEADER, MAX_MS, MAX_NAME_CHARS, REQUEST_HEADERS, STATUS_OF, Code
 
 LONGEST = int(MAX_NAME_CHARS.maximum)

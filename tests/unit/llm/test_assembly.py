@@ -1,5 +1,5 @@
-from tickmind.llm.assembly import ReplyBuilder, ToolCallBuilder
 from tickmind.llm.messages import ThinkingBlock, ToolCall
+from tickmind.llm.streaming.assembly import ReplyBuilder, ToolCallBuilder
 from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
 
 

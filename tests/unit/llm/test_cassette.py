@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
-from tickmind.llm.cassette import CassettePlayer, CassetteRecorder, open_cassette
-from tickmind.llm.cassette_format import request_key
+from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, open_cassette
+from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.errors import (
     LLMConfigError,
     LLMConnectionError,
@@ -514,7 +514,7 @@ def small_disk(monkeypatch: pytest.MonkeyPatch) -> type[SmallDisk]:
     class Disk(SmallDisk):
         """One for this test."""
 
-    monkeypatch.setattr("tickmind.llm.cassette.FileIO", Disk)
+    monkeypatch.setattr("tickmind.llm.cassettes.cassette.FileIO", Disk)
     return Disk
 
 

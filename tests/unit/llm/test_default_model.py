@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.llm import CallConfig, GatewayClient, Message, ModelConfig, OutputSpec, ToolAgent, UsageMeter, tool
-from tickmind.llm.default_model import local_choice, open_default_model, scripted_choice
+from tickmind.llm import CallConfig, GatewayClient, Message, ModelConfig, OutputSpec, UsageMeter
 from tickmind.llm.local import ModelKind, WeightStore
+from tickmind.llm.local.default_model import local_choice, open_default_model, scripted_choice
 from tickmind.llm.messages import ToolCall
 from tickmind.llm.testing import FakeProvider, stand_in_reply
 from tickmind.llm.transport import ModelRequest, ToolSpec
+from tickmind.tools import ToolAgent, tool
 
 pytestmark = pytest.mark.asyncio
 NOTHING = {"PATH": "/nowhere"}  # no endpoint, no llama-server

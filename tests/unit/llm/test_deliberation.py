@@ -4,11 +4,11 @@ import gc
 import pytest
 
 from tickmind.llm import ModelClient, ModelConfig
-from tickmind.llm.deliberation import Contained, deliberate
 from tickmind.llm.errors import LLMConfigError, LLMError
 from tickmind.llm.messages import Message
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import Capabilities
+from tickmind.strategy.clients.deliberation import Contained, deliberate
 
 
 @pytest.mark.asyncio

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from tickmind.base import LimitExceededError
 from tickmind.llm import GrammarLimits
-from tickmind.llm.digits import whole_numbers
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.grammar import json_grammar, line_grammar, tool_union_schema
+from tickmind.llm.grammar.digits import whole_numbers
+from tickmind.llm.grammar.json_grammar import json_grammar, line_grammar, tool_union_schema
 from tickmind.llm.structured import ReplySchema, read_line
 from tickmind.llm.structured.line_form import least_values
 from tickmind.llm.transport import ToolSpec

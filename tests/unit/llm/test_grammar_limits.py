@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tickmind.llm import CallConfig, GrammarLimits, LLMConfigError, ModelClient, ModelConfig, ToolAgent, tool
+from tickmind.llm import CallConfig, GrammarLimits, LLMConfigError, ModelClient, ModelConfig
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import Capabilities
 from tickmind.llm.transports.chat import ChatForm
 from tickmind.llm.transports.responses import ResponsesForm
 from tickmind.llm.transports.union_tools import UnionToolsTransport
+from tickmind.tools import ToolAgent, tool
 
 if TYPE_CHECKING:
     from tickmind.llm.transport import ModelRequest

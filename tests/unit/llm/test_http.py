@@ -8,7 +8,7 @@ import pytest
 
 from tickmind.base import Limit
 from tickmind.llm.errors import LLMConfigError, LLMError
-from tickmind.llm.http import HttpClient
+from tickmind.llm.http.client import HttpClient
 
 EVENTS = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("lasting_connections")]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.llm.http1 import HttpCutError, HttpFormatError, ResponseParser
+from tickmind.llm.http.protocol import HttpCutError, HttpFormatError, ResponseParser
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
 bodies = st.lists(st.binary(min_size=1, max_size=30), max_size=6)

@@ -1,6 +1,6 @@
 import pytest
 
-from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.http.errors import error_from_reply
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])

@@ -1,8 +1,8 @@
 import pytest
 
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.json_schema import SchemaChecker, resolve, without_titles
 from tickmind.llm.structured import ReplySchema
+from tickmind.llm.structured.json_schema import SchemaChecker, resolve, without_titles
 
 ROOT = {"$defs": {"a/b": {"type": "string"}, "x~y": {"anyOf": [{"type": "null"}, {"type": "integer"}]}}}
 

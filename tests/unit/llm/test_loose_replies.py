@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tickmind.base import Limit
-from tickmind.llm.assembly import ToolCallBuilder
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, ModelConfig
 from tickmind.llm.messages import Message, ToolCall
+from tickmind.llm.streaming.assembly import ToolCallBuilder
 from tickmind.llm.testing import ScriptedTransport
-from tickmind.llm.tools import ToolAgent
 from tickmind.llm.transport import ModelRequest, ToolCallDelta
 from tickmind.llm.transports.chat import ChatForm
+from tickmind.tools import ToolAgent
 
 REQUEST = ModelRequest("m", (Message.user("Hi"),))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.llm.cassette_format import request_form
+from tickmind.llm.cassettes.format import request_form
 from tickmind.llm.message_codec import message_form, read_message
 from tickmind.llm.messages import Image, Message, ThinkingBlock, ToolCall
 from tickmind.llm.transport import ModelRequest

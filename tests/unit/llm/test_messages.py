@@ -10,7 +10,7 @@ from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall, as_messages
 from tickmind.llm.testing import ScriptedTransport
-from tickmind.llm.tools import ToolAgent
+from tickmind.tools import ToolAgent
 
 HELLO = Message.user("Hello")
 PICTURE = "data:image/png;base64,iVBORw=="

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from tickmind.llm import pacing
-from tickmind.llm.pacing import Pacer, pace, pacer_for
+from tickmind.llm.http import pacing
+from tickmind.llm.http.pacing import Pacer, pace, pacer_for
 
 
 def burn(seconds: float) -> None:

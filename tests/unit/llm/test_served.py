@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tickmind.gateway.refusal import STATUS_OF, Code
 from tickmind.llm.errors import LLMCooldownError, LLMDroppedError, LLMError
-from tickmind.llm.http_errors import error_from_reply
+from tickmind.llm.http.errors import error_from_reply
 from tickmind.llm.served import Cooldown, Served, ServedAttempt, read_cooldown, read_served
 
 COOLDOWN = {

@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.llm.sse import SseDecoder
+from tickmind.llm.http.sse import SseDecoder
 
 line_ends = st.sampled_from([b"\n", b"\r\n", b"\r"])
 payloads = st.lists(

@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field
 
 from tickmind.base import ManualClock
 from tickmind.llm import CallConfig, LLMResponseError, ModelClient, ModelConfig, ModelReply, ReplySchema, merge
-from tickmind.llm.json_schema import SchemaChecker
-from tickmind.llm.strict_schema import OPENAI_HOST, strict_schema
+from tickmind.llm.structured.json_schema import SchemaChecker
+from tickmind.llm.structured.strict_schema import OPENAI_HOST, strict_schema
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelRequest, OutputSpec
 from tickmind.llm.transports.anthropic import AnthropicForm

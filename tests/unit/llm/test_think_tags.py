@@ -2,8 +2,8 @@
 
 import pytest
 
+from tickmind.llm.streaming.thinking import TAG_NAMES, ThinkSplitter, split_thinking
 from tickmind.llm.structured import PartialReader, ReplySchema, parse
-from tickmind.llm.thinking import TAG_NAMES, ThinkSplitter, split_thinking
 
 EVERY_TAG = [name for plain in TAG_NAMES for name in (plain, plain.upper())]
 every_tag = pytest.mark.parametrize("tag", EVERY_TAG)

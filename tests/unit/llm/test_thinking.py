@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.llm.thinking import SplitText, ThinkSplitter, split_thinking
+from tickmind.llm.streaming.thinking import SplitText, ThinkSplitter, split_thinking
 
 FRAGMENTS = [
     "<think>", "</think>", "<thinking>", "</thinking>", "<", "</", "<thi", "nk>", "</think", "ing>", ">", "a",

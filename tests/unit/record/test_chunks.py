@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.record.bits import pack_bits
-from tickmind.record.chunk_file import ChunkFile
-from tickmind.record.chunks import (
+from tickmind.record.parquet.bits import pack_bits
+from tickmind.record.parquet.chunk_file import ChunkFile
+from tickmind.record.parquet.chunks import (
     MOST_WORDS,
     absent,
     by_arrow,
@@ -26,7 +26,7 @@ from tickmind.record.chunks import (
     true,
     words,
 )
-from tickmind.record.tables import ACTION_RESULTS, TableSpec
+from tickmind.record.parquet.schemas import ACTION_RESULTS, TableSpec
 
 NAMES = ["entity:0", "", "Zoë", "entity:3", "x" * 300]
 

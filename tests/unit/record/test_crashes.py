@@ -24,7 +24,7 @@ from tickmind.record import (
     RunStore,
     SyncPolicy,
 )
-from tickmind.record.frame import HEADER, MARKER
+from tickmind.record.log.frame import HEADER, MARKER
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun, differences
 
 OPTIONS = LogOptions(keyframe_ticks=3, segment_ticks=4)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
 from tickmind.record import LogOptions, RunStore, SyncPolicy
-from tickmind.record.frame import HEADER, Codec, FrameKind, Patience, content_of, is_whole, pack_frame, read_header
+from tickmind.record.log.frame import HEADER, Codec, FrameKind, Patience, content_of, is_whole, pack_frame, read_header
 from tickmind.record.testing import MemoryDisk, RandomRun
 
 LARGE = 100_000
@@ -70,7 +70,7 @@ def test_a_crowd_that_does_not_shrink_is_left_as_it_is_unless_a_codec_is_asked_f
         used.append(codec)
         return pack_frame(*arguments, codec=codec, **rest)
 
-    monkeypatch.setattr("tickmind.record.log_writer.pack_frame", noted)
+    monkeypatch.setattr("tickmind.record.log.log_writer.pack_frame", noted)
     run = RandomRun(3, 60_000, side=900, wild=0.0)
     store = RunStore(Path("/runs"), MemoryDisk(), clock=ManualClock())
     log = store.create(run.info, "r", options=LogOptions(sync=SyncPolicy.NEVER, codec=codec))

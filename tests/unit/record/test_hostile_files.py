@@ -29,14 +29,14 @@ from tickmind.record import (
     SchemaVersionError,
     SyncPolicy,
 )
-from tickmind.record.asked import read_results
 from tickmind.record.columns import batch, pack_batches
-from tickmind.record.frame import HEADER, Codec, FrameKind, pack_frame
-from tickmind.record.log_schema import SCHEMAS, Table
-from tickmind.record.page_guard import check_column, read_page_header
+from tickmind.record.log.frame import HEADER, Codec, FrameKind, pack_frame
+from tickmind.record.log.intent_codec import read_results
+from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.segment import END, END_MARK, Index, foot_frame, head_frame
+from tickmind.record.parquet.page_guard import check_column, read_page_header
 from tickmind.record.report import page, read_figures
 from tickmind.record.run_id import check_run_id
-from tickmind.record.segment import END, END_MARK, Index, foot_frame, head_frame
 from tickmind.record.testing import RandomRun
 
 MEMORY_BYTES = 256_000_000

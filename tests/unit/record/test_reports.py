@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from tickmind.base import LimitExceededError, ManualClock
-from tickmind.record import LogOptions, RunStore, frame, live_log, sealing
+from tickmind.record import LogOptions, RunStore, live_log
 from tickmind.record.limits import MAX_FRAME_BYTES, MAX_PENDING_CHARS
-from tickmind.record.parquet_file import TableFile
+from tickmind.record.log import frame
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.tables import sealing
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
 
 OPTIONS = LogOptions(segment_ticks=2)

@@ -25,9 +25,9 @@ from tickmind.record import (
     TickCounts,
 )
 from tickmind.record.columns import unpack_batches
-from tickmind.record.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.tick_codec import pack_tick
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
-from tickmind.record.tick_codec import pack_tick
 
 QUICK = LogOptions(sync=SyncPolicy.NEVER, keyframe_ticks=5, segment_ticks=12)
 

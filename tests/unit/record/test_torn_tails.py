@@ -7,15 +7,15 @@ import pytest
 
 from tickmind.base import LimitExceededError, ManualClock
 from tickmind.record import DamagedRunError, LogOptions, SyncPolicy
-from tickmind.record import frame as frame_module
-from tickmind.record import mending as mending_module
-from tickmind.record import segment as segment_module
 from tickmind.record.errors import SchemaVersionError
-from tickmind.record.frame import HEADER, Codec, FrameKind, Patience, content_of, pack_frame, read_header
 from tickmind.record.limits import MAX_FRAME_BYTES, MAX_SEGMENT_BYTES, MAX_SEGMENT_TICKS
-from tickmind.record.log_writer import LogWriter
-from tickmind.record.mending import cut_damage, mend_tail
-from tickmind.record.segment import (
+from tickmind.record.log import frame as frame_module
+from tickmind.record.log import mending as mending_module
+from tickmind.record.log import segment as segment_module
+from tickmind.record.log.frame import HEADER, Codec, FrameKind, Patience, content_of, pack_frame, read_header
+from tickmind.record.log.log_writer import LogWriter
+from tickmind.record.log.mending import cut_damage, mend_tail
+from tickmind.record.log.segment import (
     END,
     MAGIC,
     Index,
@@ -25,8 +25,8 @@ from tickmind.record.segment import (
     segment_name,
     segment_number,
 )
+from tickmind.record.log.tick_codec import Reports
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun
-from tickmind.record.tick_codec import Reports
 
 FOLDER, BESIDE = Path("/live"), Path("/beside")
 

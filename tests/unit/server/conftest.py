@@ -4,13 +4,13 @@ import pytest
 
 from tickmind.base import ManualClock
 from tickmind.server.authority import Authority
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.streams import StreamKind
 from tickmind.server.limits import MAX
-from tickmind.server.outbox import Outbox
 from tickmind.server.seats import ControlSeat, HostSeat
-from tickmind.server.streams import StreamKind
 from tickmind.server.testing import meadow
 from tickmind.wire import codec, columns
-from tickmind.wire.frames import BatchOpen, ControlOpen
+from tickmind.wire.messages.frames import BatchOpen, ControlOpen
 from tickmind.wire.v1 import control_pb2
 from tickmind.world import TileWorld
 

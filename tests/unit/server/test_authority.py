@@ -23,14 +23,14 @@ from tickmind.protocol import (
     ThoughtReport,
     Wait,
 )
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.streams import StreamKind
 from tickmind.server.limits import MAX, ServerLimits
-from tickmind.server.outbox import Outbox
 from tickmind.server.pace import Pace
-from tickmind.server.streams import StreamKind
 from tickmind.wire import ViewerEventType, ViewFilter, codec, columns
-from tickmind.wire.frames import Closed
-from tickmind.wire.limits import MAX_DURATION_MS
-from tickmind.wire.requests import (
+from tickmind.wire.messages.frames import Closed
+from tickmind.wire.messages.limits import MAX_DURATION_MS
+from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
     InsightsRequest,

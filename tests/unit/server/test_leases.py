@@ -12,8 +12,8 @@ from tickmind.server.authority import Authority
 from tickmind.server.leases import Leases
 from tickmind.server.limits import MAX_EXPIRED_LEASES
 from tickmind.server.testing import meadow
-from tickmind.wire.frames import Closed
-from tickmind.wire.requests import SubmitRequest
+from tickmind.wire.messages.frames import Closed
+from tickmind.wire.messages.requests import SubmitRequest
 from tickmind.world import TileWorld
 
 NAMES = ("entity:1", "entity:2", "entity:3")

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.server import lens
-from tickmind.server.lens import Lens, Lenses
+from tickmind.server.delivery import lens
+from tickmind.server.delivery.lens import Lens, Lenses
 from tickmind.wire import Region
 
 WIDTH, HEIGHT = 9, 7

@@ -19,7 +19,7 @@ from tickmind.protocol import (
 from tickmind.server.limits import MAX, ServerLimits
 from tickmind.server.seats import WORN_OUT
 from tickmind.wire import MessageError
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     AckBatch,
     BatchOpened,
     Closed,
@@ -33,7 +33,7 @@ from tickmind.wire.frames import (
     ObservationBatch,
     Release,
 )
-from tickmind.wire.requests import AcquireRequest
+from tickmind.wire.messages.requests import AcquireRequest
 from tickmind.wire.v1 import action_pb2, control_pb2
 
 NOBODY = np.empty(0, np.int32), np.empty(0, np.uint8)

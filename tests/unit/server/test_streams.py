@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.streams import LOOK_S, StreamKind, Streams
 from tickmind.server.limits import MAX, ServerLimits
-from tickmind.server.outbox import Outbox
-from tickmind.server.streams import LOOK_S, StreamKind, Streams
 
 
 def test_what_was_put_comes_in_order_and_before_the_newest():

@@ -8,7 +8,7 @@ from tickmind.base import ManualClock, Secret
 from tickmind.protocol import Reason, TickRecord, Wait
 from tickmind.server import Authority, Checkpoint, Pace, TickLoop
 from tickmind.server.testing import meadow
-from tickmind.wire.requests import AcquireRequest, SubmitRequest
+from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
 from tickmind.world import TileWorld
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tickmind.base import ManualClock
 from tickmind.protocol import Direction, Drop, Interact, Move, Pickup, Say, Wait
 from tickmind.server.authority import Authority
+from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.testing import meadow
-from tickmind.server.viewing import Viewing
 from tickmind.wire import Region, ViewFilter, codec, columns
 from tickmind.wire.v1 import viewer_pb2
 from tickmind.world import TileWorld

@@ -8,7 +8,7 @@ from tickmind.llm import estimate_tokens
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.strategy import MockClient, make_directive_parser
-from tickmind.strategy.batches import share
+from tickmind.strategy.queries.batches import share
 
 
 def deciding(leave_out=()):

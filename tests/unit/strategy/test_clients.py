@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tickmind.base import ConfigError
-from tickmind.llm import LLMError, ModelClient, ModelConfig, SyncModelClient, ToolAgent, ToolCall
+from tickmind.llm import LLMError, ModelClient, ModelConfig, SyncModelClient, ToolCall
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.strategy import (
@@ -19,6 +19,7 @@ from tickmind.strategy import (
     ToolAgentAnswers,
     make_directive_parser,
 )
+from tickmind.tools import ToolAgent
 
 GOAL = '{"goal": "hunt"}'
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from tickmind.llm import Message
-from tickmind.llm.deliberation import Deliberation, deliberate
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import make_directive_parser
+from tickmind.strategy.clients.deliberation import Deliberation, deliberate
 
 FORM = {
     "type": "object",

@@ -12,8 +12,8 @@ import pytest
 from tickmind.ai import Blackboard
 from tickmind.base import ConfigError, LimitExceededError
 from tickmind.strategy import LLMManager
-from tickmind.strategy.drafts import MAX_OBJECTS, Draft, copied
-from tickmind.strategy.parsers import Declared, parse_into
+from tickmind.strategy.replies.drafts import MAX_OBJECTS, Draft, copied
+from tickmind.strategy.replies.parsers import Declared, parse_into
 from tickmind.tick import World
 
 PLAIN = Declared()

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from tickmind.strategy import LLMAgent
-from tickmind.strategy.workers import WorkerStatistics
+from tickmind.strategy.clients.workers import WorkerStatistics
 
 AGENTS, POOL = 60, 4
 

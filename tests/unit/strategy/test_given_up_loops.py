@@ -9,7 +9,7 @@ from tickmind.llm import GatewayClient, LLMConfigError, ModelClient, ModelConfig
 from tickmind.llm.sync import background_loop
 from tickmind.llm.testing import FakeProvider, Say
 from tickmind.llm.transports.wire import WireTransport
-from tickmind.strategy.workers import LOOP_PATIENCE_S
+from tickmind.strategy.clients.workers import LOOP_PATIENCE_S
 
 pytestmark = pytest.mark.usefixtures("lasting_connections")
 GOAL = '{"goal": "hunt"}'

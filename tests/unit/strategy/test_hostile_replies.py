@@ -7,11 +7,11 @@ import pytest
 
 from tickmind.ai import Blackboard
 from tickmind.llm import Message, ModelClient, ModelConfig
-from tickmind.llm.deliberation import Deliberation
 from tickmind.llm.testing import FakeProvider
 from tickmind.strategy import MockClient, ParseError, default_json_parser, make_directive_parser
-from tickmind.strategy.drafts import MAX_DEPTH
-from tickmind.strategy.parsers import Declared, parse_into
+from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.replies.drafts import MAX_DEPTH
+from tickmind.strategy.replies.parsers import Declared, parse_into
 
 HALF = "\ud83d"  # the first half of a letter beyond the 16 bits
 

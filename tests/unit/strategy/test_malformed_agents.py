@@ -9,8 +9,8 @@ import pytest
 
 from tickmind.ai import Blackboard
 from tickmind.base import ConfigError
-from tickmind.llm.deliberation import Deliberation
 from tickmind.strategy import LLMAgent, MockClient
+from tickmind.strategy.clients.deliberation import Deliberation
 from tickmind.tick import BlueprintRegistry, World
 
 GOAL = '{"goal": "hunt"}'

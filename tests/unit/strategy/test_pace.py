@@ -10,7 +10,7 @@ from tickmind.ai import Blackboard
 from tickmind.base import ConfigError
 from tickmind.llm import LLMCooldownError, LLMDeadlineError, LLMDroppedError
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, MockClient
-from tickmind.strategy.pace import FIRST_PATIENCE_S, GRACE, LEAST_PATIENCE_S, MOST_PATIENCE_S, Pace
+from tickmind.strategy.queries.pace import FIRST_PATIENCE_S, GRACE, LEAST_PATIENCE_S, MOST_PATIENCE_S, Pace
 from tickmind.strategy.testing import SimulatedClock, SlotModel, make_simulated_system
 from tickmind.tick import Engine
 

@@ -11,7 +11,7 @@ import pytest
 from tickmind.ai import Blackboard
 from tickmind.base import LimitExceededError
 from tickmind.strategy import MockClient, ParseError, default_json_parser, make_directive_parser
-from tickmind.strategy.parsers import MAX_REPLY_CHARS, Declared, parse_into
+from tickmind.strategy.replies.parsers import MAX_REPLY_CHARS, Declared, parse_into
 
 PLAIN = Declared()  # nothing is declared
 
@@ -273,7 +273,7 @@ LOADS_NOTHING = """
 import sys
 from tickmind.ai import Blackboard
 from tickmind.strategy import LLMManager, make_directive_parser
-from tickmind.strategy.parsers import Declared, declare, default_json_parser, parse_into
+from tickmind.strategy.replies.parsers import Declared, declare, default_json_parser, parse_into
 schema = {"type": "object", "properties": {"goal": {"type": "string"}}}
 parser, declared = make_directive_parser(schema), declare(["goal"], schema)
 before = set(sys.modules)

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tickmind.ai import Blackboard
 from tickmind.base import ManualClock
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system, system
-from tickmind.strategy.workers import Job, WorkerStatistics
+from tickmind.strategy.clients.workers import Job, WorkerStatistics
 from tickmind.tick import Engine
 
 PER_TICK, PER_SECOND, TIMEOUT_S = 2, 4, 1.0

@@ -8,9 +8,9 @@ import pytest
 
 from tickmind.ai import Blackboard
 from tickmind.llm import CallConfig, LLMConnectionError, LLMCooldownError, Message, StructuredOutputError
-from tickmind.llm.deliberation import Deliberation, deliberate
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import make_directive_parser
+from tickmind.strategy.clients.deliberation import Deliberation, deliberate
 
 FORM = {
     "type": "object",

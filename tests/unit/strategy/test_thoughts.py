@@ -6,7 +6,8 @@ from tickmind.llm import ThinkingBlock
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.protocol import Thought
-from tickmind.strategy import MockClient, answers
+from tickmind.strategy import MockClient
+from tickmind.strategy.queries import answers
 
 GOAL = '{"goal": "hunt"}'
 

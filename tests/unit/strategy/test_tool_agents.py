@@ -4,22 +4,13 @@ import asyncio
 
 import pytest
 
-from tickmind.llm import (
-    LLMResponseError,
-    Message,
-    ModelClient,
-    ModelConfig,
-    ThinkingBlock,
-    ToolAgent,
-    ToolCall,
-    ToolContext,
-    estimate_tokens,
-)
-from tickmind.llm.deliberation import deliberate_with_tools
+from tickmind.llm import LLMResponseError, Message, ModelClient, ModelConfig, ThinkingBlock, ToolCall, estimate_tokens
 from tickmind.llm.prices import Price
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
 from tickmind.strategy import ToolAgentAnswers
+from tickmind.strategy.clients.deliberation import deliberate_with_tools
+from tickmind.tools import ToolAgent, ToolContext
 
 GOAL = '{"goal": "hunt"}'
 CONTEXT_TOKENS = 2048

@@ -1,7 +1,7 @@
 """Who waits is asked in the end: age counts beside priority."""
 
 from tickmind.strategy import MockClient
-from tickmind.strategy.schedule import Schedule
+from tickmind.strategy.queries.schedule import Schedule
 
 
 def order(schedule):

@@ -9,8 +9,9 @@ from functools import partial
 
 from tickmind.base import ManualClock
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
-from tickmind.strategy import MockClient, workers
-from tickmind.strategy.workers import Workers
+from tickmind.strategy import MockClient
+from tickmind.strategy.clients import workers
+from tickmind.strategy.clients.workers import Workers
 
 GOAL = '{"goal": "hunt"}'
 

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from tickmind.protocol import Direction, Drop, Intent, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
+from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.testing import meadow
-from tickmind.server.viewing import Viewing
 from tickmind.viewer.frames import FrameKind, Tag
 from tickmind.wire import ViewFilter, codec, columns
 from tickmind.wire.v1 import viewer_pb2

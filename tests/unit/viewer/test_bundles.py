@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tickmind.base import Limit
 from tickmind.protocol import NeedColumns
-from tickmind.viewer import bundles
-from tickmind.viewer.bundles import Bundle, Bundles
-from tickmind.viewer.minds import Minds
-from tickmind.viewer.shelf import Shelf
+from tickmind.viewer.sources import bundles
+from tickmind.viewer.sources.bundles import Bundle, Bundles
+from tickmind.viewer.sources.minds import Minds
+from tickmind.viewer.sources.shelf import Shelf
 
 ROOM = Limit("memory of a test", 1 << 24, "bytes")
 PARTS = st.lists(st.tuples(st.integers(0, 40), st.binary(max_size=30), st.integers(0, 3)), max_size=60)

@@ -9,7 +9,7 @@ import pytest
 from tickmind.protocol import Direction, Move, Say
 from tickmind.record import LogOptions, RunStore, SyncPolicy
 from tickmind.server.testing import meadow
-from tickmind.viewer.clip import clip_of
+from tickmind.viewer.export.clip import clip_of
 from tickmind.viewer.frames import FrameKind, unpack
 from tickmind.viewer.page import PageFile
 from tickmind.world import TileWorld
@@ -38,8 +38,8 @@ def frames_of(run, monkeypatch):
     )
     page = {"/index.html": html, "/a.js": b"", "/a.css": b""}
     files = {path: PageFile(path, "", data) for path, data in page.items()}
-    monkeypatch.setattr("tickmind.viewer.clip.page_files", lambda: files)
-    monkeypatch.setattr("tickmind.viewer.clip.window_ticks", lambda _actors: WINDOW)
+    monkeypatch.setattr("tickmind.viewer.export.clip.page_files", lambda: files)
+    monkeypatch.setattr("tickmind.viewer.export.clip.window_ticks", lambda _actors: WINDOW)
 
     def find(first=None, last=None):
         with run() as reader:

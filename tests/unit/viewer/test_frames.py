@@ -25,8 +25,8 @@ from tickmind.viewer.frames import FrameKind, Tag, hello, notes, unpack
 from tickmind.viewer.frames.layout import MAX_FRAME_BYTES, pack
 from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step_codes
 from tickmind.viewer.frames.tick import MOST_ENTRIES
-from tickmind.viewer.stage import Stage, scene_at_start, scene_of_snapshot
-from tickmind.wire.limits import MAX_EVENTS
+from tickmind.viewer.sources.stage import Stage, scene_at_start, scene_of_snapshot
+from tickmind.wire.messages.limits import MAX_EVENTS
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,7 +9,7 @@ import pytest
 
 from tickmind.viewer import NoSuchWindowError
 from tickmind.viewer.frames import FrameKind, Tag, unpack
-from tickmind.viewer.live import LiveSource
+from tickmind.viewer.sources.live import LiveSource
 from tickmind.wire import Backoff, UnreachableError
 
 pytestmark = pytest.mark.asyncio

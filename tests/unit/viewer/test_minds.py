@@ -8,10 +8,10 @@ import pytest
 from tickmind.protocol import BoardEntry, Insight, NeedColumns
 from tickmind.record import RunStore
 from tickmind.record.testing import RandomRun
-from tickmind.viewer import minds
-from tickmind.viewer.minds import Minds, NeedsNow
-from tickmind.viewer.replay import RunFrames
-from tickmind.viewer.shelf import Shelf
+from tickmind.viewer.sources import minds
+from tickmind.viewer.sources.minds import Minds, NeedsNow
+from tickmind.viewer.sources.replay import RunFrames
+from tickmind.viewer.sources.shelf import Shelf
 
 
 def needs(*told):

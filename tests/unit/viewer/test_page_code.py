@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.viewer.frames import hello
-from tickmind.viewer.stage import Stage, scene_of_snapshot
+from tickmind.viewer.sources.stage import Stage, scene_of_snapshot
 
 VIEWER = Path(__file__).parents[3] / "viewer"
 

@@ -12,10 +12,10 @@ from tickmind.base import LimitExceededError, Secret
 from tickmind.protocol import ActorColumns, ResultColumns, Thought, ThoughtReport
 from tickmind.viewer import NoSuchWindowError
 from tickmind.viewer.access import Access, access_for
-from tickmind.viewer.digest import COLUMNS, Digest
-from tickmind.viewer.history import MAX_HISTORY_BYTES, History
-from tickmind.viewer.source import window_ticks
-from tickmind.viewer.watchers import MAX_BACKLOG_FRAMES, MAX_WATCHERS, Watchers
+from tickmind.viewer.sources.digest import COLUMNS, Digest
+from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, History
+from tickmind.viewer.sources.source import window_ticks
+from tickmind.viewer.sources.watchers import MAX_BACKLOG_FRAMES, MAX_WATCHERS, Watchers
 
 
 def filled(ticks, *, window=8, limit=MAX_HISTORY_BYTES, start=0):

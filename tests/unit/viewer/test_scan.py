@@ -4,10 +4,10 @@ import threading
 
 from tickmind.record import DamagedRunError, LogOptions, RunStore, SyncPolicy
 from tickmind.record.testing import RandomRun
-from tickmind.viewer.digest import Digest
-from tickmind.viewer.minds import NeedsNow
-from tickmind.viewer.scan import Scan
-from tickmind.viewer.source import Span
+from tickmind.viewer.sources.digest import Digest
+from tickmind.viewer.sources.minds import NeedsNow
+from tickmind.viewer.sources.scan import Scan
+from tickmind.viewer.sources.source import Span
 
 TICKS = 30
 

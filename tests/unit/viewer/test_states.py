@@ -7,10 +7,10 @@ from tickmind.protocol import AgentState, AgentStatus
 from tickmind.record import RunStore
 from tickmind.server.testing import meadow
 from tickmind.viewer.frames import FrameKind, Tag, unpack
-from tickmind.viewer.history import History
-from tickmind.viewer.replay import RunFrames
-from tickmind.viewer.source import LATE_TICKS, window_ticks
-from tickmind.viewer.states import MAX_HOLDING, MAX_KEPT, AgentStates, RecordedStates
+from tickmind.viewer.sources.history import History
+from tickmind.viewer.sources.replay import RunFrames
+from tickmind.viewer.sources.source import LATE_TICKS, window_ticks
+from tickmind.viewer.sources.states import MAX_HOLDING, MAX_KEPT, AgentStates, RecordedStates
 from tickmind.world import TileWorld
 
 ROWS = {"entity:1": 0, "entity:2": 1, "entity:3": 2}

@@ -5,7 +5,7 @@ import pytest
 from tickmind.base import Secret, TickmindError
 from tickmind.wire import Backoff, Connection, Tls, WireConfigError, WireError, server_options
 from tickmind.wire import errors as wire_errors
-from tickmind.wire.connection import client_options, is_local
+from tickmind.wire.client.connection import client_options, is_local
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.wire import codec, columns
-from tickmind.wire.frames import Closed, ObservationBatch
+from tickmind.wire.messages.frames import Closed, ObservationBatch
 from tickmind.wire.testing import CODECS, ColumnSamples, same
 from tickmind.wire.v1 import control_pb2
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tickmind.protocol import ACTION_TYPES, REASONS, AgentState, Direction, LifecycleKind
+from tickmind.wire.messages.viewing import ViewerEventType
 from tickmind.wire.v1 import action_pb2, entity_pb2, telemetry_pb2, viewer_pb2
-from tickmind.wire.viewing import ViewerEventType
 
 ROOT = Path(__file__).parents[3]
 PROTO = ROOT / "proto"
@@ -103,7 +103,7 @@ def test_every_secret_field_is_marked_as_one():
 
 
 def test_all_services_are_there_and_their_table_names_every_call():
-    from tickmind.wire import services
+    from tickmind.wire.messages import services
 
     found: dict[str, Any] = {}
     for file in FILES:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tickmind.agent.cast import Cast
+from tickmind.agent.minds import Cast
 from tickmind.agent.testing.drawing import Drawing, Letter, Object, observe
 from tickmind.protocol import (
     ACTION_OF,

@@ -11,7 +11,7 @@ from tickmind.base import Clock, SystemClock
 from tickmind.cli.drill.processes import Known, alive, below
 from tickmind.cli.drill.provider import Mood, MoodyProvider
 from tickmind.cli.drill.witness import Witness
-from tickmind.cli.ensemble import Stage
+from tickmind.cli.ensemble.ensemble import Stage
 
 CALM_TICKS = 6  # between two troubles
 AWAY_TICKS = 16

@@ -75,7 +75,7 @@ class Verdict:
 
 def judge(drill: Drill, runs: Path, run_id: str, *, tick_s: float) -> Verdict:
     """Count. The run must be finished, and everything that was started must have ended."""
-    from tickmind.cli.world_run import SCENARIO
+    from tickmind.cli.world.run import SCENARIO
     from tickmind.record import RunStore
     from tickmind.world import TileWorld, load_scenario
 

@@ -9,8 +9,8 @@ import orjson
 
 from tickmind.gateway.http.masking import masked_error
 from tickmind.gateway.queue.job import Outcome, Result
-from tickmind.gateway.queue.ratelimit_headers import wait_of
-from tickmind.llm.retry_after import parse_retry_after
+from tickmind.gateway.queue.limits.ratelimit_headers import wait_of
+from tickmind.llm.http.retry_after import parse_retry_after
 
 OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
 TOO_LARGE = 413

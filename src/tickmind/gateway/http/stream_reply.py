@@ -1,9 +1,9 @@
 """A streamed reply on its way to its caller, and to those who asked for the same."""
 
+from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.relay import StreamRelay
 from tickmind.gateway.http.shared_stream import StreamReader
-from tickmind.gateway.sharing.broadcast import Broadcast
 
 
 class StreamReply:

@@ -15,7 +15,7 @@ from tickmind.base import get_logger
 from tickmind.gateway.http.head_memo import HeadMemo, Recall
 from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
 from tickmind.gateway.routing.origins import Pin
-from tickmind.llm.http1 import HttpFormatError, ResponseParser
+from tickmind.llm.http.protocol import HttpFormatError, ResponseParser
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s
 CONNECT_TIMEOUT_S = 10.0

@@ -12,9 +12,9 @@ from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.forecast import per_second, slots_of, start_s
 from tickmind.gateway.queue.job import Job, Priority
 from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.limits.reservations import LATE_PART, Reservation
+from tickmind.gateway.queue.limits.service_time import MAX_PART
 from tickmind.gateway.queue.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
-from tickmind.gateway.queue.reservations import LATE_PART, Reservation
-from tickmind.gateway.queue.service_time import MAX_PART
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import QueueConfig
 

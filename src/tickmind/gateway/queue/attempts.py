@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from tickmind.gateway.queue.fair import MIN_WEIGHT
 from tickmind.gateway.queue.job import Job, Outcome, State, Target
 from tickmind.gateway.queue.lane import Lane
-from tickmind.gateway.queue.pace import DAY_S, MINUTE_S
-from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
+from tickmind.gateway.queue.limits.pace import DAY_S, MINUTE_S
+from tickmind.gateway.queue.limits.ratelimit_headers import read_rate_limits
 
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 _SENT = State.SENT

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from tickmind.gateway.queue.forecast import start_s
 from tickmind.gateway.queue.job import Job, Plan, Priority, State
-from tickmind.gateway.queue.reservations import Reservations
+from tickmind.gateway.queue.limits.reservations import Reservations
 
 if TYPE_CHECKING:
+    from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.lane import Lane
-    from tickmind.gateway.sharing.sessions import Session
 
 _GARBAGE = 16  # removed jobs that may lie about in a backlog besides one for each that waits
 

@@ -19,9 +19,9 @@ from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes, next_turn
+from tickmind.gateway.queue.limits.retry_budget import RetryBudget
 from tickmind.gateway.queue.refusals import full, unavailable
 from tickmind.gateway.queue.reporter import Reporter
-from tickmind.gateway.queue.retry_budget import RetryBudget
 from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
 from tickmind.gateway.queue.waiting import Waiting
 from tickmind.gateway.queue.wakeups import Wakeups
@@ -29,7 +29,7 @@ from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import GatewayConfig
 
 if TYPE_CHECKING:
-    from tickmind.gateway.sharing.sessions import Session
+    from tickmind.gateway.fairness.sessions import Session
 
 _log = get_logger(__name__)
 _NEW, _HELD, _QUEUED, _SENT, _DONE = State.NEW, State.HELD, State.QUEUED, State.SENT, State.DONE

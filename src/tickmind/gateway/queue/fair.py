@@ -28,8 +28,8 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.backlog import Backlog
-    from tickmind.gateway.sharing.sessions import Session
 
 MIN_WEIGHT = 1e-6
 MAX_GROUPS = 256  # addresses that are told apart at a key

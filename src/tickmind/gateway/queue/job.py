@@ -10,12 +10,12 @@ from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, Provider, Surface
 
 if TYPE_CHECKING:
+    from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.backlog import Backlog, FairQueue
     from tickmind.gateway.queue.fair import SessionAccount
     from tickmind.gateway.queue.lane import Lane
-    from tickmind.gateway.queue.reservations import Reservation
+    from tickmind.gateway.queue.limits.reservations import Reservation
     from tickmind.gateway.routing.origins import Pin
-    from tickmind.gateway.sharing.sessions import Session
 
 
 new_tuple = tuple.__new__  # makes an `Attempt` or `Outcome` from all of its fields in a third of the usual time

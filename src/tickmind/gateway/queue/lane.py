@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tickmind.base import redact
-from tickmind.gateway.queue.circuit import Circuit, CircuitState
 from tickmind.gateway.queue.fair import LaneTurns, Ledger
-from tickmind.gateway.queue.pace import PaceMaker, PaceStatistics, local_pace, tightest
-from tickmind.gateway.queue.ratelimit_headers import RateLimits
-from tickmind.gateway.queue.restraint import Restraint
-from tickmind.gateway.queue.service_time import ServiceTime, ServiceTimes
+from tickmind.gateway.queue.limits.circuit import Circuit, CircuitState
+from tickmind.gateway.queue.limits.pace import PaceMaker, PaceStatistics, local_pace, tightest
+from tickmind.gateway.queue.limits.ratelimit_headers import RateLimits
+from tickmind.gateway.queue.limits.restraint import Restraint
+from tickmind.gateway.queue.limits.service_time import ServiceTime, ServiceTimes
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tickmind.gateway.queue.backlog import FairQueue
 from tickmind.gateway.queue.job import Job, Plan, Target
 from tickmind.gateway.queue.lane import KeyState, Lane
-from tickmind.gateway.queue.pace import PaceMaker, local_pace
+from tickmind.gateway.queue.limits.pace import PaceMaker, local_pace
 from tickmind.gateway.settings.config import GatewayConfig
 
 _PLANS = 4096  # plan objects that are found without comparing them

@@ -11,10 +11,10 @@ import orjson
 from tickmind.base import get_logger
 from tickmind.gateway.admission import Wishes
 from tickmind.gateway.call import Call
+from tickmind.gateway.fairness.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.http.exchange import Handler, Request, Responder
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import Surface
-from tickmind.gateway.sharing.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.surface.documents import name_of, number, parse_object, refuse, session_of
 from tickmind.gateway.surface.generate import Generate, GenerateForm, read_generate
 from tickmind.gateway.surface.openai import OpenAIForm, read_chat, read_responses

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Any
 
-from tickmind.gateway.queue.circuit import CircuitState
+from tickmind.gateway.accounting.histogram import HistogramSnapshot
+from tickmind.gateway.accounting.tally import CostTable, Sums
 from tickmind.gateway.queue.lane import LaneStatistics
-from tickmind.gateway.sharing.histogram import HistogramSnapshot
-from tickmind.gateway.sharing.tally import CostTable, Sums
+from tickmind.gateway.queue.limits.circuit import CircuitState
 
 MAX_WAIT_S = 86_400.0  # that is shown
 

@@ -25,7 +25,7 @@ from tickmind.gateway.surface.documents import (
 )
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
-from tickmind.llm.thinking import split_thinking
+from tickmind.llm.streaming.thinking import split_thinking
 
 PRIORITIES = {"high": Priority.HIGH, "normal": Priority.NORMAL, "low": Priority.LOW}
 

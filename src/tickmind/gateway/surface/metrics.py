@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tickmind.base.exposition import Exposition
-from tickmind.gateway.sharing.histogram import BOUNDS_S
+from tickmind.gateway.accounting.histogram import BOUNDS_S
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway

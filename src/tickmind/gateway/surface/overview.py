@@ -11,13 +11,13 @@ from dataclasses import asdict
 from heapq import nlargest
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tickmind.gateway.queue.circuit import CircuitState
+from tickmind.gateway.accounting.feed import FeedLine
+from tickmind.gateway.accounting.tally import SessionTally, TargetTally
+from tickmind.gateway.accounting.trend import LATELY_S, Lately, Point
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.lane import LaneStatistics
+from tickmind.gateway.queue.limits.circuit import CircuitState
 from tickmind.gateway.queue.statistics import ChainStatistics
-from tickmind.gateway.sharing.feed import FeedLine
-from tickmind.gateway.sharing.sessions import Session
-from tickmind.gateway.sharing.tally import SessionTally, TargetTally
-from tickmind.gateway.sharing.trend import LATELY_S, Lately, Point
 from tickmind.gateway.surface.figures import MAX_WAIT_S, is_of, sum_of, sums_of, times_of, wait_ms
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ fastest llama.cpp server that works here.
 """
 
 from tickmind.llm.local.cache import CACHE_VARIABLE, cache_folder
-from tickmind.llm.local.ladder import LadderFacts, ModelChoice, ModelKind, choose_model, gather_facts
-from tickmind.llm.local.runtime import KNOWN_RUNTIMES, Runtime, RuntimeSource, find_runtimes
-from tickmind.llm.local.runtime_install import install_runtimes
-from tickmind.llm.local.runtime_ladder import Rung, RuntimeLadder
+from tickmind.llm.local.model_choice import LadderFacts, ModelChoice, ModelKind, choose_model, gather_facts
+from tickmind.llm.local.runtimes.install import install_runtimes
+from tickmind.llm.local.runtimes.ladder import Rung, RuntimeLadder
+from tickmind.llm.local.runtimes.runtime import KNOWN_RUNTIMES, Runtime, RuntimeSource, find_runtimes
+from tickmind.llm.local.runtimes.trial import Trial, TrialVerdict
 from tickmind.llm.local.server import LocalModel
-from tickmind.llm.local.trial import Trial, TrialVerdict
 from tickmind.llm.local.weights import KNOWN_WEIGHTS, KnownWeights, WeightState, WeightStore
 
 __all__ = [

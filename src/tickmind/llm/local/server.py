@@ -13,9 +13,9 @@ from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
 from tickmind.llm.local.kept_prompts import KeptPrompts
 from tickmind.llm.local.machine import default_threads
-from tickmind.llm.local.process import HOST, LlamaServer, ServerOptions
-from tickmind.llm.local.runtime import Runtime
-from tickmind.llm.local.runtime_ladder import RuntimeLadder
+from tickmind.llm.local.runtimes.ladder import RuntimeLadder
+from tickmind.llm.local.runtimes.process import HOST, LlamaServer, ServerOptions
+from tickmind.llm.local.runtimes.runtime import Runtime
 from tickmind.llm.local.slots import SlotPins
 from tickmind.llm.local.weights import WeightStore
 from tickmind.llm.messages import MessagesLike, as_messages

@@ -7,13 +7,13 @@ A reply passes through `extract` (thinking, fences), `repair` (JSON, YAML, lines
 declared fields best), `coerce` (values as declared) and the schema's own check.
 """
 
-from tickmind.llm.structured.fields import Field, FieldKind
-from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
 from tickmind.llm.structured.line_form import is_flat, read_line, reminder
 from tickmind.llm.structured.partial import PartialReader
 from tickmind.llm.structured.prompts import correction, feedback, form_instructions, template
 from tickmind.llm.structured.read import ReadReply, parse, read_reply
-from tickmind.llm.structured.repair import Form
+from tickmind.llm.structured.readers.fields import Field, FieldKind
+from tickmind.llm.structured.readers.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
+from tickmind.llm.structured.readers.repair import Form
 from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.texts import shortened
 

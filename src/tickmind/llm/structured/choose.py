@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from tickmind.llm.structured.coerce import Shaped, merge_single_keys, shape
-from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.limits import MAX_CANDIDATES
-from tickmind.llm.structured.loose import read_loose
-from tickmind.llm.structured.repair import Candidate, Grade
+from tickmind.llm.structured.readers.fields import Field
+from tickmind.llm.structured.readers.limits import MAX_CANDIDATES
+from tickmind.llm.structured.readers.loose_json import read_loose
+from tickmind.llm.structured.readers.repair import Candidate, Grade
 
 _EXAMPLE_COST = 2  # an object that is called an example needs this many more fitting fields
 _DEEPEST_WRAPPER = 3

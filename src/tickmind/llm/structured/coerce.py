@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
-from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.loose import read_loose
-from tickmind.llm.structured.names import Spelling, match_keys, words
-from tickmind.llm.structured.scalars import Plain, is_finite_number, is_null, meant, number, settle
+from tickmind.llm.structured.readers.field_names import Spelling, match_keys, words
+from tickmind.llm.structured.readers.fields import Field
+from tickmind.llm.structured.readers.loose_json import read_loose
+from tickmind.llm.structured.readers.scalars import Plain, is_finite_number, is_null, meant, number, settle
 from tickmind.llm.texts import shortened
 
 _TRUE = frozenset({"true", "yes", "on"})

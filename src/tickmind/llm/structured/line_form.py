@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured.coerce import MisfitError, coerce
-from tickmind.llm.structured.fields import Field
-from tickmind.llm.structured.limits import MAX_REPAIR_CHARS
 from tickmind.llm.structured.read import ReadReply, read_reply
-from tickmind.llm.structured.scalars import Plain
+from tickmind.llm.structured.readers.fields import Field
+from tickmind.llm.structured.readers.limits import MAX_REPAIR_CHARS
+from tickmind.llm.structured.readers.scalars import Plain
 from tickmind.llm.structured.schema import ReplySchema
 
 T = TypeVar("T")

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Generic, TypeVar
 
+from tickmind.llm.streaming.thinking import LONGEST_TAG, tag_at_end
 from tickmind.llm.structured.coerce import shape
-from tickmind.llm.structured.json_reader import strict_json
-from tickmind.llm.structured.limits import MAX_DEPTH, MAX_REPLY_CHARS
-from tickmind.llm.structured.names import Spelling, spelling
 from tickmind.llm.structured.read import ReadReply, read_reply
-from tickmind.llm.structured.repair import Form
+from tickmind.llm.structured.readers.field_names import Spelling, spelling
+from tickmind.llm.structured.readers.json_reader import strict_json
+from tickmind.llm.structured.readers.limits import MAX_DEPTH, MAX_REPLY_CHARS
+from tickmind.llm.structured.readers.repair import Form
+from tickmind.llm.structured.readers.yaml_reader import NotYamlError, read_yaml
 from tickmind.llm.structured.schema import ReplySchema
-from tickmind.llm.structured.yaml_reader import NotYamlError, read_yaml
-from tickmind.llm.thinking import LONGEST_TAG, tag_at_end
 
 T = TypeVar("T")
 CompletedField = tuple[str, Any]

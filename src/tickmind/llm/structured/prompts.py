@@ -5,8 +5,8 @@ from typing import Any, Literal
 import orjson
 
 from tickmind.llm.messages import Message
-from tickmind.llm.structured.fields import Field
 from tickmind.llm.structured.line_form import line_template
+from tickmind.llm.structured.readers.fields import Field
 from tickmind.llm.structured.schema import ReplySchema
 from tickmind.llm.texts import shortened
 

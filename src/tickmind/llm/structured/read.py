@@ -7,11 +7,11 @@ from typing import Any, Generic, TypeVar
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured.choose import Fit, best, fits
 from tickmind.llm.structured.coerce import MisfitError, coerce, fits_natively
-from tickmind.llm.structured.extract import Block, blocks, clean
-from tickmind.llm.structured.fields import Field, FieldKind, field_of_kind
-from tickmind.llm.structured.json_reader import strict_json
-from tickmind.llm.structured.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
-from tickmind.llm.structured.repair import (
+from tickmind.llm.structured.readers.extract import Block, blocks, clean
+from tickmind.llm.structured.readers.fields import Field, FieldKind, field_of_kind
+from tickmind.llm.structured.readers.json_reader import strict_json
+from tickmind.llm.structured.readers.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
+from tickmind.llm.structured.readers.repair import (
     Candidate,
     Form,
     Grade,
@@ -19,7 +19,7 @@ from tickmind.llm.structured.repair import (
     last_whole_object,
     prose_candidates,
 )
-from tickmind.llm.structured.scalars import Plain
+from tickmind.llm.structured.readers.scalars import Plain
 from tickmind.llm.structured.schema import VALUE_FIELD, ReplySchema
 
 T = TypeVar("T")

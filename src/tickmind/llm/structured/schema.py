@@ -9,9 +9,16 @@ from typing import Any, Generic, TypeVar, cast, overload
 
 from tickmind.base import ConfigError
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.json_schema import SchemaChecker, map_parts, resolve, without_titles
 from tickmind.llm.structured.coerce import fits_natively, shape
-from tickmind.llm.structured.fields import KIND_OF_TYPE, Field, FieldKind, field_of_kind, fields_of_schema, follow
+from tickmind.llm.structured.json_schema import SchemaChecker, map_parts, resolve, without_titles
+from tickmind.llm.structured.readers.fields import (
+    KIND_OF_TYPE,
+    Field,
+    FieldKind,
+    field_of_kind,
+    fields_of_schema,
+    follow,
+)
 from tickmind.llm.texts import shortened
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """Doubles for tests and trials: scripted and seeded models, faults, cassettes, and a provider on this machine."""
 
-from tickmind.llm.cassette import CassettePlayer, CassetteRecorder, CassetteStatistics, open_cassette
-from tickmind.llm.cassette_format import request_key
+from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, CassetteStatistics, open_cassette
+from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.testing.behaviours import (
     BadJson,
     BadUtf8,

@@ -16,7 +16,7 @@ from tickmind.llm.errors import (
     LLMRateLimitError,
     LLMResponseError,
 )
-from tickmind.llm.time_budget import Sleep, TimeBudget
+from tickmind.llm.http.time_budget import Sleep, TimeBudget
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
 
 

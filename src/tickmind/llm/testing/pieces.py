@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 
-from tickmind.llm.assembly import ReplyBuilder
 from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.streaming.assembly import ReplyBuilder
 from tickmind.llm.transport import ModelReply, StreamPiece, ToolCallDelta, Usage
 
 Cut = int | Sequence[int] | random.Random

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.json_schema import SchemaChecker, resolve
+from tickmind.llm.structured.json_schema import SchemaChecker, resolve
 
 # fmt: off
 WORDS = (

@@ -4,12 +4,12 @@ import asyncio
 import json
 import random
 
-from tickmind.llm.cassette_format import request_key
+from tickmind.llm.cassettes.format import request_key
+from tickmind.llm.http.time_budget import Sleep
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.testing.pieces import Cut
 from tickmind.llm.testing.sampling import WORDS, sample_json
 from tickmind.llm.testing.scripted import ScriptedTransport
-from tickmind.llm.time_budget import Sleep
 from tickmind.llm.tokens import CHARS_PER_TOKEN
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, ToolSpec, Usage
 

@@ -4,7 +4,7 @@ import json
 import random
 from collections.abc import Sequence
 
-from tickmind.llm.cassette_format import request_key
+from tickmind.llm.cassettes.format import request_key
 from tickmind.llm.messages import Message, ToolCall
 from tickmind.llm.testing.sampling import sample_json
 from tickmind.llm.testing.scripted import last_user_text

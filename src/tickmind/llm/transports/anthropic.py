@@ -14,10 +14,10 @@ import orjson
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.http import HttpClient
-from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
+from tickmind.llm.http.client import HttpClient
+from tickmind.llm.http.errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
-from tickmind.llm.strict_schema import form_of
+from tickmind.llm.structured.strict_schema import form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, OutputSpec, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,

@@ -11,11 +11,11 @@ import orjson
 
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
-from tickmind.llm.grammar import json_grammar
-from tickmind.llm.http import HttpClient
-from tickmind.llm.http_errors import FINISH_ERROR, embedded_error, gave_up_error
+from tickmind.llm.grammar.json_grammar import json_grammar
+from tickmind.llm.http.client import HttpClient
+from tickmind.llm.http.errors import FINISH_ERROR, embedded_error, gave_up_error
 from tickmind.llm.messages import Audio, Image, Message, Part, Text, ThinkingBlock
-from tickmind.llm.strict_schema import OPENAI_HOST, form_of
+from tickmind.llm.structured.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import (
     Capabilities,
     ModelReply,

@@ -14,10 +14,10 @@ import orjson
 
 from tickmind.base import Secret, SystemClock
 from tickmind.llm.errors import LLMConnectionError, LLMDeadlineError, LLMError
-from tickmind.llm.http_errors import embedded_error, error_from_reply, silent_error
-from tickmind.llm.retry_after import parse_retry_after
+from tickmind.llm.http.errors import embedded_error, error_from_reply, silent_error
+from tickmind.llm.http.retry_after import parse_retry_after
 from tickmind.llm.safety import check_endpoint
-from tickmind.llm.strict_schema import OPENAI_HOST
+from tickmind.llm.structured.strict_schema import OPENAI_HOST
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, says_something
 from tickmind.llm.transports.chat import ChatForm
 from tickmind.llm.transports.wire import Json, is_silent

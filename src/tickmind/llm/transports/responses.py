@@ -9,11 +9,11 @@ from typing import Any
 from tickmind.base import Secret
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.grammar import json_grammar
-from tickmind.llm.http import HttpClient
-from tickmind.llm.http_errors import embedded_error
+from tickmind.llm.grammar.json_grammar import json_grammar
+from tickmind.llm.http.client import HttpClient
+from tickmind.llm.http.errors import embedded_error
 from tickmind.llm.messages import Audio, Image, Message, Part, ThinkingBlock, ToolCall
-from tickmind.llm.strict_schema import OPENAI_HOST, form_of
+from tickmind.llm.structured.strict_schema import OPENAI_HOST, form_of
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, Usage
 from tickmind.llm.transports.wire import (
     Json,

@@ -11,9 +11,9 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from enum import Enum, auto
 
-from tickmind.llm.assembly import ToolCallBuilder
-from tickmind.llm.grammar import MAX_REPEATS, tool_union_schema
+from tickmind.llm.grammar.json_grammar import MAX_REPEATS, tool_union_schema
 from tickmind.llm.messages import Message, Text, instructed
+from tickmind.llm.streaming.assembly import ToolCallBuilder
 from tickmind.llm.transport import (
     Capabilities,
     ModelReply,

@@ -13,11 +13,11 @@ import orjson
 from tickmind.base import Secret
 from tickmind.llm.config import MAX_CONNECTIONS, MAX_REPLY_BYTES, ModelConfig, check_headers
 from tickmind.llm.errors import LLMConfigError, LLMResponseError
-from tickmind.llm.half_letters import LetterJoiner, may_hold_half, parse_with_halves, without_halves
-from tickmind.llm.http import EventStream, Headers, HttpClient
-from tickmind.llm.http_errors import silent_error, too_large_error
+from tickmind.llm.http.client import EventStream, Headers, HttpClient
+from tickmind.llm.http.errors import silent_error, too_large_error
 from tickmind.llm.messages import ThinkingBlock, ToolCall
 from tickmind.llm.served import Served, read_served
+from tickmind.llm.streaming.half_letters import LetterJoiner, may_hold_half, parse_with_halves, without_halves
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, ToolCallDelta, says_something
 
 Json = dict[str, Any]  # an object as a provider wrote it; it does not leave the wire forms

@@ -18,7 +18,8 @@ from tickmind.base import Limit
 from tickmind.protocol import Status
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.parquet_file import TableFile, native_file
+from tickmind.record.parquet.file import TableFile, native_file
+from tickmind.record.parquet.schemas import ACTION_RESULTS, ACTOR_STATE, LLM_CALLS, TICKS, UTTERANCES, TableSpec
 from tickmind.record.report.conversations import conversations
 from tickmind.record.report.figures import (
     ActionFigures,
@@ -30,8 +31,7 @@ from tickmind.record.report.figures import (
     Moment,
     Outage,
 )
-from tickmind.record.tables import ACTION_RESULTS, ACTOR_STATE, LLM_CALLS, TICKS, UTTERANCES, TableSpec
-from tickmind.record.world_files import MAP, WORLD_TABLES
+from tickmind.record.tables.world_files import MAP, WORLD_TABLES
 
 POINTS: Final = 200  # on a time axis
 HEAT_CELLS: Final = 160  # on the longer side of the map

@@ -6,12 +6,12 @@ from pathlib import Path
 from tickmind.record.disk import OsDisk
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinishedError
 from tickmind.record.meta import read_meta
+from tickmind.record.parquet.schemas import TICKS
 from tickmind.record.report.figures import RunFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.queries import Questions
-from tickmind.record.tables import TICKS
+from tickmind.record.tables.world_files import check_sizes
 from tickmind.record.where import where
-from tickmind.record.world_files import check_sizes
 
 
 def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:

@@ -1,4 +1,4 @@
-"""The services of `proto/tickmind/v1` over `grpc.aio`; what they promise is told in `tickmind.wire.services`."""
+"""The services of `proto/tickmind/v1` over `grpc.aio`; `tickmind.wire.messages.services` states what they promise."""
 
 from typing import Any
 

@@ -7,15 +7,15 @@ from typing import Any, TypeAlias
 import grpc.aio
 
 from tickmind.server.authority import Authority
+from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.seats import ControlSeat, HostSeat
 from tickmind.server.services.methods import two_way
 from tickmind.server.services.patience import Patience
 from tickmind.server.services.streaming import Sender, open_stream
-from tickmind.server.streams import Stream, StreamKind
 from tickmind.wire import MessageError
 from tickmind.wire.codec import decode_up, parse
 from tickmind.wire.columns import decode_batch_up
-from tickmind.wire.frames import BatchOpen, ControlOpen
+from tickmind.wire.messages.frames import BatchOpen, ControlOpen
 from tickmind.wire.v1 import control_pb2
 
 AnySeat: TypeAlias = ControlSeat | HostSeat

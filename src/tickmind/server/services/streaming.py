@@ -7,9 +7,9 @@ from typing import Any, TypeVar, cast
 import grpc
 
 from tickmind.server.authority import Authority
-from tickmind.server.outbox import Outbox
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.services.patience import Patience
-from tickmind.server.streams import Stream, StreamKind
 
 T = TypeVar("T")
 CUT_TURNS = 64  # how many streams that are cut off at once are ended one after another

@@ -7,10 +7,10 @@ import grpc
 
 from tickmind.protocol import Reason
 from tickmind.server.authority import Authority
-from tickmind.server.lifecycle import Changes
+from tickmind.server.delivery.lifecycle import Changes
+from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.services.methods import streamed
 from tickmind.server.services.streaming import Sender, open_stream
-from tickmind.server.streams import Stream, StreamKind
 from tickmind.wire import codec, columns
 from tickmind.wire.v1 import entity_pb2, observation_pb2, tick_pb2, viewer_pb2
 

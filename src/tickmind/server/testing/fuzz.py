@@ -12,15 +12,15 @@ from google.protobuf.message import Message
 from tickmind.base import ManualClock
 from tickmind.protocol import Lease
 from tickmind.server.authority import Authority
-from tickmind.server.outbox import Outbox
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.seats import ControlSeat, HostSeat
 from tickmind.server.services.asking import plain_calls
 from tickmind.server.services.snapshots import Snapshots, read_request
-from tickmind.server.streams import Stream, StreamKind
 from tickmind.server.testing.meadow import meadow
 from tickmind.wire import MessageError, codec, columns
-from tickmind.wire.frames import BatchOpen, ControlIntent, ControlOpen, IntentBatch, KeepAlive, Release
-from tickmind.wire.requests import (
+from tickmind.wire.messages.frames import BatchOpen, ControlIntent, ControlOpen, IntentBatch, KeepAlive, Release
+from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
     InsightsRequest,

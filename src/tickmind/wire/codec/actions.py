@@ -37,7 +37,7 @@ from tickmind.wire.codec.values import (
     text,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_AMOUNT, MAX_EFFECTS, MAX_TEXT_CHARS
+from tickmind.wire.messages.limits import MAX_AMOUNT, MAX_EFFECTS, MAX_TEXT_CHARS
 from tickmind.wire.v1 import action_pb2 as pb
 
 AMOUNT = int(MAX_AMOUNT.maximum)

@@ -18,7 +18,7 @@ from tickmind.wire.codec.values import (
     reason,
     tick,
 )
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     Closed,
     ControlAck,
     ControlDown,

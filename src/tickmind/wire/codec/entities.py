@@ -30,7 +30,7 @@ from tickmind.wire.codec.values import (
     tick,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import (
+from tickmind.wire.messages.limits import (
     MAX_ACTORS,
     MAX_AMOUNT,
     MAX_DURATION_MS,

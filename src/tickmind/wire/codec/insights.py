@@ -7,7 +7,7 @@ import orjson
 from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, Reason, TreeLine
 from tickmind.wire.codec.values import count, encoder, name, number, text, tick
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import (
+from tickmind.wire.messages.limits import (
     MAX_BOARD_ENTRIES,
     MAX_KEY_CHARS,
     MAX_LINE_CHARS,

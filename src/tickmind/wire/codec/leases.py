@@ -14,8 +14,8 @@ from tickmind.wire.codec.values import (
     tick,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.frames import Closed
-from tickmind.wire.limits import MAX_DURATION_MS
+from tickmind.wire.messages.frames import Closed
+from tickmind.wire.messages.limits import MAX_DURATION_MS
 from tickmind.wire.v1 import lease_pb2 as pb
 from tickmind.wire.v1 import tick_pb2
 

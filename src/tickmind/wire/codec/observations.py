@@ -36,7 +36,7 @@ from tickmind.wire.codec.values import (
     tick,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import (
+from tickmind.wire.messages.limits import (
     MAX_DURATION_MS,
     MAX_EVENTS,
     MAX_NEED,

@@ -17,8 +17,8 @@ from tickmind.wire.codec.values import (
     tick,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_INSIGHTS, MAX_PAGE
-from tickmind.wire.requests import (
+from tickmind.wire.messages.limits import MAX_INSIGHTS, MAX_PAGE
+from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
     InsightsRequest,

@@ -9,7 +9,12 @@ import orjson
 from tickmind.protocol import AgentState, AgentStatus, Reason, Thought, ThoughtReport
 from tickmind.wire.codec.values import AGENT_STATES, encoder, member, name, optional_name, present, text, tick
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_DETAIL_CHARS, MAX_DIRECTIVES_BYTES, MAX_DIRECTIVES_DEPTH, MAX_THOUGHT_CHARS
+from tickmind.wire.messages.limits import (
+    MAX_DETAIL_CHARS,
+    MAX_DIRECTIVES_BYTES,
+    MAX_DIRECTIVES_DEPTH,
+    MAX_THOUGHT_CHARS,
+)
 from tickmind.wire.v1 import telemetry_pb2 as pb
 
 STATE_NUMBERS = {state: code for code, state in enumerate(AgentState, start=1)}  # state -> number in messages

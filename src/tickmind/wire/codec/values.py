@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError, Message
 from tickmind.base import Limit, Secret
 from tickmind.protocol import ACTION_TYPES, REASONS, AgentState, Direction, LifecycleKind, Reason, Status
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_CONTROLLER_CHARS, MAX_MAP_SIDE, MAX_NAME_CHARS, MAX_SECRET_CHARS
-from tickmind.wire.viewing import ViewerEventType
+from tickmind.wire.messages.limits import MAX_CONTROLLER_CHARS, MAX_MAP_SIDE, MAX_NAME_CHARS, MAX_SECRET_CHARS
+from tickmind.wire.messages.viewing import ViewerEventType
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from tickmind.wire.codec.values import (
 from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
 from tickmind.wire.columns.observations import decode_observation_columns, write_observation_columns
 from tickmind.wire.columns.packing import I4, I8, U1, ColumnBounds, check_range, pack, read_codes, read_rows, unpack
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     AckBatch,
     BatchDown,
     BatchOpen,
@@ -32,7 +32,7 @@ from tickmind.wire.frames import (
     ObservationBatch,
     Release,
 )
-from tickmind.wire.limits import MAX_PARTS
+from tickmind.wire.messages.limits import MAX_PARTS
 from tickmind.wire.v1 import control_pb2 as pb
 
 PARTS = int(MAX_PARTS.maximum)

@@ -18,7 +18,7 @@ from tickmind.wire.codec.actions import AMOUNT, channel, speech
 from tickmind.wire.codec.values import encoder, tick
 from tickmind.wire.columns.packing import I1, I4, U1, ColumnBounds, pack, read_rows, unpack
 from tickmind.wire.errors import MessageError
-from tickmind.wire.frames import IntentBatch
+from tickmind.wire.messages.frames import IntentBatch
 from tickmind.wire.v1 import columns_pb2 as pb
 from tickmind.wire.v1 import control_pb2
 

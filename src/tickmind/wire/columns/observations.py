@@ -23,7 +23,7 @@ from tickmind.wire.columns.packing import (
     unpack,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_EVENTS, MAX_TEXT_CHARS
+from tickmind.wire.messages.limits import MAX_EVENTS, MAX_TEXT_CHARS
 from tickmind.wire.v1 import columns_pb2 as pb
 
 ACTIONS, REASON_COUNT = len(ACTION_TYPES), len(REASONS)

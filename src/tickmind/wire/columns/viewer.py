@@ -35,9 +35,8 @@ from tickmind.wire.columns.packing import (
     read_rows,
 )
 from tickmind.wire.errors import MessageError
-from tickmind.wire.limits import MAX_EVENTS, MAX_FILTER_ITEMS, MAX_NEED
-from tickmind.wire.v1 import viewer_pb2 as pb
-from tickmind.wire.viewing import (
+from tickmind.wire.messages.limits import MAX_EVENTS, MAX_FILTER_ITEMS, MAX_NEED
+from tickmind.wire.messages.viewing import (
     GroundColumns,
     ObjectColumns,
     Region,
@@ -46,6 +45,7 @@ from tickmind.wire.viewing import (
     ViewerSnapshot,
     ViewFilter,
 )
+from tickmind.wire.v1 import viewer_pb2 as pb
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32

@@ -7,7 +7,7 @@ from tickmind.wire.codec.values import encoder
 from tickmind.wire.codec.writer import field_head
 from tickmind.wire.columns.observations import PACKED, encode_utterance
 from tickmind.wire.columns.packing import U1, check_type
-from tickmind.wire.frames import ObservationBatch
+from tickmind.wire.messages.frames import ObservationBatch
 from tickmind.wire.v1 import columns_pb2, control_pb2
 
 _NUMBERS = {name: field.number for name, field in columns_pb2.ObservationColumns.DESCRIPTOR.fields_by_name.items()}

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from tickmind.wire import codec, columns
 from tickmind.wire.errors import MessageError
-from tickmind.wire.frames import IntentBatch
+from tickmind.wire.messages.frames import IntentBatch
 from tickmind.wire.testing.same import same
 from tickmind.wire.testing.sample_columns import BOUNDS, ColumnSamples
 from tickmind.wire.v1 import (

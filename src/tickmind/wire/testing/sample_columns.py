@@ -23,7 +23,7 @@ from tickmind.protocol import (
 from tickmind.protocol.intent import LOCAL
 from tickmind.wire.columns.observations import mask_words
 from tickmind.wire.columns.packing import ColumnBounds
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     AckBatch,
     BatchDown,
     BatchOpen,
@@ -36,8 +36,8 @@ from tickmind.wire.frames import (
     ObservationBatch,
     Release,
 )
+from tickmind.wire.messages.viewing import GroundColumns, ObjectColumns, ViewerEvent, ViewerSnapshot
 from tickmind.wire.testing.samples import Samples
-from tickmind.wire.viewing import GroundColumns, ObjectColumns, ViewerEvent, ViewerSnapshot
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -55,7 +55,7 @@ from tickmind.protocol import (
     Wake,
     WorldInfo,
 )
-from tickmind.wire.frames import (
+from tickmind.wire.messages.frames import (
     Closed,
     ControlAck,
     ControlDown,
@@ -66,7 +66,7 @@ from tickmind.wire.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.requests import (
+from tickmind.wire.messages.requests import (
     AcquireRequest,
     EntitiesRequest,
     InsightsRequest,
@@ -75,7 +75,7 @@ from tickmind.wire.requests import (
     SubmitRequest,
     ThoughtRequest,
 )
-from tickmind.wire.viewing import Region, ViewerEventType, ViewFilter
+from tickmind.wire.messages.viewing import Region, ViewerEventType, ViewFilter
 
 T = TypeVar("T")
 LETTERS = "abcxyz:_-019 éß名🙂"

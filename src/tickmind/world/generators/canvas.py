@@ -1,7 +1,7 @@
 """A text map while it is being drawn."""
 
 from tickmind.base import ConfigError
-from tickmind.world.limits import MAX_MAP_SIDE
+from tickmind.world.scenario.limits import MAX_MAP_SIDE
 
 
 class Canvas:

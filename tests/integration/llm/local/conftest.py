@@ -9,8 +9,8 @@ import pytest
 
 from tickmind.llm.errors import LLMConnectionError
 from tickmind.llm.local import LocalModel, WeightStore, find_runtimes
-from tickmind.llm.local.runtime import XLLAMACPP
-from tickmind.llm.local.runtime_install import install_runtime
+from tickmind.llm.local.runtimes.install import install_runtime
+from tickmind.llm.local.runtimes.runtime import XLLAMACPP
 
 NAME = "smollm2-135m"
 

@@ -18,9 +18,9 @@ from tickmind.llm.local import LocalModel
 from tickmind.llm.messages import Message
 from tickmind.llm.results import StructuredResult
 from tickmind.llm.testing import CassetteRecorder
-from tickmind.llm.tools import StopReason, ToolAgent, tool
 from tickmind.llm.transport import Capabilities, ModelRequest, ToolSpec
 from tickmind.llm.transports import make_transport
+from tickmind.tools import StopReason, ToolAgent, tool
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.asyncio]
 APIS: tuple[Api, ...] = ("chat", "responses", "anthropic")

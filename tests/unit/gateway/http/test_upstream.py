@@ -13,7 +13,7 @@ from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.masking import StreamMask
 from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.upstream import Endpoint, UpstreamConnection, UpstreamPool
-from tickmind.llm.http1 import ResponseParser
+from tickmind.llm.http.protocol import ResponseParser
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 KEY = b"sk-canary-1234"

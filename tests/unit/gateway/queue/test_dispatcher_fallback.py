@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tickmind.gateway.http.outcomes import outcome_of_error
-from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.job import Outcome, Result
+from tickmind.gateway.queue.limits.circuit import CircuitState
 from tickmind.gateway.queue.statistics import EventKind
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import GatewayConfig, Limits, Route

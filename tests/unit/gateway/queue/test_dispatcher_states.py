@@ -9,11 +9,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.long import short_or_long
 
 from tickmind.base import Secret
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, GatewayConfig, Limits, Provider, QueueConfig
-from tickmind.gateway.sharing.sessions import Session
 
 LIMITS = {"a": Limits(concurrency=2), "b": Limits(requests_per_second=2, burst=3, concurrency=4)}
 MODEL_LIMITS = {"own": Limits(requests_per_second=1, tokens_per_minute=1000, concurrency=1)}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tickmind.gateway.queue.rate_guess import RateGuess
+from tickmind.gateway.queue.limits.rate_guess import RateGuess
 
 CAUTION = 0.98
 

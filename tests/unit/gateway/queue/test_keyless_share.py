@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tickmind.gateway.fairness.sessions import LOCAL, Session, group_of_peer
 from tickmind.gateway.settings.config import Limits
-from tickmind.gateway.sharing.sessions import LOCAL, Session, group_of_peer
 
 LIMITS = {"a": Limits(requests_per_second=10)}
 

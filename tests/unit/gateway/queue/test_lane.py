@@ -6,10 +6,10 @@ import random
 import pytest
 
 from tickmind.base import Secret
-from tickmind.gateway.queue.circuit import CircuitState
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.lane import KeyState, Lane
-from tickmind.gateway.queue.ratelimit_headers import read_rate_limits
+from tickmind.gateway.queue.limits.circuit import CircuitState
+from tickmind.gateway.queue.limits.ratelimit_headers import read_rate_limits
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
 

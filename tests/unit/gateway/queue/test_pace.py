@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.gateway.queue.pace import Pace, tightest
+from tickmind.gateway.queue.limits.pace import Pace, tightest
 from tickmind.gateway.settings.config import Limits
 
 

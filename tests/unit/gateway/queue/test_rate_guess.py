@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.long import short_or_long
 
-from tickmind.gateway.queue.rate_guess import MIN_RATE, START_COUNT, RateGuess
+from tickmind.gateway.queue.limits.rate_guess import MIN_RATE, START_COUNT, RateGuess
 from tickmind.gateway.queue.testing import ScriptedProvider
 from tickmind.gateway.settings.config import Limits
 

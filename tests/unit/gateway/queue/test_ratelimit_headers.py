@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.queue.ratelimit_headers import MAX_RESET_S, parse_reset, read_rate_limits
+from tickmind.gateway.queue.limits.ratelimit_headers import MAX_RESET_S, parse_reset, read_rate_limits
 
 NOW = 1_700_000_000.0
 

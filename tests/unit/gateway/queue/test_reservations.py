@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.queue.reservations import MAX_RESERVATIONS, MAX_UNNAMED, Reservations
-from tickmind.gateway.sharing.sessions import Session
+from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.queue.limits.reservations import MAX_RESERVATIONS, MAX_UNNAMED, Reservations
 
 
 def session(name, weight=1.0):

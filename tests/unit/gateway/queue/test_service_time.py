@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.gateway.queue.service_time import (
+from tickmind.gateway.queue.limits.service_time import (
     KEPT,
     MAX_PART,
     MIN_DEVIATION,

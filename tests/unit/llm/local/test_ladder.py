@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.llm.local.ladder import LadderFacts, ModelKind, choose_model, gather_facts
+from tickmind.llm.local.model_choice import LadderFacts, ModelKind, choose_model, gather_facts
 from tickmind.llm.local.weights import WeightStore
 
 QWEN, SMOL = "qwen2.5-coder-1.5b", "smollm2-135m"

@@ -7,7 +7,7 @@ import pytest
 
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.local.machine import Processor, default_threads, read_processor
-from tickmind.llm.local.runtime import SKULK, XLLAMACPP, Runtime, find_runtimes, runtime_folder
+from tickmind.llm.local.runtimes.runtime import SKULK, XLLAMACPP, Runtime, find_runtimes, runtime_folder
 
 
 @pytest.fixture

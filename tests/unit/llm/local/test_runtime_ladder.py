@@ -10,9 +10,9 @@ import pytest
 
 from tickmind.llm.errors import LLMCancelledError, LLMConfigError
 from tickmind.llm.local.machine import Processor
-from tickmind.llm.local.runtime import SKULK, XLLAMACPP, Runtime, runtime_folder
-from tickmind.llm.local.runtime_ladder import RuntimeLadder, RuntimeTrier
-from tickmind.llm.local.trial import Trial, TrialVerdict, try_runtime
+from tickmind.llm.local.runtimes.ladder import RuntimeLadder, RuntimeTrier
+from tickmind.llm.local.runtimes.runtime import SKULK, XLLAMACPP, Runtime, runtime_folder
+from tickmind.llm.local.runtimes.trial import Trial, TrialVerdict, try_runtime
 
 FAKE = Path(__file__).with_name("fake_runtime.py")
 PROCESSOR = Processor("linux", "x86_64", "Toy CPU", frozenset({"avx2"}), 2)
@@ -194,7 +194,7 @@ def test_real_children_that_die_answer_wrongly_or_miss_a_library_are_passed_over
 ) -> None:
     modes = ("illegal", "no-library", "wrong", "fine", "fast")
     fakes = tuple(Runtime((sys.executable, "-I", "-S", str(FAKE), mode), "a fake", mode, "1") for mode in modes)
-    monkeypatch.setattr("tickmind.llm.local.runtime_ladder.find_runtimes", lambda *_env, **_folder: fakes)
+    monkeypatch.setattr("tickmind.llm.local.runtimes.ladder.find_runtimes", lambda *_env, **_folder: fakes)
     chosen = ladder(tmp_path / "cache", try_runtime).choose(gguf)
     assert chosen.name == "fast"
     rungs = ladder(tmp_path / "cache", Trier()).rungs(gguf)

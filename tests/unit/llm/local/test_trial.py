@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tickmind.llm.errors import LLMCancelledError
-from tickmind.llm.local import trial as trial_module
-from tickmind.llm.local.process import LlamaServer
-from tickmind.llm.local.runtime import Runtime
-from tickmind.llm.local.trial import TrialVerdict, try_runtime
+from tickmind.llm.local.runtimes import trial as trial_module
+from tickmind.llm.local.runtimes.process import LlamaServer
+from tickmind.llm.local.runtimes.runtime import Runtime
+from tickmind.llm.local.runtimes.trial import TrialVerdict, try_runtime
 
 FAKE = Path(__file__).with_name("fake_runtime.py")
 pytestmark = pytest.mark.timeout(180)

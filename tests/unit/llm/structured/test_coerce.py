@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from tickmind.llm.structured.coerce import MisfitError, coerce, shape
-from tickmind.llm.structured.fields import Field, field_of_kind
-from tickmind.llm.structured.names import Spelling, match_keys, spelling
-from tickmind.llm.structured.scalars import Plain, meant, number
+from tickmind.llm.structured.readers.field_names import Spelling, match_keys, spelling
+from tickmind.llm.structured.readers.fields import Field, field_of_kind
+from tickmind.llm.structured.readers.scalars import Plain, meant, number
 
 FINE: list[tuple[Any, Any, Any]] = [
     ("bool", True, True),

@@ -16,7 +16,7 @@ def test_everything_offered_is_there() -> None:
 
 def test_importing_loads_nothing_heavy() -> None:
     code = (
-        "import sys, tickmind.llm.testing, tickmind.llm.cassette;"
+        "import sys, tickmind.llm.testing, tickmind.llm.cassettes.cassette;"
         "heavy = {'aiohttp', 'jsonschema', 'pydantic', 'openai', 'yaml', 'referencing'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

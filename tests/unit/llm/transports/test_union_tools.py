@@ -11,13 +11,13 @@ from tickmind.llm.client import ModelClient
 from tickmind.llm.config import ModelConfig
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.messages import Message, ToolCall
-from tickmind.llm.structured.json_reader import strict_json
+from tickmind.llm.structured.readers.json_reader import strict_json
 from tickmind.llm.testing import ScriptedTransport, join_pieces
-from tickmind.llm.tools import StopReason, ToolAgent, tool
 from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, OutputSpec, ToolSpec, Usage
 from tickmind.llm.transports import make_transport
 from tickmind.llm.transports.chat import ChatTransport
 from tickmind.llm.transports.union_tools import UnionReader, UnionToolsTransport
+from tickmind.tools import StopReason, ToolAgent, tool
 
 MOVE = ToolSpec("move", "Go one step.", {"type": "object", "properties": {"dx": {"enum": [-1, 1]}}, "required": ["dx"]})
 SAY = ToolSpec("say", "Speak.", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})

@@ -1,0 +1,1 @@
+"""Characters: a body, a behaviour tree, a strategic layer, and the host that runs all characters of a process."""

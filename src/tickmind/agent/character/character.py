@@ -1,0 +1,222 @@
+"""Characters: a body, a behaviour tree that reads the Blackboard, and, if it likes, a model that writes to it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from tickmind.agent.character.body import NO_WAY_TICKS, Body
+from tickmind.agent.character.tactics import action, condition
+from tickmind.agent.knowledge import Thing, Tile, distance
+from tickmind.agent.running import run
+from tickmind.ai import Action, Node, Status
+from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
+from tickmind.protocol import Status as BodyStatus
+from tickmind.tick.hooks import checked
+
+if TYPE_CHECKING:
+    from tickmind.agent.character.thinking import Thinking
+    from tickmind.agent.running import Stage
+    from tickmind.strategy import Section
+    from tickmind.strategy.clients.clients import AnyClient
+
+NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
+STROLL_STEPS = 8
+
+
+class Character(Body):
+    """One class is one kind of character; each entity gets an instance of its own.
+
+    `tree` is a `Node`, XML, or the `Path` of an XML file; its actions and conditions are methods marked with `@action`
+    and `@condition`, those below included. Or override `decide`. With `thinking`, a model is asked now and then what
+    to do: `describe` tells it the situation, and its answer is on the Blackboard under `plan`.
+    """
+
+    tree: ClassVar[Node | Path | str] = Action("wait")
+    thinking: ClassVar["Thinking | None"] = None
+
+    thinks = False
+    """Whether there is a model that is asked."""
+
+    plan_tick: int | None = None
+    """The tick of the question that `plan` answers, which may be long ago; None before the first plan."""
+
+    _frontier: Tile | None = None
+    _explored_until = 0
+    _stroll: Tile | None = None
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Refuse methods that are called in a tick and are an `async def`, with a `ConfigError`."""
+        super().__init_subclass__(**given)
+        for name in ("decide", "describe", "pressing", "remember"):
+            checked(getattr(cls, name), f"{name} of a character")
+
+    def decide(self, tactics: Callable[[], Status]) -> None:
+        """Decide what to do in this tick with `do(...)`; `tactics()` runs the tree."""
+        tactics()
+
+    def describe(self) -> "str | Iterable[Section]":
+        """The situation, for a model. What others said belongs in `strategy.quoted`."""
+        return f"You are {self.name} at {self.at}."
+
+    def pressing(self) -> bool:
+        """Whether something has happened that should be thought about before the interval is over."""
+        return False
+
+    def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  a rule may go by it
+        """Whether a plan that was asked for in an earlier tick is still to be followed; by default if it is possible.
+
+        A plan that does not fit is dropped, and the one before stays.
+        """
+        return self.possible(plan)
+
+    def possible(self, plan: Mapping[str, Any]) -> bool:  # noqa: ARG002  what a plan aims for is the kind's business
+        """Whether what a plan aims for can be done as things are now."""
+        return True
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """What the model last answered, in the declared form; empty before that."""
+        found = self.blackboard.data.get("plan")
+        return found if isinstance(found, Mapping) else {}
+
+    @classmethod
+    def client(cls, stage: "Stage") -> "AnyClient | None":
+        """Whom a thinking character asks: the gateway or the model that the process was given, or nobody."""
+        from tickmind.agent.character.models import find_model
+
+        return find_model(stage)
+
+    @classmethod
+    def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
+        """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
+        from tickmind.agent.character.host import Company
+        from tickmind.agent.knowledge.memory_files import MemoryFiles
+
+        def company(stage: "Stage") -> Company:
+            client = cls.client(stage) if cls.thinking else None
+            folder = stage.launch.state_dir
+            memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
+            return Company(cls, stage.start, client=client, characters=stage.characters, memories=memories)
+
+        run(company, env)
+
+    # Conditions
+
+    @condition
+    def hungry(self, above: int = 400) -> bool:
+        """Hunger, from 0 to 1000, is at least so high."""
+        return self.me.hunger >= above
+
+    @condition
+    def tired(self, below: int = 300) -> bool:
+        """Energy, from 0 to 1000, is below that."""
+        return self.me.energy < below
+
+    @condition
+    def rested(self, above: int = 900) -> bool:
+        """Energy is at least so high."""
+        return self.me.energy >= above
+
+    @condition
+    def asleep(self) -> bool:
+        """It sleeps, so that nothing but waking up is possible."""
+        return bool(self.me.status & BodyStatus.ASLEEP)
+
+    @condition
+    def has(self, item: str, amount: int = 1) -> bool:
+        """It carries at least so many items of a kind."""
+        return self.carries(item) >= amount
+
+    @condition
+    def spoken_to(self) -> bool:
+        """Somebody waits for an answer."""
+        return self.speech.owed() is not None
+
+    @condition
+    def somebody_near(self, steps: int = 3) -> bool:
+        """Somebody is near."""
+        return bool(self.surroundings.near(self.at, steps))
+
+    # Actions
+
+    @action
+    def wait(self) -> Status:
+        """Do nothing in this tick."""
+        return self.do(Wait())
+
+    @action
+    def eat(self, item: str) -> Status:
+        """Use up one item; fails if there is none."""
+        return self.do(Use(item)) if self.carries(item) else Status.FAILURE
+
+    @action
+    def gather(self, item: str) -> Status:
+        """Go to the nearest known place where such an item can be had, and pick one up; fails if none is known."""
+        place = self.surroundings.nearest(
+            (thing for thing in self.surroundings.things_with(item) if self.reachable(thing)), self.at
+        )
+        if place is None:
+            return Status.FAILURE
+        if place.at == self.at:
+            return self.do(Pickup(item))
+        return self._walk_onto(place)
+
+    @action
+    def go_to(self, kind: str) -> Status:
+        """Go to the nearest known thing of a kind; fails if none is known."""
+        taken = self.surroundings.occupied
+        place = self.surroundings.nearest(
+            (one for one in self.surroundings.things_of(kind) if self.reachable(one) and one.at not in taken), self.at
+        )
+        return Status.FAILURE if place is None else self._walk_onto(place)
+
+    def _walk_onto(self, place: Thing) -> Status:
+        return self.walk(place.at, beside=not self.surroundings.tiles.can_walk(*place.at))
+
+    @action
+    def sleep(self) -> Status:
+        """Fall asleep where it stands."""
+        return Status.SUCCESS if self.asleep() else self.do(Sleep())
+
+    @action
+    def wake(self) -> Status:
+        """Wake up."""
+        return self.do(Wake()) if self.asleep() else Status.SUCCESS
+
+    @action
+    def say(self, text: str) -> Status:
+        """Say something, unless it was said lately."""
+        if not self.speech.may_say(self.tick, text):
+            return Status.FAILURE
+        return self.do(self.speech.say(self.tick, text))
+
+    @action
+    def explore(self) -> Status:
+        """Go where it has never been; fails if everything is known."""
+        if self._frontier is None or distance(self.at, self._frontier) <= 1:
+            if self.tick < self._explored_until:
+                return Status.FAILURE
+            self._frontier = self.surroundings.tiles.nearest_frontier(self.at, self.surroundings.doors)
+            if self._frontier is None:
+                self._explored_until = self.tick + NOTHING_NEW_TICKS
+                return Status.FAILURE
+        status = self.walk(self._frontier)
+        if status is not Status.RUNNING:
+            self._frontier = None
+        if status is Status.FAILURE:  # somebody is in the way, for a while at least
+            self._explored_until = self.tick + NO_WAY_TICKS
+        return status
+
+    @action
+    def wander(self) -> Status:
+        """Stroll about over known ground."""
+        if self._stroll is None or self.at == self._stroll:
+            x, y = self.at
+            self._stroll = (
+                x + self.random.randint(-STROLL_STEPS, STROLL_STEPS),
+                y + self.random.randint(-STROLL_STEPS, STROLL_STEPS),
+            )
+        if not self.surroundings.tiles.can_walk(*self._stroll) or self.walk(self._stroll) is not Status.RUNNING:
+            self._stroll = None
+            return self.wait()
+        return Status.RUNNING

@@ -1,0 +1,230 @@
+"""All characters of a process, in a private world of their own: their Blackboards, trees and thoughts."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tickmind.agent.character.character import Character
+from tickmind.agent.character.tactics import Tactic, tactics_of
+from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
+from tickmind.agent.minds import Start
+from tickmind.agent.reporting.insights import MindState, Mirror
+from tickmind.ai import AIManager, BehaviorTree, Node
+from tickmind.protocol import Insight, Intent, Observation, Thought
+from tickmind.tick import Engine, TickContext, World
+from tickmind.wire.messages.limits import MAX_DURATION_MS, MAX_MEMORIES
+
+if TYPE_CHECKING:
+    from tickmind.agent.character.thinking import Deliberations
+    from tickmind.base import Clock
+    from tickmind.strategy.clients.clients import AnyClient
+
+TREE = "main"
+LONGEST_TICK_S = 10.0
+LOCKSTEP_TICK_S = 1.0  # where the world waits for everybody, a tick is as long as it mostly is
+KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
+
+
+class Company:
+    """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
+
+    Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
+    strategic layer hears and asks models. Without a client nobody thinks, and all else is the same. `characters` is
+    filled with the entities of the private world and who they are; `memories` is where they keep what they remember.
+    """
+
+    def __init__(
+        self,
+        kind: type[Character],
+        start: Callable[[str], Start],
+        *,
+        client: "AnyClient | None" = None,
+        characters: dict[int, Character] | None = None,
+        memories: MemoryFiles | None = None,
+        clock: "Clock | None" = None,
+    ) -> None:
+        self._kind = kind
+        self._start = start
+        self._client = client
+        self._memories = memories
+        self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
+        self._tick_id = 0
+        self._run_id = self._run_id_now = ""  # of the world: that of the characters, and the one of the next tick
+        self._clock = clock
+        self._engine: Engine | None = None
+        self._deliberations: Deliberations | None = None
+        self._ctx: TickContext | None = None
+        self._characters: dict[str, Character] = {}  # entity id -> character
+        self._eids: dict[str, int] = {}  # entity id -> entity of the private world
+        self._by_eid = {} if characters is None else characters
+        self._ai = AIManager()
+        self._define()
+        self._outline = self._ai.outline(self._tree)
+        self._mirror = Mirror()
+        self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
+
+    def character(self, entity_id: str) -> Character:
+        """One of them; made when it is first asked for or seen."""
+        return self._characters.get(entity_id) or self._enter(entity_id)
+
+    @property
+    def world(self) -> World:
+        """The private world."""
+        return self._private_engine(1.0).world
+
+    def enter(self, run_id: str) -> None:
+        """In another run of the world everybody is made anew, from the next tick on."""
+        self._run_id_now = run_id
+
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """Let the private world have a tick of that length, and choose whose minds are looked into."""
+        if self._run_id != self._run_id_now:
+            self._begin_anew(self._run_id_now)
+        self._tick_id = tick_id
+        if observations:
+            self._private_engine(_tick_s(observations[0].deadline_ms))
+        self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
+
+    def perceive(self, observation: Observation) -> None:
+        """Let one character see, hear and remember."""
+        character = self.character(observation.me.entity_id)
+        if self._memories is not None and character.entity_id not in self._kept:
+            restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
+            self._kept[character.entity_id] = character.memory.changes
+        character.take_in(observation)
+
+    def act(self, observation: Observation) -> Intent:
+        """Let one character decide."""
+        assert self._engine is not None, "nobody acts who has not perceived"
+        assert self._ctx is not None, "the engine has had its tick"
+        entity_id = observation.me.entity_id
+        character, eid = self._characters[entity_id], self._eids[entity_id]
+        world, ctx = self._engine.world, self._ctx
+        tree = world.get(eid, BehaviorTree)
+        tree.traced, tree.trace = entity_id in self._chosen, {}
+        character.decide(lambda: self._ai.evaluate(world, ctx, eid, tree))
+        if tree.traced:
+            self._chosen[entity_id] = True
+        return character.intent
+
+    def reflect(self, tick_id: int) -> None:
+        """Let the strategic layer have its tick, and keep what some remember."""
+        if self._engine is None:
+            return
+        for one in self._characters.values():
+            one.surroundings.tiles.settle()
+        self._keep([one for eid, one in self._by_eid.items() if (tick_id + eid) % KEEP_TICKS == 0])
+        for name, acted in self._chosen.items():
+            if acted:
+                self._mirror.look(tick_id, name, self._mind(name))
+        if self._deliberations is not None:
+            self._deliberations.note_tick(tick_id)
+        self._engine.step()
+
+    def take_thoughts(self) -> list[tuple[str, Thought]]:
+        """Deliberations that have ended since this was asked last."""
+        return [] if self._deliberations is None else self._deliberations.take_thoughts()
+
+    def take_insights(self) -> list[Insight]:
+        """What is new about the characters' trees, Blackboards and memories since this was asked last."""
+        return self._mirror.take()
+
+    def _mind(self, entity_id: str) -> MindState:
+        """A character's mind as it was when it decided."""
+        character = self._characters[entity_id]
+        return MindState(
+            self._outline,
+            self.world.get(self._eids[entity_id], BehaviorTree).trace,
+            character.blackboard.data,
+            character.memory.latest(int(MAX_MEMORIES.maximum)),
+        )
+
+    def deliberating(self, entity_id: str) -> bool:
+        """Whether a character waits for an answer of a model."""
+        eid = self._eids.get(entity_id)
+        return self._deliberations is not None and eid is not None and self._deliberations.pending(eid)
+
+    def attend(self, entity_id: str) -> None:
+        """Have a character think before all others, because a person looks at it."""
+        eid = self._eids.get(entity_id)
+        if self._deliberations is not None and eid is not None:
+            self._deliberations.attend(eid)
+
+    def close(self) -> None:
+        """Let go of thoughts that are under way, and keep what all remember."""
+        self._keep(self._characters.values())
+        if self._deliberations is not None:
+            self._deliberations.close()
+
+    def _keep(self, characters: Iterable[Character]) -> None:
+        if self._memories is None:
+            return
+        for one in characters:
+            memory = one.memory
+            if self._kept.get(one.entity_id, memory.changes) != memory.changes:
+                self._kept[one.entity_id] = memory.changes
+                self._memories.keep(one.entity_id, self._run_id, self._tick_id, list(memory))
+
+    def _define(self) -> None:
+        """Take up the tree, and the methods that it names."""
+        characters = self._by_eid
+
+        def as_action(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda _world, _ctx, eid, **given: method(characters[eid], **given)
+
+        def as_condition(method: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda _world, eid, **given: method(characters[eid], **given)
+
+        for name, tactic, method in tactics_of(self._kind):
+            if tactic is Tactic.ACTION:
+                self._ai.register_action(name, as_action(method))
+            else:
+                self._ai.register_condition(name, as_condition(method))
+        tree = self._kind.tree
+        if isinstance(tree, str | Path):
+            self._tree = self._ai.load_xml(tree)[0]
+        else:
+            node: Node = tree
+            self._ai.define_tree(TREE, node)
+            self._tree = TREE
+        self._ai.check()
+
+    def _private_engine(self, tick_s: float) -> Engine:
+        if self._engine is None:
+            engine = self._engine = Engine(tps=1 / tick_s, seed=0)
+            if self._kind.thinking is not None and self._client is not None:
+                from tickmind.agent.character.thinking import Deliberations
+
+                self._deliberations = Deliberations(self._kind.thinking, self._client, engine, clock=self._clock)
+            engine.add_system(self._note_context)
+            engine.step()
+        return self._engine
+
+    def _note_context(self, _world: World, ctx: TickContext) -> None:
+        self._ctx = ctx
+
+    def _begin_anew(self, run_id: str) -> None:
+        """Forget all characters: nothing that they know is true in this run."""
+        self._run_id = run_id
+        for eid in self._eids.values():
+            self.world.despawn(eid)
+            if self._deliberations is not None:
+                self._deliberations.leave(eid)
+        for known in (self._characters, self._eids, self._by_eid, self._kept):
+            known.clear()
+
+    def _enter(self, entity_id: str) -> Character:
+        character = self._characters[entity_id] = self._kind(self._start(entity_id))
+        eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
+        self._eids[entity_id], self._by_eid[eid] = eid, character
+        if self._deliberations is not None:
+            character.thinks = True
+            self._deliberations.enrol(eid, character)
+        return character
+
+
+def _tick_s(deadline_ms: int) -> float:
+    """How long a tick is whose first half is for intents."""
+    if deadline_ms >= MAX_DURATION_MS.maximum:
+        return LOCKSTEP_TICK_S
+    return min(max(2 * deadline_ms / 1000, 0.001), LONGEST_TICK_S)

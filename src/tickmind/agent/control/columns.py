@@ -1,0 +1,161 @@
+"""From the packed observations of many actors to one `Observation` for each, as an actor's own stream would send it.
+
+Columns do not tell what an action had as its target and effects, so `ActionResult`s have none here; and an actor that
+waited has no result.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tickmind.agent.control.view_cache import DIRECTIONS, STATUS, ActorLooks, ObjectLooks
+from tickmind.protocol import (
+    ACTION_TYPES,
+    ENTERED,
+    MOVED,
+    REASONS,
+    Acted,
+    ActionResult,
+    Entered,
+    Event,
+    Heard,
+    ItemStack,
+    Left,
+    Moved,
+    Observation,
+    ObservationColumns,
+    SelfState,
+    WorldInfo,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tickmind.protocol.columns import Int64
+
+T = TypeVar("T")
+
+
+class ColumnReader:
+    """Gives names to the columns of one world. What several actors perceive is one object for all of them."""
+
+    def __init__(self, world: WorldInfo) -> None:
+        self._item_kinds = world.item_kinds
+        self._names = [actor.entity_id for actor in world.actors]
+        self._actors = ActorLooks(world)
+        self._objects = ObjectLooks(world)
+        self._tick_id = -1
+        self._events_of: dict[type[Event], dict[int, Event]] = {}  # kind -> actor row -> itself, of this tick
+
+    def read(self, columns: ObservationColumns) -> list[Observation]:
+        """The observations that a part of a tick holds."""
+        if columns.tick_id != self._tick_id:
+            self._actors.begin_tick()
+            self._events_of = {Entered: {}, Moved: {}, Acted: {}}
+            self._tick_id = columns.tick_id
+        self._actors.take_in(columns)
+        self._objects.take_in(columns)
+        each = zip(
+            self._selves(columns),
+            self._objects.tiles(columns),
+            _lists(self._actors.views, columns.entity, columns.entity_offset),
+            _lists(self._objects.views, columns.object, columns.object_offset),
+            self._objects.piles(columns),
+            columns.result_action.tolist(),
+            columns.result_reason.tolist(),
+            self._events(columns),
+            strict=True,
+        )
+        return [
+            Observation(
+                columns.tick_id,
+                columns.deadline_ms,
+                me,
+                tiles,
+                tuple(entities),
+                (*things, *lying),
+                events,
+                _result(me.entity_id, action, reason) if action or reason else None,
+            )
+            for me, tiles, entities, things, lying, action, reason, events in each
+        ]
+
+    def _selves(self, columns: ObservationColumns) -> list[SelfState]:
+        kinds, names = self._item_kinds, self._names
+        owner, kind = np.nonzero(columns.inventory)
+        amounts = columns.inventory[owner, kind].tolist()
+        stacks = [ItemStack(kinds[code], amount) for code, amount in zip(kind.tolist(), amounts, strict=True)]
+        bags = pairwise(np.searchsorted(owner, np.arange(len(columns) + 1)).tolist())
+        numbers = (columns.actor, columns.x, columns.y, columns.status_bits, columns.facing)
+        needs = columns.energy.tolist(), columns.hunger.tolist()
+        each = zip(*(column.tolist() for column in numbers), bags, *needs, strict=True)
+        return [
+            SelfState(names[row], x, y, STATUS[status], DIRECTIONS[facing], tuple(stacks[start:end]), energy, hunger)
+            for row, x, y, status, facing, (start, end), energy, hunger in each
+        ]
+
+    # What happened
+
+    def _events(self, columns: ObservationColumns) -> Iterator[tuple[Event, ...]]:
+        names, views = self._names, self._actors.views
+        flags, action = columns.entity_flags, columns.entity_action
+
+        def entered(row: int, _place: int) -> Event:
+            return Entered(names[row], views[row].x, views[row].y)
+
+        def moved(row: int, _place: int) -> Event:
+            return Moved(names[row], views[row].x, views[row].y, views[row].facing)
+
+        def acted(row: int, place: int) -> Event:
+            return Acted(_result(names[row], int(action[place]), int(columns.entity_reason[place])))
+
+        heard = [Heard(one.actor_id, one.channel, one.text, one.x, one.y) for one in columns.utterances]
+        each = zip(
+            self._told(Entered, columns, flags & ENTERED, entered),
+            self._left(columns),
+            self._told(Moved, columns, flags & MOVED, moved),
+            self._told(Acted, columns, action, acted),
+            _lists(heard, columns.heard, columns.heard_offset),
+            strict=True,
+        )
+        return ((*come, *gone, *going, *doing, *spoken) for come, gone, going, doing, spoken in each)
+
+    def _told(
+        self,
+        kind: type[Event],
+        columns: ObservationColumns,
+        marks: "NDArray[np.integer[Any]]",
+        make: Callable[[int, int], Event],
+    ) -> list[list[Event]]:
+        """For each observer the events of one kind, of the entities that are marked; others perceive the same."""
+        places = np.flatnonzero(marks)
+        rows = columns.entity[places].tolist()
+        known = self._events_of[kind]
+        for row, place in dict(zip(rows, places.tolist(), strict=True)).items():
+            if row not in known:
+                known[row] = make(row, place)
+        events = [known[row] for row in rows]
+        cuts = np.searchsorted(places, columns.entity_offset).tolist()
+        return [events[start:end] for start, end in pairwise(cuts)]
+
+    def _left(self, columns: ObservationColumns) -> Iterator[list[Event]]:
+        """For each observer who went out of sight."""
+        gone = list(zip(columns.left.tolist(), self._actors.seen_before(columns.left), strict=True))
+        for observer, (start, end) in enumerate(pairwise(columns.left_offset.tolist())):
+            left: list[Event] = []
+            for row, (x, y) in gone[start:end]:
+                at = (x, y) if x >= 0 else (int(columns.x[observer]), int(columns.y[observer]))
+                left.append(Left(self._names[row], *at))
+            yield left
+
+
+def _lists(values: Sequence[T], places: "NDArray[np.int32]", offsets: "Int64") -> list[list[T]]:
+    """For each observer the values at its places."""
+    found = [values[place] for place in places.tolist()]
+    return [found[start:end] for start, end in pairwise(offsets.tolist())]
+
+
+def _result(actor_id: str, action: int, reason: int) -> ActionResult:
+    return ActionResult(actor_id, ACTION_TYPES[action], ok=not reason, reason=REASONS[reason])

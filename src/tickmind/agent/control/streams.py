@@ -1,0 +1,245 @@
+"""Control of the entities of a process: one over a stream of its own, several over a batched one."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tickmind.agent.contract import Assignment
+from tickmind.agent.errors import AgentError
+from tickmind.base import Clock, Secret, get_logger
+from tickmind.protocol import REASONS, Intent, Lease, Observation, Wait
+from tickmind.wire import ControlSession, MessageError, WorldClient
+from tickmind.wire.codec.actions import decode_intent, encode_intent
+
+if TYPE_CHECKING:
+    from tickmind.protocol import IntentColumns, WorldInfo
+    from tickmind.protocol.columns import Int32
+    from tickmind.wire.client.batch_control import BatchSession
+
+_UNSENDABLE = (MessageError, TypeError, ValueError, OverflowError)  # what a field of the wrong type may raise
+RETRY_MISSING_S = 10.0  # between two attempts to get the entities that somebody else has
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The start of a tick, or of a part of it, for some of the entities."""
+
+    tick_id: int
+    deadline_ms: int
+    received_s: float
+    observations: tuple[Observation, ...]
+
+
+class Line(Protocol):
+    """An open stream that keeps control of some entities."""
+
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        """The entities under control."""
+        ...
+
+    @property
+    def secret(self) -> Secret:
+        """What takes them back after a break."""
+        ...
+
+    @property
+    def run_id(self) -> str:
+        """The run that the world is in; empty if it has no name."""
+        ...
+
+    @property
+    def refused(self) -> int:
+        """How many intents the world has refused."""
+        ...
+
+    def moments(self) -> AsyncIterator[Moment]:
+        """The newest observations, until control is lost, which is a `WireError`."""
+        ...
+
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
+        """Send the intents of a tick; gives the entities whose intent can't be sent and becomes `Wait`, and why."""
+        ...
+
+
+OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[Line]]
+
+
+def line_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
+    """The kind of line that fits the number of entities; leaving it gives nothing up."""
+    if len(entities) == 1:
+        return lambda previous: _open_solo(client, entities[0], previous, clock)
+    return lambda previous: _open_host(client, entities, previous, clock)
+
+
+@asynccontextmanager
+async def _open_solo(
+    client: WorldClient, entity: Assignment, previous: Secret | None, clock: Clock
+) -> AsyncIterator[Line]:
+    session = client.control(entity.entity_id, entity.controller_id, previous=previous, release=False)
+    async with session:
+        yield SoloLine(session, clock)
+
+
+class SoloLine:
+    """One entity over its own stream."""
+
+    def __init__(self, session: ControlSession, clock: Clock) -> None:
+        self._session = session
+        self._clock = clock
+        self._leases = {session.lease.entity_id: session.lease}
+
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        """The entity, as long as the stream is open."""
+        return self._leases if self._session.controlled else {}
+
+    @property
+    def secret(self) -> Secret:
+        """The secret of the lease."""
+        return self._session.lease.lease_id
+
+    @property
+    def run_id(self) -> str:
+        """The run of the world."""
+        return self._session.run_id
+
+    @property
+    def refused(self) -> int:
+        """How many intents the world has refused."""
+        return self._session.statistics().refused
+
+    async def moments(self) -> AsyncIterator[Moment]:
+        """The newest observation, whenever there is one."""
+        async for observation in self._session:
+            yield Moment(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
+
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
+        """Send the intent; one that the world would not take becomes `Wait`."""
+        unsent: dict[str, str] = {}
+        for entity_id, intent in intents.items():
+            try:
+                decode_intent(encode_intent(intent))
+            except MessageError as error:
+                unsent[entity_id] = str(error)
+                self._session.submit_nowait(tick_id, Wait())
+            else:
+                self._session.submit_nowait(tick_id, intent)
+        return unsent
+
+
+@asynccontextmanager
+async def _open_host(
+    client: WorldClient, entities: tuple[Assignment, ...], previous: Secret | None, clock: Clock
+) -> AsyncIterator[Line]:
+    import numpy as np
+
+    world = await client.world()
+    rows = {actor.entity_id: row for row, actor in enumerate(world.actors)}
+    unknown = [each.entity_id for each in entities if each.entity_id not in rows]
+    if unknown:
+        raise AgentError(f"the world has no entity {', '.join(unknown[:5])}; check the launch file's entities")
+    actor = np.array(sorted(rows[each.entity_id] for each in entities), dtype=np.int32)
+    controller_id = entities[0].controller_id
+    session = client.control_batch(world, controller_id, actor, previous=previous, release=False)
+    async with session:
+        yield HostLine(session, world, controller_id, actor, clock)
+
+
+class HostLine:
+    """Several entities over one stream."""
+
+    def __init__(
+        self, session: "BatchSession", world: "WorldInfo", controller_id: str, actor: "Int32", clock: Clock
+    ) -> None:
+        from tickmind.agent.control.columns import ColumnReader
+        from tickmind.protocol.compiling import WorldCodes
+        from tickmind.wire.columns import ColumnBounds
+
+        self._session = session
+        self._clock = clock
+        self._reader = ColumnReader(world)
+        self._codes = WorldCodes.of(world)
+        self._bounds = ColumnBounds.of(world)
+        self._names = [each.entity_id for each in world.actors]
+        opened = session.opened
+        self._leases = {
+            self._names[row]: Lease(opened.lease_id, self._names[row], controller_id, epoch, opened.ttl_ms)
+            for row, epoch in zip(opened.granted.tolist(), opened.epoch.tolist(), strict=True)
+        }
+        self._wanted = len(actor)
+        self._opened_s = clock.monotonic()
+        if len(opened.refused):
+            held = [self._names[row] for row in opened.refused[:5].tolist()]
+            _log.warning("somebody else controls some of the entities", entities=held, count=len(opened.refused))
+
+    @property
+    def leases(self) -> Mapping[str, Lease]:
+        """The entities that could be had and were not lost since."""
+        return self._leases if self._session.controlled else {}
+
+    @property
+    def secret(self) -> Secret:
+        """The one secret of all leases."""
+        return self._session.opened.lease_id
+
+    @property
+    def run_id(self) -> str:
+        """The run of the world."""
+        return self._session.opened.run_id
+
+    @property
+    def refused(self) -> int:
+        """How many intents the world has refused."""
+        return self._session.statistics().refused
+
+    async def moments(self) -> AsyncIterator[Moment]:
+        """The parts of the newest tick; it ends by itself when it is time to ask for entities that are missing."""
+        async for part in self._session:
+            self._note_lost()
+            if len(self._leases) < self._wanted and self._clock.monotonic() - self._opened_s > RETRY_MISSING_S:
+                return
+            received_s = self._clock.monotonic()
+            found = self._reader.read(part.observations)
+            mine = tuple([one for one in found if one.me.entity_id in self._leases])
+            yield Moment(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
+
+    def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
+        """Send the intents in one batch; those that the world would not take become `Wait`."""
+        rows = {self._codes.actor_row[name]: intent for name, intent in intents.items()}
+        unsent: dict[str, str] = {}
+        try:
+            columns = self._columns(rows, unsent)
+        except _UNSENDABLE:  # one of them spoils all of them
+            unsent.clear()
+            columns = self._columns({row: self._sendable(row, intent, unsent) for row, intent in rows.items()}, unsent)
+        self._session.submit_nowait(tick_id, columns)
+        return unsent
+
+    def _columns(self, intents: Mapping[int, Intent], unsent: dict[str, str]) -> "IntentColumns":
+        from tickmind.protocol.compiling import compile_intents
+        from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
+
+        columns = compile_intents(self._codes, intents)
+        refused = decode_intent_batch(encode_intent_batch(0, columns), self._bounds).refused
+        if not len(refused):
+            return columns
+        for row in refused.tolist():
+            unsent[self._names[row]] = f"a field of {type(intents[row]).__name__} is out of bounds"
+        return compile_intents(self._codes, {**intents, **dict.fromkeys(refused.tolist(), Wait())})
+
+    def _sendable(self, row: int, intent: Intent, unsent: dict[str, str]) -> Intent:
+        try:
+            self._columns({row: intent}, {})
+        except _UNSENDABLE as error:
+            unsent[self._names[row]] = str(error)
+            return Wait()
+        return intent
+
+    def _note_lost(self) -> None:
+        for lost in self._session.lost():
+            for row, code in zip(lost.actor.tolist(), lost.reason.tolist(), strict=True):
+                self._leases.pop(self._names[row], None)
+                _log.warning("control was lost", entity_id=self._names[row], reason=str(REASONS[code]))

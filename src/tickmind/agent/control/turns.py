@@ -1,0 +1,275 @@
+"""Acts beside the event loop, each tick until its deadline: what comes too late does not count, and blocks nobody.
+
+One thread plays the turns. If somebody does not come back from perceiving or acting until the next turn, that one keeps
+the thread, another thread takes over for the other entities, and the one that is stuck is passed over until it is back.
+If what follows the acts, which is telling models about the situation, takes a whole further turn, another thread takes
+over in the same way: all act, and nobody thinks until it is back.
+"""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tickmind.agent.minds import Cast
+from tickmind.agent.mistakes import Mistakes
+from tickmind.base import Clock, Limit, SystemClock, get_logger
+from tickmind.protocol import ACTION_OF, Intent, Observation
+
+MAX_STUCK = Limit("number of acts that never returned", 64)
+LONGEST_QUIET_S = 1.0  # however late the deadline is, the machine is for those who have not acted yet no longer
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of a turn until its deadline."""
+
+    intents: dict[str, Intent] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  # whose act raised or gave no intent -> why, in one line
+    late: frozenset[str] = frozenset()  # whose act was not over, or not even begun
+
+
+class _Turn:
+    """One tick's work for a thread."""
+
+    def __init__(
+        self, tick_id: int, observations: Sequence[Observation], until_s: float, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.tick_id = tick_id
+        self.until_s = until_s  # how long it is quiet
+        self.observations = observations
+        self.intents: dict[str, Intent] = {}
+        self.failed: dict[str, str] = {}  # entity id -> why
+        self.begun = False
+        self.acting = ""  # who perceives or acts just now
+        self.acting_before = ""  # the same, when somebody looked last
+        self.closed = False  # nobody is begun with any more
+        self.ended = False
+        self.given_up = False  # its thread is on its own
+        self._loop = loop
+        self.over = asyncio.Event()
+
+    def tell(self) -> None:
+        """Wake up the loop, if it still runs."""
+        try:
+            self._loop.call_soon_threadsafe(self.over.set)
+        except RuntimeError:
+            _log.debug("an act came back after the end")
+
+
+class Turns:
+    """Plays turns of a cast. One event loop awaits `play`, one turn at a time.
+
+    `on_quiet` is called once a turn when nobody waits any more, from the thread of the acts.
+    """
+
+    def __init__(
+        self,
+        cast: Cast,
+        *,
+        max_stuck: Limit = MAX_STUCK,
+        clock: Clock | None = None,
+        on_quiet: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._cast = cast
+        self._mistakes = Mistakes()
+        self._on_quiet = on_quiet
+        self._clock = clock or SystemClock()
+        self._max_stuck = max_stuck
+        self._lock = threading.Lock()  # guards what threads and the loop both change
+        self._work: queue.SimpleQueue[_Turn | None] | None = None
+        self._last: _Turn | None = None
+        self._stuck: set[str] = set()  # whose act did not come back
+        self._behind: set[str] = set()  # who was not begun with last time, and comes first now
+        self._returned = 0  # acts so far
+        self._lost_in_thought = False  # a thread that was left has not come back from reflecting
+
+    @property
+    def stuck(self) -> int:
+        """How many acts have not come back yet."""
+        return len(self._stuck)
+
+    @property
+    def returned(self) -> int:
+        """How many acts have come back so far, in time or not, with an intent or without."""
+        return self._returned
+
+    @property
+    def thinking(self) -> bool:
+        """Whether reflecting goes on as it should."""
+        return not self._lost_in_thought
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody acts just now."""
+        return self._last is None or self._last.ended
+
+    async def play(self, tick_id: int, observations: Sequence[Observation], timeout_s: float) -> Played:
+        """Let everybody act, until the time is over."""
+        self._leave_stuck_thread()
+        ready = [one for one in observations if one.me.entity_id not in self._stuck]
+        ready.sort(key=lambda one: one.me.entity_id not in self._behind)
+        if not ready or (self._last is not None and not self._last.ended and not self._last.given_up):
+            return Played(late=frozenset(one.me.entity_id for one in observations))
+        until_s = self._clock.monotonic() + min(timeout_s, LONGEST_QUIET_S)
+        turn = self._last = _Turn(tick_id, ready, until_s, asyncio.get_running_loop())
+        self._thread().put(turn)
+        try:
+            async with asyncio.timeout(max(0.0, timeout_s)):
+                await turn.over.wait()
+        except TimeoutError:
+            pass  # what is there by now counts
+        with self._lock:
+            turn.closed = True
+            intents, failed = dict(turn.intents), dict(turn.failed)
+            acting = turn.acting_before = turn.acting
+        late = frozenset(one.me.entity_id for one in observations) - intents.keys() - failed.keys()
+        self._behind = set(late) - {acting}
+        return Played(intents, failed, late)
+
+    def close(self) -> None:
+        """Let the thread end as soon as its act is over; nobody waits for it."""
+        with self._lock:
+            if self._last is not None:
+                self._last.closed = True
+        if self._work is not None:
+            self._work.put(None)
+            self._work = None
+
+    def _leave_stuck_thread(self) -> None:
+        """If something has taken the whole last turn and longer, let another thread play for the rest."""
+        with self._lock:
+            turn = self._last
+            if turn is None or turn.ended or turn.given_up:
+                return
+            if not turn.begun:  # the thread has not come back from reflecting on the turn before
+                turn.given_up = self._lost_in_thought = True
+                turn.ended = True
+            elif turn.acting != turn.acting_before:  # slow, but it goes on
+                turn.acting_before = turn.acting
+                return
+            elif not turn.acting or not self._max_stuck.allows(len(self._stuck) + 1):
+                return
+            else:
+                turn.given_up = True
+                self._stuck.add(turn.acting)
+            self._work = None
+        if turn.acting:
+            _log.warning("a character does not return; its entity waits until it does", entity_id=turn.acting)
+        else:
+            _log.warning("describing the situation for a model does not return; nobody thinks until it does")
+
+    def _thread(self) -> "queue.SimpleQueue[_Turn | None]":
+        if self._work is None:
+            self._work = queue.SimpleQueue()
+            threading.Thread(target=self._serve, args=(self._work,), name="tickmind-act", daemon=True).start()
+        return self._work
+
+    def _serve(self, work: "queue.SimpleQueue[_Turn | None]") -> None:
+        turn = work.get()
+        while turn is not None and self._begin(turn):
+            self._play(turn)
+            with self._lock:
+                turn.ended = True
+                if turn.given_up:
+                    self._stuck.discard(turn.acting)
+                    return
+            turn.tell()
+            early = self._rest(work, turn.until_s)
+            if not self._lost_in_thought:
+                self._reflect(turn)
+            if not early:
+                self._on_quiet()
+            turn = early[0] if early else work.get()
+
+    def _begin(self, turn: _Turn) -> bool:
+        """Whether a turn is still this thread's, which may have been reflecting for too long on the one before."""
+        with self._lock:
+            if turn.given_up:
+                self._lost_in_thought = False
+                return False
+            turn.begun = True
+        return True
+
+    def _rest(self, work: "queue.SimpleQueue[_Turn | None]", until_s: float) -> "list[_Turn | None]":
+        """Until the deadline the machine is for those who have not acted yet; gives what comes before that, if any."""
+        try:
+            return [work.get(timeout=max(0.0, until_s - self._clock.monotonic()))]
+        except queue.Empty:
+            return []
+
+    def _play(self, turn: _Turn) -> None:
+        try:
+            self._cast.begin(turn.tick_id, turn.observations)
+        except Exception as error:  # noqa: BLE001  a cast is anybody's code
+            why = self._mistakes.note("the tick could not begin, so nobody acts in it", error, tick=turn.tick_id)
+            with self._lock:
+                turn.failed.update({one.me.entity_id: why for one in turn.observations})
+            return
+        ready: list[Observation] = []
+        for observation in turn.observations:  # all, even after the deadline, so that nobody misses what happened
+            entity_id = observation.me.entity_id
+            with self._lock:
+                if turn.given_up:
+                    return
+                turn.acting = entity_id
+            if why := self._perceive(observation):
+                with self._lock:
+                    turn.failed[entity_id] = why
+            else:
+                ready.append(observation)
+        for observation in ready:
+            entity_id = observation.me.entity_id
+            with self._lock:
+                if turn.closed:
+                    return
+                turn.acting = entity_id
+            intent = self._act(observation)
+            with self._lock:
+                self._returned += 1
+                if turn.given_up:
+                    return
+                if isinstance(intent, str):
+                    turn.failed[entity_id] = intent
+                else:
+                    turn.intents[entity_id] = intent
+
+    def _reflect(self, turn: _Turn) -> None:
+        try:
+            self._cast.reflect(turn.tick_id)
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            self._mistakes.note("reflecting failed", error, tick=turn.tick_id)
+
+    def _perceive(self, observation: Observation) -> str:
+        """Let one of them perceive; why that failed, empty if it did not."""
+        try:
+            self._cast.perceive(observation)
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            return self._mistakes.note("perceiving failed", error, **_whose(observation))
+        return ""
+
+    def _act(self, observation: Observation) -> Intent | str:
+        """Let one of them act; gives the intent, or why there is none."""
+        try:
+            intent = self._cast.act(observation)
+        except Exception as error:  # noqa: BLE001  a mind is anybody's code
+            return self._mistakes.note("act failed", error, **_whose(observation))
+        if type(intent) in ACTION_OF:
+            return intent
+        if isinstance(intent, Coroutine):
+            intent.close()  # nobody awaits it
+        problem = f"it returned {_shown(intent)}, and not an intent such as Wait() or Move(Direction.N)"
+        return self._mistakes.note_text("act failed", problem, **_whose(observation))
+
+
+def _whose(observation: Observation) -> dict[str, Any]:
+    return {"entity_id": observation.me.entity_id, "tick": observation.tick_id}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Coroutine):
+        return "a coroutine, which nobody awaits"
+    return "None" if value is None else f"a {type(value).__name__}"

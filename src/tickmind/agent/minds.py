@@ -1,0 +1,129 @@
+"""The minds of one process."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Protocol
+
+from tickmind.agent.reporting.insights import MindState, Mirror, showing
+from tickmind.agent.settings import Settings
+from tickmind.protocol import Insight, Intent, Observation, Thought
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What one character begins with: who it is, its settings, and chance of its own that repeats with the seed."""
+
+    entity_id: str
+    settings: Settings = field(default_factory=Settings)
+    random: Random = field(default_factory=lambda: Random(0), compare=False)
+
+
+class Mind(Protocol):
+    """Decides for one entity."""
+
+    def act(self, observation: Observation) -> Intent:
+        """What to do in this tick."""
+        ...
+
+
+class Cast(Protocol):
+    """All minds of one process.
+
+    One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
+    """
+
+    def enter(self, run_id: str) -> None:
+        """Control was taken in this run of a world; in another one than before, nothing that is known holds."""
+        ...
+
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """A tick begins for these entities."""
+        ...
+
+    def perceive(self, observation: Observation) -> None:
+        """Let one of them take in what it perceives, before any of them acts."""
+        ...
+
+    def act(self, observation: Observation) -> Intent:
+        """What one of them does in this tick."""
+        ...
+
+    def reflect(self, tick_id: int) -> None:
+        """Do what has time until the next tick, now that everybody has acted: ask models, and hear their answers."""
+        ...
+
+    def take_thoughts(self) -> list[tuple[str, Thought]]:
+        """Deliberations that have ended since this was asked last, each with whose it was."""
+        ...
+
+    def take_insights(self) -> list[Insight]:
+        """What is new about trees, Blackboards and memories since this was asked last."""
+        ...
+
+    def deliberating(self, entity_id: str) -> bool:
+        """Whether an entity waits for an answer of a model."""
+        ...
+
+    def close(self) -> None:
+        """End what goes on beside the ticks."""
+        ...
+
+
+class PlainCast:
+    """Minds that need nothing but observations; each is made when its entity is first seen."""
+
+    def __init__(self, make: Callable[[Start], Mind], start: Callable[[str], Start]) -> None:
+        self._make = make
+        self._start = start
+        self._minds: dict[str, Mind] = {}  # entity id -> its mind
+        self._run_id: str | None = None  # of the world
+        self._mirror = Mirror()
+        self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
+
+    def enter(self, run_id: str) -> None:
+        """In another run of the world all minds are made anew."""
+        if self._run_id not in {None, run_id}:
+            self._minds = {}
+        self._run_id = run_id
+
+    def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
+        """Forget what was shown in the tick before."""
+        del tick_id, observations
+        self._shown = {}
+
+    def perceive(self, observation: Observation) -> None:
+        """A plain mind perceives when it acts."""
+
+    def act(self, observation: Observation) -> Intent:
+        """Ask the entity's mind."""
+        entity_id = observation.me.entity_id
+        mind = self._minds.get(entity_id)
+        if mind is None:
+            mind = self._minds[entity_id] = self._make(self._start(entity_id))
+        with showing() as sheet:
+            intent = mind.act(observation)
+        if sheet:
+            self._shown[entity_id] = sheet[0]
+        return intent
+
+    def reflect(self, tick_id: int) -> None:
+        """Find out what is new about minds that have shown themselves."""
+        for name in self._mirror.choose(self._shown):
+            self._mirror.look(tick_id, name, self._shown[name])
+
+    def take_thoughts(self) -> list[tuple[str, Thought]]:
+        """There are none."""
+        return []
+
+    def take_insights(self) -> list[Insight]:
+        """What the minds have shown by `show_mind`."""
+        return self._mirror.take()
+
+    def deliberating(self, entity_id: str) -> bool:
+        """Nobody ever is."""
+        del entity_id
+        return False
+
+    def close(self) -> None:
+        """Nothing goes on."""

@@ -1,0 +1,359 @@
+"""The life of a process: it takes control, answers each tick, comes back after breaks, and leaves in good order."""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NoReturn
+
+from tickmind.agent.contract import WORLD_TOKEN, Launch
+from tickmind.agent.control.streams import Line, Moment, line_opener
+from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, Turns
+from tickmind.agent.errors import AgentError, ControlLostError
+from tickmind.agent.minds import Cast
+from tickmind.agent.mistakes import Mistakes
+from tickmind.agent.process.heartbeat import Heartbeat, Pulse
+from tickmind.agent.process.lease_file import LeaseFile
+from tickmind.agent.reporting.masking import masked_intent
+from tickmind.agent.reporting.reporter import Reporter
+from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
+from tickmind.protocol import AgentState, AgentStatus, Intent, Reason, Wait
+from tickmind.wire import (
+    Backoff,
+    Connection,
+    ControlClosedError,
+    LeaseRefusedError,
+    NotAllowedError,
+    RefusedMessageError,
+    WireConfigError,
+    WireError,
+    WorldClient,
+)
+
+MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
+IDLE_BEAT_S = 2.0  # signs of life while the world does not tick
+LEAVE_S = 2.0  # for the last reports, and again for giving up the lease
+ERROR_TICKS = 100  # for which the last error of an entity is shown after it acts well again
+STATUS_TICKS = 10  # between two reports of an entity's state, which may change with each thought
+LONGEST_WAIT_S = 10.0  # for a lease that somebody else has
+MAX_FAILED_TICKS = Limit("number of ticks in a row in which every act failed", 20)
+MAX_STUCK_S = Limit("time in which no act at all came back", 120.0, "s")
+STUCK_TICKS = 10  # so many it must be too, since time also passes where a whole machine stands still
+_FATAL = (NotAllowedError, RefusedMessageError, WireConfigError)
+_WAIT = Wait()
+_log = get_logger(__name__)
+
+
+class Life:
+    """Lives in one world until `stop`; what it can't go on with is an `AgentError`. It belongs to one event loop.
+
+    `on_quiet` is called once a tick when nobody waits for an answer any more.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        cast: Cast,
+        *,
+        secrets: Mapping[str, Secret] | None = None,
+        clock: Clock | None = None,
+        rng: random.Random | None = None,
+        backoff: Backoff | None = None,
+        max_stuck_s: Limit = MAX_STUCK_S,
+        on_quiet: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._launch = launch
+        self._cast = cast
+        self._clock = clock or SystemClock()
+        self._turns = Turns(cast, clock=self._clock, on_quiet=on_quiet)
+        self._rng = rng or random.SystemRandom()
+        self._backoff = backoff or Backoff()
+        self._connection = Connection(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
+        self._lease_file = LeaseFile(launch.state_dir, launch.world_addr, launch.entities[0].controller_id)
+        self._pulse = Pulse(launch.heartbeat_fd)
+        self._stopping = asyncio.Event()
+        self._state = AgentState.STARTING
+        self._tick_id = 0
+        self._controlled = 0  # entities
+        self._acted = 0  # of them in the last tick
+        self._failed_ticks = 0
+        self._max_stuck_s = max_stuck_s
+        self._stuck_ticks = 0  # in a row, without any act that came back
+        self._stuck_since_s = 0.0
+        self._returned = 0  # acts, when they were counted last
+        self._mistakes = Mistakes()
+        self._errors: dict[str, tuple[int, str]] = {}  # entity id -> the last tick that failed, and why
+        self._counts: dict[str, Counter[str]] = {each.entity_id: Counter() for each in launch.entities}
+
+    @property
+    def state(self) -> AgentState:
+        """What the process is doing."""
+        return self._state
+
+    @property
+    def tick_id(self) -> int:
+        """The last tick that was answered."""
+        return self._tick_id
+
+    def stop(self) -> None:
+        """Leave in good order: the tick at hand is left as it is, and the entities are given up."""
+        self._stopping.set()
+
+    async def live(self) -> None:
+        """Live until `stop`."""
+        self._beat()
+        try:
+            async with WorldClient(self._connection, rng=self._rng) as client:
+                reporter = Reporter(client, clock=self._clock)
+                reporter.start()
+                try:
+                    await self._until_stopped(client, reporter)
+                finally:
+                    await reporter.close()
+        finally:
+            self._turns.close()
+            self._cast.close()
+            self._pulse.close()
+
+    async def _until_stopped(self, client: WorldClient, reporter: Reporter) -> None:
+        staying = asyncio.create_task(self._stay(client, reporter))
+        beating = asyncio.create_task(self._show_life())
+        stopped = asyncio.create_task(self._stopping.wait())
+        tasks = {staying, beating, stopped}
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        if not staying.cancelled():
+            staying.result()
+
+    async def _stay(self, client: WorldClient, reporter: Reporter) -> None:
+        """Hold control, again and again if it must be."""
+        open_line = line_opener(client, self._launch.entities, self._clock)
+        secret = self._lease_file.read()
+        failures = 0
+        while True:
+            wait_s = 0.0
+            try:
+                async with open_line(secret) as line:
+                    secret, failures = line.secret, 0
+                    self._lease_file.keep(secret)
+                    self._cast.enter(line.run_id)
+                    reporter.forget()
+                    _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
+                    await self._hold(line, client, reporter)
+            except LeaseRefusedError as error:
+                wait_s = self._wait_for_lease(error, failures)
+                failures += 1
+            except ControlClosedError as error:
+                if error.reason is Reason.INVALID_LEASE:
+                    raise ControlLostError(f"{error}; another process has taken over, so this one ends") from None
+                wait_s = self._wait_to_come_back(error, failures)
+                failures += 1
+            except _FATAL as error:
+                raise AgentError(str(error)) from None
+            except WireError as error:
+                wait_s = self._wait_to_come_back(error, failures)
+                failures += 1
+            await asyncio.sleep(wait_s)
+
+    async def _hold(self, line: Line, client: WorldClient, reporter: Reporter) -> None:
+        """Answer all ticks; who is told to stop or can't go on gives up the entities, and reports how it ended."""
+        try:
+            self._note_control(line)
+            async for moment in line.moments():
+                await self._answer(moment, line, reporter)
+        except (asyncio.CancelledError, AgentError):
+            self._change(AgentState.STOPPING)
+            await self._leave(line, client, reporter)
+            raise
+        finally:
+            self._controlled = 0
+
+    async def _leave(self, line: Line, client: WorldClient, reporter: Reporter) -> None:
+        leases = line.leases
+        if not leases:
+            return
+        for entity_id in leases:
+            self._report_status(entity_id, AgentState.STOPPING, line, reporter)
+        await reporter.flush(LEAVE_S)
+        try:
+            async with asyncio.timeout(LEAVE_S):
+                await client.release(next(iter(leases.values())))
+        except (TimeoutError, WireError) as error:
+            _log.warning("the entities could not be given up; their lease runs out by itself", why=str(error))
+        else:
+            self._lease_file.forget()
+
+    # One tick
+
+    async def _answer(self, moment: Moment, line: Line, reporter: Reporter) -> None:
+        deadline_s = moment.deadline_ms / 1000
+        until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
+        reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
+        played = await self._turns.play(moment.tick_id, moment.observations, until_s - self._clock.monotonic())
+        everybody = [one.me.entity_id for one in moment.observations]
+        intents: dict[str, Intent] = {name: masked_intent(played.intents.get(name, _WAIT)) for name in everybody}
+        if intents:
+            unsent = line.answer(moment.tick_id, intents)
+            await asyncio.sleep(0)  # it goes out before anything else is done
+            if unsent:
+                played = self._without(played, unsent)
+        if moment.tick_id != self._tick_id:
+            self._acted = 0
+        self._tick_id = moment.tick_id
+        self._acted += len(played.intents)
+        self._note(played, everybody, line, reporter)
+        for entity_id, thought in self._cast.take_thoughts():
+            self._counts[entity_id]["failed_thoughts" if thought.error_type else "thoughts"] += 1
+            if entity_id in line.leases:
+                reporter.thought(line.leases[entity_id], moment.tick_id, thought)
+        if reporter.free:
+            reporter.insights(line.leases, self._cast.take_insights())
+        self._beat()
+        self._give_up_if_all_fail(played, everybody)
+        self._give_up_if_all_are_stuck(played, everybody)
+
+    def _without(self, played: Played, unsent: Mapping[str, str]) -> Played:
+        """An intent that can't be sent is a failed act."""
+        failed = {
+            name: self._mistakes.note_text("the intent can't be sent", why, entity_id=name, tick=self._tick_id)
+            for name, why in unsent.items()
+        }
+        kept = {name: intent for name, intent in played.intents.items() if name not in unsent}
+        return Played(kept, {**played.failed, **failed}, played.late)
+
+    def _note(self, played: Played, everybody: list[str], line: Line, reporter: Reporter) -> None:
+        """Count, warn, and let the states be known."""
+        deliberating = False
+        for name in everybody:
+            counts = self._counts[name]
+            counts["observations"] += 1
+            counts["intents"] += name in played.intents
+            if name in played.late:
+                counts["late"] += 1
+                if counts["late"].bit_count() == 1:
+                    _log.warning(
+                        "act was not over before the deadline, so the entity waits in this tick",
+                        entity_id=name,
+                        tick=self._tick_id,
+                        times=counts["late"],
+                    )
+                self._errors[name] = (self._tick_id, "act was not over before the deadline")
+            elif name in played.failed:
+                self._errors[name] = (self._tick_id, played.failed[name])
+            state = AgentState.DEGRADED if name not in played.intents else AgentState.RUNNING
+            if self._cast.deliberating(name):
+                deliberating = True
+                state = AgentState.DELIBERATING if state is AgentState.RUNNING else state
+            self._report_status(name, state, line, reporter)
+        self._controlled = len(line.leases)
+        if everybody and not played.intents:
+            self._state = AgentState.DEGRADED
+        else:
+            self._state = AgentState.DELIBERATING if deliberating else AgentState.RUNNING
+
+    def _give_up_if_all_fail(self, played: Played, everybody: list[str]) -> None:
+        if played.intents:
+            self._failed_ticks = 0
+        elif everybody and len(played.failed) == len(everybody):  # a tick that came too late says neither
+            self._failed_ticks += 1
+        if self._failed_ticks >= MAX_FAILED_TICKS.maximum:
+            why = next(iter(played.failed.values()), "")
+            raise AgentError(f"every act has failed in {self._failed_ticks} ticks in a row, at last with: {why}")
+
+    def _give_up_if_all_are_stuck(self, played: Played, everybody: list[str]) -> None:
+        """A process in which nothing comes back is as good as dead, however well it keeps its lease."""
+        returned, now_s = self._turns.returned, self._clock.monotonic()
+        if not everybody or len(played.late) < len(everybody) or returned != self._returned:
+            self._returned, self._stuck_ticks = returned, 0
+            return
+        if not self._stuck_ticks:
+            self._stuck_since_s = now_s
+        self._stuck_ticks += 1
+        stuck_s = now_s - self._stuck_since_s
+        if self._stuck_ticks >= STUCK_TICKS and not self._max_stuck_s.allows(stuck_s):
+            raise AgentError(
+                f"no act has come back for {stuck_s:.0f} seconds and {self._stuck_ticks} ticks; "
+                "let act return, and do what takes longer in a thread of its own"
+            )
+
+    # Breaks
+
+    def _wait_for_lease(self, error: LeaseRefusedError, failures: int) -> float:
+        """How long to wait for a lease that was refused; an entity that does not exist is not waited for."""
+        if error.reason is Reason.UNKNOWN_ENTITY:
+            self._no_such_entity()
+        if not failures:
+            _log.warning("control is not to be had yet", why=str(error), retry_after_ms=error.retry_after_ms)
+        self._change(AgentState.STARTING)
+        told_s = min(error.retry_after_ms / 1000, LONGEST_WAIT_S)
+        return told_s + self._backoff.wait_s(0, self._rng) if told_s else self._backoff.wait_s(failures, self._rng)
+
+    def _wait_to_come_back(self, error: WireError, failures: int) -> float:
+        if failures.bit_count() <= 1:
+            _log.warning("the world is not there; trying again", why=str(error), attempt=failures + 1)
+        self._change(AgentState.DEGRADED if self._tick_id else AgentState.STARTING)
+        return self._backoff.wait_s(failures, self._rng)
+
+    def _no_such_entity(self) -> NoReturn:
+        names = ", ".join(each.entity_id for each in self._launch.entities)
+        raise AgentError(f"the world at {self._launch.world_addr} has no entity {names}; set ENTITY_ID to one it has")
+
+    # Signs of life
+
+    def _note_control(self, line: Line) -> None:
+        self._controlled = len(line.leases)
+        self._change(AgentState.RUNNING)
+
+    def _change(self, state: AgentState) -> None:
+        if state is not self._state:
+            self._state = state
+            self._beat()
+
+    async def _show_life(self) -> None:
+        while True:
+            tick_id = self._tick_id
+            await asyncio.sleep(IDLE_BEAT_S)
+            if self._tick_id == tick_id:
+                self._acted = 0
+                self._beat()
+
+    def _beat(self) -> None:
+        self._pulse.beat(Heartbeat(self._tick_id, self._state, self._controlled, self._acted))
+        if self._pulse.broken and not self._stopping.is_set():
+            _log.warning("whoever started this process is gone, so it ends too")
+            self.stop()
+
+    def _report_status(self, entity_id: str, state: AgentState, line: Line, reporter: Reporter) -> None:
+        lease = line.leases.get(entity_id)
+        counts = self._counts[entity_id]
+        detail = self._last_error(entity_id)
+        if lease is None or reporter.knows(entity_id, state, detail):
+            return
+        if self._tick_id < counts["next_status_tick"] and state is not AgentState.STOPPING:
+            return
+        counts["next_status_tick"] = self._tick_id + STATUS_TICKS
+        reporter.status(
+            lease,
+            AgentStatus(
+                entity_id,
+                self._tick_id,
+                state,
+                detail,
+                observations=counts["observations"],
+                intents=counts["intents"],
+                refused=line.refused,
+                thoughts=counts["thoughts"],
+                failed_thoughts=counts["failed_thoughts"],
+            ),
+        )
+
+    def _last_error(self, entity_id: str) -> str:
+        """What went wrong with an entity last, as long as that is worth showing."""
+        if entity_id not in self._errors:
+            return ""
+        tick_id, text = self._errors[entity_id]
+        return text if self._tick_id - tick_id <= ERROR_TICKS else ""

@@ -1,0 +1,219 @@
+"""What minds show of themselves: their trees, Blackboards and memories, told when something about them has changed.
+
+Nobody knows which of them a person will want to look into, now or in the record. So all are shown, but cheaply: a
+process looks into at most so many in a tick, those that it has looked into least lately, tells what is new since the
+last time, and everything once in a while.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from tickmind.agent.knowledge import Note
+from tickmind.ai import Status
+from tickmind.base import Limit, redact
+from tickmind.protocol import BoardEntry, Insight, MemoryNote, NodeStatus, TreeLine
+from tickmind.wire.messages.limits import (
+    MAX_BOARD_ENTRIES,
+    MAX_KEY_CHARS,
+    MAX_LINE_CHARS,
+    MAX_MEMORIES,
+    MAX_MEMORY_CHARS,
+    MAX_TREE_LINES,
+    MAX_VALUE_CHARS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_LOOKS = Limit("number of minds that a process looks into in one tick", 64)
+WHOLE_TICKS = 32  # after so many ticks all is told again, for those who came later
+CODES = {Status.SUCCESS: NodeStatus.SUCCESS, Status.FAILURE: NodeStatus.FAILURE, Status.RUNNING: NodeStatus.RUNNING}
+NO_STATUSES: Mapping[int, Status] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MindState:
+    """A mind as it is now, in the forms that it has it in."""
+
+    tree: Sequence[tuple[int, str]] = ()  # depth and words of each node
+    statuses: Mapping[int, Status] = field(default_factory=dict)  # node -> what it returned in this tick
+    board: Mapping[Any, Any] = field(default_factory=dict)
+    memories: Sequence[Note] = ()  # the newest last
+
+
+class Mirror:
+    """Finds out what is new about the minds of a process. One thread looks, another takes what was found."""
+
+    def __init__(self, *, max_looks: Limit = MAX_LOOKS) -> None:
+        self._max_looks = max_looks
+        self._portraits: dict[str, _Portrait] = {}  # entity id -> what was told; the one looked at least lately first
+        self._found: list[Insight] = []
+        self._outline: tuple[Sequence[tuple[int, str]], tuple[TreeLine, ...]] = ((), ())  # the last tree, as shown
+
+    def choose(self, entity_ids: Iterable[str]) -> list[str]:
+        """Into whom to look in this tick; into nobody as long as too much of what was found is not taken."""
+        if not self._max_looks.allows(len(self._found)):
+            return []
+        present = dict.fromkeys(entity_ids)
+        for name in present:
+            if name not in self._portraits:
+                self._portraits[name] = _Portrait(name)
+        waiting = [name for name in self._portraits if name in present]
+        return waiting[: int(self._max_looks.maximum)]
+
+    def look(self, tick_id: int, entity_id: str, mind: MindState) -> None:
+        """Look into one mind."""
+        portrait = self._portraits.pop(entity_id, None) or _Portrait(entity_id)
+        self._portraits[entity_id] = portrait
+        insight = portrait.compare(tick_id, mind, self._lines)
+        if insight is not None:
+            self._found.append(insight)
+
+    def _lines(self, tree: Sequence[tuple[int, str]]) -> tuple[TreeLine, ...]:
+        """A tree as it is shown; characters of one kind share theirs."""
+        if self._outline[0] is not tree:
+            shown = tree[: int(MAX_TREE_LINES.maximum)]
+            self._outline = tree, tuple(TreeLine(depth, _cut(text, MAX_LINE_CHARS)) for depth, text in shown)
+        return self._outline[1]
+
+    def take(self) -> list[Insight]:
+        """What was found since this was asked last."""
+        found, self._found = self._found, []
+        return found
+
+
+class _Portrait:
+    """What was told of one mind."""
+
+    def __init__(self, entity_id: str) -> None:
+        self._entity_id = entity_id
+        self._whole_tick: int | None = None
+        self._tree: Sequence[tuple[int, str]] = ()
+        self._statuses = b""
+        self._board: dict[str, bytes] = {}  # key -> value as JSON, before anything was left out
+        self._memories: tuple[Note, ...] = ()
+
+    def compare(
+        self, tick_id: int, mind: MindState, lines: Callable[[Sequence[tuple[int, str]]], tuple[TreeLine, ...]]
+    ) -> Insight | None:
+        """What is new, if anything is."""
+        statuses = _codes(mind)
+        board = {str(key): _json(value) for key, value in _first(mind.board.items(), MAX_BOARD_ENTRIES)}
+        memories = tuple(mind.memories[-int(MAX_MEMORIES.maximum) :])
+        last = self._whole_tick
+        whole = last is None or tick_id - last >= WHOLE_TICKS or mind.tree != self._tree
+        known = {} if whole else self._board
+        fresh = {key: value for key, value in board.items() if known.get(key) != value}
+        gone = [key for key in known if key not in board]
+        notes = memories if whole else _new_notes(memories, self._memories)
+        same_statuses = not whole and statuses == self._statuses
+        self._statuses, self._board, self._memories = statuses, board, memories
+        if same_statuses and not fresh and not gone and not notes:
+            return None
+        if whole:
+            self._whole_tick, self._tree = tick_id, mind.tree
+        return Insight(
+            entity_id=self._entity_id,
+            tick_id=tick_id,
+            whole=whole,
+            tree=lines(mind.tree) if whole else (),
+            node_statuses=None if same_statuses else statuses,
+            board=_entries(fresh),
+            gone_keys=tuple(_cut(key, MAX_KEY_CHARS) for key in gone),
+            memories=tuple(map(_shown_note, notes)),
+        )
+
+
+def _new_notes(now: tuple[Note, ...], before: tuple[Note, ...]) -> tuple[Note, ...]:
+    if now == before:  # which is quick, because they are the same objects
+        return ()
+    known = set(before)
+    return tuple(note for note in now if note not in known)
+
+
+def _codes(mind: MindState) -> bytes:
+    codes = bytearray(min(len(mind.tree), int(MAX_TREE_LINES.maximum)))
+    for node, status in mind.statuses.items():
+        if node < len(codes):
+            codes[node] = CODES[status]
+    return bytes(codes)
+
+
+def _first(items: Iterable[tuple[Any, Any]], limit: Limit) -> list[tuple[Any, Any]]:
+    return [item for item, _ in zip(list(items), range(int(limit.maximum)), strict=False)]
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        return orjson.dumps(f"<{type(value).__name__}>")
+
+
+def _entries(board: Mapping[str, bytes]) -> tuple[BoardEntry, ...]:
+    """Entries as they may be seen; of keys that are the same when they are cut, the first counts."""
+    entries: dict[str, BoardEntry] = {}
+    for key, value in board.items():
+        name, text = _cut(key, MAX_KEY_CHARS), redact(value.decode())
+        if not MAX_VALUE_CHARS.allows(len(text)) or not _is_json(text):
+            text = orjson.dumps(f"{text[: int(MAX_VALUE_CHARS.maximum) // 2]}…").decode()
+            text = text if MAX_VALUE_CHARS.allows(len(text)) else '"…"'
+        entries.setdefault(name, BoardEntry(name, text))
+    return tuple(entries.values())
+
+
+def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _shown_note(note: Note) -> MemoryNote:
+    weight = min(1.0, max(0.0, note.importance))
+    return MemoryNote(max(0, note.tick), _cut(note.text, MAX_MEMORY_CHARS), _cut(note.about, MAX_KEY_CHARS), weight)
+
+
+def _cut(text: str, limit: Limit) -> str:
+    """A text without secrets, in Unicode and not too long."""
+    clean = redact(str(text)).encode("utf-8", "replace").decode()
+    return clean if limit.allows(len(clean)) else f"{clean[: int(limit.maximum) - 1]}…"
+
+
+_sheet: ContextVar[list[MindState] | None] = ContextVar("tickmind_mind", default=None)
+
+
+@contextmanager
+def showing() -> "Iterator[list[MindState]]":
+    """Collect what `show_mind` is called with."""
+    sheet: list[MindState] = []
+    token = _sheet.set(sheet)
+    try:
+        yield sheet
+    finally:
+        _sheet.reset(token)
+
+
+def show_mind(
+    *,
+    board: Mapping[str, Any] | None = None,
+    memories: Sequence[str | Note] = (),
+    tree: Sequence[tuple[int, str, Status | None]] = (),
+) -> None:
+    """Let people look into the mind of a plain agent: call it in `act` with what it knows, remembers and has tried.
+
+    `board` is shown as the Blackboard, `tree` as nodes with their depth, words and outcome. Characters show theirs by
+    themselves. Outside of a running agent it does nothing.
+    """
+    sheet = _sheet.get()
+    if sheet is None:
+        return
+    notes = [note if isinstance(note, Note) else Note(0, str(note), 0.0) for note in memories]
+    statuses = {node: status for node, (_, _, status) in enumerate(tree) if status is not None}
+    sheet[:] = [MindState([(depth, text) for depth, text, _ in tree], statuses, dict(board or {}), notes)]

@@ -1,0 +1,1 @@
+"""Behaviour trees: nodes, their compiler, drawings, and BehaviorTree.CPP files."""

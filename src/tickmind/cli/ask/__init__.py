@@ -1,0 +1,1 @@
+"""`tickmind ask`: ask a model one question."""

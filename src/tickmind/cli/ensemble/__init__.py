@@ -1,0 +1,1 @@
+"""A world, a gateway, agents and a viewer, started and stopped together."""

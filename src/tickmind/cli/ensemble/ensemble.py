@@ -1,0 +1,195 @@
+"""A world, the models' gateway, everybody's agents and the viewer, brought up together and taken down together."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+    suppress,
+)
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tickmind.cli.ensemble.model_service import ModelService
+from tickmind.cli.ensemble.parts import KeptPart, Part, PartError
+from tickmind.cli.interrupts import Interrupts
+from tickmind.cli.runner.commands import run_characters
+
+if TYPE_CHECKING:
+    from tickmind.cli.runner.status import RunnerStatus
+    from tickmind.runner import MappingFile, Runner
+
+_HEAD_START_S = 5.0  # that characters have at most before a model is loaded
+_LOOK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What is running, for whoever does something beside it."""
+
+    world: KeptPart
+    world_addr: str
+    runner: "Runner"
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """What is brought up: the arguments of each command of ours; a part without any is left out."""
+
+    world: Sequence[str]
+    gateway: Sequence[str] = ()
+    gateway_port: int | None = None  # 0 is any; with one nobody waits for the gateway, which answers when it can
+    viewer: Sequence[str] = ()
+    resume: Sequence[str] = ()  # for a world that was killed, so that it goes on; without, its end is the end of all
+    world_addr: str = ""  # where the world will be, if that is known before it says so
+    models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
+    """Serves a model for as long as it is entered, and gives the environment for the gateway, which may hold keys."""
+    on_page: Callable[[str], None] = lambda _url: None  # told where the page is
+    beside: Callable[[Stage], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
+
+
+async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
+    """Run everything until a signal, the world's last tick or the end of a part; then nothing of it is left.
+
+    A signal before the characters run is a `KeyboardInterrupt`, and so is a second one, which kills what still runs.
+    """
+    main = asyncio.current_task()
+    assert main is not None, "it runs in a task"
+    started: list[Part] = []
+
+    def hurry() -> None:
+        for part in started:
+            part.kill()
+        main.cancel()
+
+    interrupts = Interrupts(main.cancel, hurry)
+    with interrupts.caught():
+        await _bring_up(ensemble, file, folder, status, started, interrupts)
+
+
+async def _bring_up(
+    ensemble: Ensemble,
+    file: "MappingFile",
+    folder: Path,
+    status: "RunnerStatus",
+    started: list[Part],
+    interrupts: Interrupts,
+) -> None:
+    from tickmind.runner import Runner, Warden, hold_folder
+    from tickmind.runner.unit import KIT
+
+    with hold_folder(folder):
+        async with Warden() as warden, AsyncExitStack() as stack:
+
+            def start(
+                name: str, arguments: Sequence[str], env: Mapping[str, str] | None = None, *descriptors: int
+            ) -> Part:
+                part = Part(name, [name, *arguments], warden, status.say, env, descriptors)
+                started.append(part)
+                stack.push_async_callback(part.stop)
+                return part
+
+            world = KeptPart(lambda given: start("world", given), ensemble.world, ensemble.resume, status.say)
+            warden.warm(KIT)  # while the world gets ready
+            gateway = None
+            if ensemble.gateway:
+                service = ModelService(ensemble.gateway, ensemble.gateway_port, ensemble.models, start)
+                gateway = await stack.enter_async_context(service)
+            parts: list[Part | KeptPart | ModelService] = [world]
+            gone = asyncio.Event()  # one of them, before all are there
+            if ensemble.viewer and _page_is_built(status.say):
+                seen = ensemble.world_addr or await _ready(world, parts, gone)
+                viewer = start("viewer", [*ensemble.viewer, "--world", seen])
+                stack.enter_context(_running(_tell(viewer, ensemble.on_page)))
+                viewer.when_gone(gone.set)
+                parts.append(viewer)
+            world_addr, gateway_url = await _ready(world, parts, gone), ""
+            if gateway is not None:
+                gateway_url = await _ready(gateway, parts, gone)
+                status.follow(gateway_url)
+                parts.append(gateway)
+            found = Runner(file.settle(world_addr, gateway_url), folder, warden=warden)
+            for part in parts:
+                part.when_gone(found.stop)
+            if gateway is not None:
+                stack.enter_context(_running(_begin_after(found, gateway)))
+            interrupts.stop = found.stop
+            async with _beside(ensemble, Stage(world, world_addr, found)):
+                await run_characters(found, file, folder, status)
+            for part in parts:
+                part.complain()
+
+
+async def _ready(
+    part: KeptPart | ModelService, parts: Sequence[Part | KeptPart | ModelService], gone: asyncio.Event
+) -> str:
+    """Wait for the address of a part; raises what ended another one meanwhile, so that nobody waits in vain."""
+    address, ending = asyncio.ensure_future(part.address()), asyncio.ensure_future(gone.wait())
+    try:
+        await asyncio.wait({address, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if not address.done():
+            for other in parts:
+                other.complain()
+            raise PartError("a part ended before all of them were up; see above")
+        return address.result()
+    finally:
+        for task in (address, ending):
+            task.cancel()
+
+
+@contextmanager
+def _running(work: Coroutine[None, None, None]) -> Iterator[None]:
+    """Do something meanwhile."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _tell(viewer: Part, on_page: Callable[[str], None]) -> None:
+    """Tell where the page is as soon as it is there; characters need not wait for it."""
+    with suppress(PartError):  # its end is the end of all, and is complained about there
+        on_page(await viewer.address())
+
+
+async def _begin_after(runner: "Runner", gateway: ModelService) -> None:
+    """Leave the processor to the characters until the first of them lives."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_HEAD_START_S):
+            while not any(row.controlled for row in runner.rows()):  # noqa: ASYNC110 - a look now and then will do
+                await asyncio.sleep(_LOOK_S)
+    gateway.begin()
+
+
+@asynccontextmanager
+async def _beside(ensemble: Ensemble, stage: Stage) -> AsyncIterator[None]:
+    if ensemble.beside is None:
+        yield
+        return
+    task = asyncio.create_task(ensemble.beside(stage))
+    task.add_done_callback(lambda _task: stage.runner.stop())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
+
+
+def _page_is_built(say: Callable[[str], None]) -> bool:
+    from tickmind.viewer.errors import PageMissingError
+    from tickmind.viewer.page import page_files
+
+    try:
+        page_files()
+    except PageMissingError as error:
+        say(f"There is no page to watch: {error}")
+        return False
+    return True

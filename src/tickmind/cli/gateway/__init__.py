@@ -1,0 +1,1 @@
+"""`tickmind gateway`: serve, check and watch a gateway."""

@@ -1,0 +1,1 @@
+"""`tickmind model`: install, measure and serve weights."""

@@ -1,0 +1,1 @@
+"""`tickmind runner`: run an agent for every character."""

@@ -1,0 +1,190 @@
+"""What a person sees of running characters: a table that is kept up to date, or plain lines where nobody watches."""
+
+import math
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from tickmind.base import Clock, SystemClock
+from tickmind.cli.screen import harmless, one_line
+
+if TYPE_CHECKING:
+    from tickmind.runner import CharacterRow, Runner
+
+_MOST_NAMED = 20  # characters of which each change is a line without a terminal; more of them are counted
+_NUMBERS_EVERY_S = 10.0
+_ERROR_EVERY_S = 60.0
+_MOST_TROUBLES = 50  # kinds that are shown
+_AROUND = 6  # lines of the terminal that are not rows of the table
+_STYLES = {"running": "green", "failed": "red", "backing off": "yellow", "fallback": "yellow"}
+
+
+class RunnerStatus:
+    """Shows how the characters are doing on stderr. Only a terminal gets the live table; lines are few elsewhere."""
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._live: Any = None
+        self._clock = clock or SystemClock()
+        self._told: dict[str, str] = {}  # character -> what was said of it last
+        self._error_told_s: dict[str, float] = {}  # character -> when an error of it was said last
+        self._numbers, self._numbers_s = "", -math.inf  # what was said of all together, and when
+        self._troubles: set[str] = set()  # that were said
+        self._models: ModelLine | None = None
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(file=sys.stderr), refresh_per_second=4, transient=True)
+
+    def follow(self, gateway_url: str) -> None:
+        """Show how a gateway is doing, too, where there is a table."""
+        if self._live is not None:
+            self._models = ModelLine(gateway_url)
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        if self._live is not None and self._live.is_started:
+            self._live.console.print(harmless(text), markup=False, soft_wrap=True)
+        else:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+    def show(self, runner: "Runner") -> None:
+        """Bring the table up to date; without a terminal, say what became of whom."""
+        rows = runner.rows()
+        if self._live is None:
+            self._tell(rows)
+            return
+        if not self._live.is_started:
+            self._live.start()
+        self._live.update(self._table(rows, runner))
+
+    def end(self, runner: "Runner") -> None:
+        """Take the table away, and say what it came to."""
+        if self._live is not None:
+            self._live.stop()
+        if self._models is not None:
+            self._models.stop()
+        stats = runner.statistics()
+        self.say(f"{stats.characters:,} characters, {stats.restarts:,} restarts; all agents have ended.")
+
+    def _tell(self, rows: "list[CharacterRow]") -> None:
+        if len(rows) > _MOST_NAMED:
+            self._tell_numbers(rows)
+            return
+        for row in rows:
+            words = _words(row)
+            if self._told.get(row.entity_id) != words and self._may_tell(row):
+                self._told[row.entity_id] = words
+                self.say(harmless(one_line(f"{row.entity_id}: {words}")))
+
+    def _may_tell(self, row: "CharacterRow") -> bool:
+        """Whether something may be said of a character; an error that changes all the time is not shown each time."""
+        if row.state != "running" or not row.last_error:
+            return True
+        now_s = self._clock.monotonic()
+        if now_s - self._error_told_s.get(row.entity_id, -math.inf) < _ERROR_EVERY_S:
+            return False
+        self._error_told_s[row.entity_id] = now_s
+        return True
+
+    def _tell_numbers(self, rows: "list[CharacterRow]") -> None:
+        """Say how many are in which state, now and then, and each kind of trouble once."""
+        now_s = self._clock.monotonic()
+        states = Counter(str(row.state) for row in rows)
+        words = (
+            f"{len(rows):,} characters: {', '.join(f'{count:,} {state}' for state, count in sorted(states.items()))}"
+        )
+        if words != self._numbers and now_s - self._numbers_s >= _NUMBERS_EVERY_S:
+            self._numbers, self._numbers_s = words, now_s
+            self.say(words)
+        in_trouble: dict[str, list[str]] = {}  # words -> characters
+        for row in rows:
+            if row.last_error or (row.trouble and not _is_past(row)):
+                in_trouble.setdefault(_words(row), []).append(row.entity_id)
+        for what, names in in_trouble.items():
+            if what not in self._troubles and len(self._troubles) < _MOST_TROUBLES:
+                self._troubles.add(what)
+                others = f" and {len(names) - 1:,} others" if len(names) > 1 else ""
+                self.say(harmless(one_line(f"{names[0]}{others}: {what}")))
+
+    def _table(self, rows: "list[CharacterRow]", runner: "Runner") -> Any:
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        stats = runner.statistics()
+        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+        for name in ("character", "agent", "state", "lease", "last intent", "restarts", "thinks", ""):
+            table.add_column(name, no_wrap=True, justify="right" if name == "restarts" else "left")
+        most = max(3, self._live.console.height - _AROUND)
+        for row in sorted(rows, key=_worst_first)[:most]:
+            cells = (
+                row.entity_id,
+                _agent(row),
+                row.state,
+                "held" if row.controlled else "-",
+                f"{row.last_action} in {row.last_tick:,}" if row.last_action else "-",
+                str(row.restarts),
+                "yes" if row.thinking else "",
+                row.last_error or row.trouble,
+            )
+            table.add_row(
+                *(Text(harmless(one_line(cell)), style=_STYLES.get(cell, "") if at == 2 else "")
+                  for at, cell in enumerate(cells))
+            )  # fmt: skip
+        more = f", {len(rows) - most:,} more not shown" if len(rows) > most else ""
+        head = (
+            f"tick {stats.tick_id:,}: {stats.characters:,} characters in {stats.processes:,} processes, "
+            f"{stats.restarts:,} restarts{more}"
+        )
+        models = [] if self._models is None else [Text(self._models.text())]
+        return Group(Text(head), *models, table)
+
+
+class ModelLine:
+    """What a gateway's models are doing, in one line; asked in a thread, so that nothing waits for it.
+
+    The gateway need not answer yet: its address may be known long before its model is loaded.
+    """
+
+    def __init__(self, url: str) -> None:
+        from tickmind.cli.gateway.figures import GatewayFigures
+        from tickmind.cli.gateway.top import Poller
+
+        self._poller = Poller(GatewayFigures(url), SystemClock())
+
+    def text(self) -> str:
+        """The line."""
+        now, _, problem = self._poller.last()
+        if now is None:
+            return "models: no figures yet"
+        if problem:
+            return f"models: {harmless(one_line(problem))}"
+        cost = f", ${now.total.usd:,.4f}" if now.total.usd else ""
+        about = f" (about {now.wait_ms / 1000:.0f} s)" if now.wait_ms >= 1000 else ""
+        waiting = f"{now.queued + now.expected:,} waiting{about}"
+        return f"models: {now.in_flight:,} being asked, {waiting}, {now.answered:,} answered{cost}"
+
+    def stop(self) -> None:
+        """Ask no more."""
+        self._poller.stop()
+
+
+def _agent(row: "CharacterRow") -> str:
+    return f"{row.agent} for {row.instead_of}" if row.instead_of else row.agent
+
+
+def _is_past(row: "CharacterRow") -> bool:
+    """Whether the trouble is that of a former process."""
+    return row.state in ("running", "stopped")
+
+
+def _words(row: "CharacterRow") -> str:
+    trouble = row.last_error if row.state == "running" else "" if _is_past(row) else row.trouble
+    return f"{_agent(row)} is {row.state}{f' ({trouble})' if trouble else ''}"
+
+
+def _worst_first(row: "CharacterRow") -> tuple[int, str]:
+    order = {"failed": 0, "backing off": 1, "running": 3}
+    return (order.get(row.state, 2), row.entity_id)

@@ -1,0 +1,1 @@
+"""`tickmind runs`, `recover` and `report`: list, finish and describe recorded runs."""

@@ -1,0 +1,164 @@
+"""`tickmind runs` and `tickmind recover`: what was recorded, and finishing what a crash has left."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from tickmind.cli.runs.sealing_progress import SealingProgress
+from tickmind.cli.screen import harmless
+
+if TYPE_CHECKING:
+    from tickmind.record import RunReader, RunStore, RunSummary
+    from tickmind.record.meta import TableMeta
+
+Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
+RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
+RUNS = Path("runs")
+LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
+DropLog = Annotated[
+    bool, typer.Option("--drop-log", help="Remove the log of a finished run, which can't be resumed then.")
+]
+
+
+class RunsGroup(TyperGroup):
+    """Tells whoever names a run where a command stands how to see that run."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command; a name that is none may well be a run."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            named = f"{args[0]}{_where(ctx.params.get('folder', RUNS))}"
+            ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {named}` tells of it")
+        return super().resolve_command(ctx, args)
+
+
+runs_app = typer.Typer(
+    name="runs",
+    cls=RunsGroup,
+    help="What was recorded: all runs, or one of them.",
+    add_completion=False,
+)
+
+
+def open_store(folder: Path) -> "RunStore":
+    """The runs in a folder."""
+    from tickmind.record import RunStore
+
+    return RunStore(folder)
+
+
+@runs_app.callback(invoke_without_command=True)
+def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
+    """List all runs with their length, actors, size and state."""
+    if context.invoked_subcommand is not None:
+        return
+    found = open_store(folder).runs()
+    if not found:
+        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO{_where(folder)}` records one.")
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("run", "state", "world", "ticks", "actors", "size", "began"):
+        right = heading in ("ticks", "actors", "size")
+        table.add_column(heading, justify="right" if right else "left", no_wrap=heading != "world")
+    for one in found:
+        table.add_row(*(Text(harmless(cell)) for cell in _cells(one)))
+    Console().print(table)
+    for one in found:
+        if one.problem:
+            typer.echo(f"{one.run_id}: {harmless(one.problem)}")
+    crashed = [one.run_id for one in found if one.state == "crashed"]
+    if crashed:
+        typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
+
+
+def _where(folder: Path) -> str:
+    """What a command needs to find the runs in this folder."""
+    from tickmind.record.where import where
+
+    return where(folder)
+
+
+def _what_to_do(run_id: str, folder: Path) -> str:
+    """How to go on with an unfinished run; or to finish it, after which it can't go on."""
+    named = f"{run_id}{_where(folder)}"
+    return (
+        f"`tickmind world --resume {named}` goes on with the run, "
+        f"`tickmind recover {named}` writes its tables and lets its log go."
+    )
+
+
+def _cells(run: "RunSummary") -> tuple[str, ...]:
+    state = f"{run.state}, recovered" if run.recovered else str(run.state)
+    began = run.created_at[:16].replace("T", " ")
+    return run.run_id, state, run.world, f"{run.ticks:,}", f"{run.actors:,}", size_text(run.size_bytes), began
+
+
+def size_text(size_bytes: int) -> str:
+    """A size for people."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size_bytes < 1000 or unit == "GB":
+            break
+        size_bytes //= 1000
+    return f"{size_bytes:,} {unit}"
+
+
+@runs_app.command()
+def show(run_id: RunId, folder: Folder = RUNS) -> None:
+    """Summarise one run."""
+    store = open_store(folder)
+    summary = store.summary(run_id)
+    with store.open(run_id) as run:
+        for name, value in _facts(summary, run):
+            typer.echo(f"{name} {harmless(value)}")
+    if summary.state == "crashed":
+        typer.echo(f"\nIt was not finished. {_what_to_do(run_id, folder)}")
+
+
+def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
+    info, meta = run.info, run.meta
+    facts = [
+        ("run", run.run_id),
+        ("state", f"{summary.state}, recovered after a crash" if summary.recovered else str(summary.state)),
+        ("world", f"{info.name}, rules {info.world_version}, {info.width} x {info.height} tiles"),
+        ("actors", f"{len(info.actors):,}"),
+        ("objects", f"{len(info.objects):,}"),
+        ("began", meta.created_at),
+        ("ticks", "none" if run.first_tick_id is None else f"{run.first_tick_id:,} to {run.last_tick_id:,}"),
+        ("size", size_text(summary.size_bytes)),
+    ]
+    if meta.finished_at:
+        facts.insert(6, ("finished", meta.finished_at))
+    if meta.stored_at:
+        facts.append(("stored at", meta.stored_at))
+    facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]
+    width = max(len(name) for name, _ in facts)
+    return [(name.ljust(width), value) for name, value in facts]
+
+
+def _table_text(table: "TableMeta") -> str:
+    return f"{table.rows:,} row{'s' if table.rows != 1 else ''}, {size_text(table.size_bytes)}"
+
+
+def recover(run_id: RunId, folder: Folder = RUNS, drop_log: DropLog = False) -> None:
+    """Finish a run that a crash has left: write the tables of every whole tick. A finished run stays as it is."""
+    store = open_store(folder)
+    before = store.summary(run_id)
+    if before.state == "clean":
+        dropped = drop_log and (store.folder(run_id) / LOG_FOLDER).exists()
+        store.recover(run_id, drop_log=drop_log)
+        more = "its log is gone now, so it can't be resumed" if dropped else "nothing was changed"
+        typer.echo(f"Run {run_id} is finished already; {more}.")
+        return
+    with SealingProgress(run_id) as progress:
+        after = store.recover(run_id, progress=progress.show)
+    typer.echo(f"Run {run_id} is finished: {after.ticks:,} ticks, {size_text(after.size_bytes)}.")
+    with store.open(run_id) as run:
+        if after.loss:
+            typer.echo(f"It ends with tick {run.last_tick_id or 0:,}, because {after.loss}.")
+        elif run.meta.cut_bytes:
+            typer.echo(f"{run.meta.cut_bytes:,} bytes at the end were half written or damaged, and were cut.")

@@ -1,0 +1,1 @@
+"""`tickmind world`: serve and record a world."""

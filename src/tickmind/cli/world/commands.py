@@ -1,0 +1,152 @@
+"""`tickmind world`: a world of tiles behind its API, recorded as it goes, with a live look at how it is doing."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tickmind.base import ConfigError
+from tickmind.cli.world.scenarios import find_scenario
+
+if TYPE_CHECKING:
+    from tickmind.cli.world.run import WorldRun
+    from tickmind.world import Scenario
+
+Address = Annotated[str, typer.Option(help="The address to listen on; others than this machine's need TLS and tokens.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any that is free.")]
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Look for no garbage while the program starts, which takes long and finds little; then the server sees to it."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_without_collector()
+def world(
+    scenario: Annotated[
+        Path | None, typer.Argument(help="The scenario: a file, or a name such as arena or island.", show_default=False)
+    ] = None,
+    host: Address = "127.0.0.1",
+    port: Port = 50051,
+    socket: Annotated[Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")] = None,
+    tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
+    speed: Annotated[float, typer.Option(help="How many times faster than real time.")] = 1.0,
+    lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
+    controllers: Annotated[int, typer.Option(min=1, help="In lockstep: for at least so many.")] = 1,
+    wait_for: Annotated[
+        int, typer.Option(min=0, help="Begin when so many characters are controlled, or after a minute.")
+    ] = 0,
+    ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
+    until: Annotated[
+        int | None, typer.Option(min=1, help="Stop after this tick, also if the run was begun earlier.")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="The folder in which runs are recorded.")] = Path("runs"),
+    run_id: Annotated[str | None, typer.Option(help="The name of the new run; made up if left out.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with this run after its last tick; it has its scenario.")
+    ] = None,
+    sync: Annotated[
+        str, typer.Option(help="When a tick must be on disk: every-tick, never, or at least every so many ms.")
+    ] = "every-tick",
+    no_record: Annotated[bool, typer.Option("--no-record", help="Keep nothing of what happens.")] = False,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve /metrics for Prometheus on this port of this machine.")
+    ] = None,
+    reflection: Annotated[bool, typer.Option("--reflection", help="Let tools ask which calls there are.")] = False,
+    tls: Annotated[
+        Path | None, typer.Option(help="A folder with the server's certificate chain and key: cert.pem, key.pem.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="The tokens of those who may connect, one a line.")] = None,
+) -> None:
+    """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
+    _check_arguments(scenario, run_id, resume, no_record=no_record)
+    scenario = find_scenario(scenario) if scenario is not None else None
+    from tickmind.cli.world.serving import Serving
+    from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
+
+    config = ServerConfig(
+        address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+        tls=ServerTls.load(tls / "cert.pem", tls / "key.pem") if tls is not None else None,
+        tokens=load_tokens(token_file) if token_file is not None else (),
+        reflection=reflection,
+        metrics_port=metrics_port,
+        keep_garbage=True,
+    )
+    config.check()
+    tick_ms = None if tps is None else Pace.of(1000, 500, tps=tps).tick_ms
+
+    def pace_of(found: "Scenario") -> Pace:
+        rules = found.rules
+        return Pace.of(
+            rules.tick_duration_ms,
+            rules.intent_deadline_ms,
+            tps=tps,
+            speed=speed,
+            lockstep=lockstep,
+            controllers=controllers,
+        )
+
+    if no_record:
+        from tickmind.world import load_scenario
+
+        assert scenario is not None, "the arguments were checked"
+        found = load_scenario(scenario).with_ticks_of(tick_ms)
+        Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
+        return
+    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms)
+    try:
+        _check_pace(run, tick_ms)
+        left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
+        Serving(run.scenario, config, pace_of(run.scenario), _fewer(ticks, left), run, runs, wait_for).run()
+    finally:
+        run.abandon()  # whatever is not finished yet
+
+
+def _fewer(*limits: int | None) -> int | None:
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | None, *, no_record: bool) -> None:
+    if (scenario is None) == (resume is None):
+        raise ConfigError("name a scenario to begin with, or a run to go on with (--resume RUN), and not both")
+    if resume is not None and (no_record or run_id is not None):
+        raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
+
+
+def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
+    """Raise if a run that goes on is to have ticks of another length, because its record states one length for all."""
+    of_run_ms = run.scenario.rules.tick_duration_ms
+    if tick_ms not in (None, of_run_ms):
+        raise ConfigError(
+            f"run {run.run_id} has {1000 / of_run_ms:.6g} ticks per second, and its record says so; leave out --tps, "
+            "or let its time pass faster or slower with --speed"
+        )
+
+
+def _open_run(
+    scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str, tick_ms: int | None
+) -> "WorldRun":
+    from tickmind.world.scenario.scenario_reader import scenario_text
+
+    try:
+        from tickmind.cli.world.run import DEFAULT_OPTIONS, WorldRuns
+        from tickmind.record import SyncPolicy
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"recording needs {error.name}, which is not installed; install tickmind[record], or record nothing "
+            "with --no-record"
+        ) from error
+    found = WorldRuns(runs, options=replace(DEFAULT_OPTIONS, sync=SyncPolicy.parse(sync)))
+    if resume is not None:
+        return found.resume(resume)
+    assert scenario is not None, "the arguments were checked"
+    return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms)

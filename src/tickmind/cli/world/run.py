@@ -1,0 +1,117 @@
+"""A world with the run that it is recorded in: begun anew, or taken up where it was left."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickmind.base import Clock
+from tickmind.record import CheckpointFile, Disk, LiveLog, LogOptions, OsDisk, RecordError, RunReader, RunStore
+from tickmind.record.disk import disk_fault, write_whole
+from tickmind.record.tables.sealing import Progress, no_progress
+from tickmind.world import MAX_SCENARIO_BYTES, Scenario, TileWorld, parse_scenario
+
+SCENARIO = "scenario.yaml"
+CHECKPOINT = "checkpoint"
+DEFAULT_OPTIONS = LogOptions(keep_log=True)  # so that a world can go on however it ended
+
+
+@dataclass(frozen=True, slots=True)
+class WorldRun:
+    """What a world needs to be recorded, and to go on from what is recorded already."""
+
+    scenario: Scenario
+    log: LiveLog
+    checkpoints: CheckpointFile
+    history: RunReader
+    store: RunStore
+    is_new: bool  # begun here, and not gone on with
+
+    @property
+    def run_id(self) -> str:
+        """The name of the run."""
+        return self.log.run_id
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the run was begun here and has no tick yet, so that nothing is lost without it."""
+        return self.is_new and self.log.last_tick_id is None
+
+    def finish(self, progress: Progress = no_progress) -> None:
+        """The world has ended: write the finished files."""
+        self.history.close()
+        self.log.close(progress=progress)
+
+    def pause(self) -> None:
+        """The world stops for now: end the log, but take no time for the finished files."""
+        self.history.close()
+        self.log.close(seal=False)
+
+    def abandon(self) -> None:
+        """Let go of whatever is not closed yet; the run stays as it is, to be resumed or recovered.
+
+        A new run without any tick is removed.
+        """
+        self.history.close()
+        self.log.abandon()
+        if self.is_empty:
+            self.store.discard_empty(self.run_id)
+
+
+class WorldRuns:
+    """The runs of worlds in one folder. Each keeps its scenario as it was, so that it can go on without the file."""
+
+    def __init__(
+        self,
+        root: Path,
+        disk: Disk | None = None,
+        *,
+        clock: Clock | None = None,
+        options: LogOptions = DEFAULT_OPTIONS,
+    ) -> None:
+        self._disk: Disk = disk or OsDisk()
+        self._store = RunStore(root, self._disk, clock=clock)
+        self._options = options
+
+    def begin(self, text: str, source: str, run_id: str | None = None, *, tick_ms: int | None = None) -> WorldRun:
+        """Begin a run of the scenario in this text; `source` names it in messages.
+
+        `tick_ms` is the length of a tick in this run, where it is not the scenario's.
+        """
+        scenario = parse_scenario(text, source).with_ticks_of(tick_ms)
+        log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
+        try:
+            write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
+            return self._run(scenario, log, is_new=True)
+        except OSError as error:
+            log.abandon()
+            raise disk_fault(f"keeping the scenario of run {log.run_id}", error) from error
+        except BaseException:
+            log.abandon()
+            raise
+
+    def resume(self, run_id: str) -> WorldRun:
+        """Go on with a run after its last tick, with ticks as long as they were."""
+        log = self._store.resume(run_id, options=self._options)
+        try:
+            return self._run(self._scenario(run_id), log, is_new=False)
+        except BaseException:
+            log.abandon()
+            raise
+
+    def _scenario(self, run_id: str) -> Scenario:
+        path = self._store.folder(run_id) / SCENARIO
+        try:
+            return parse_scenario(self._disk.read_bytes(path, MAX_SCENARIO_BYTES).decode(), str(path))
+        except FileNotFoundError:
+            raise RecordError(
+                f"run {run_id} was stopped before its world began, so there is nothing to resume; begin a new one"
+            ) from None
+        except OSError as error:
+            raise disk_fault(f"reading {path}", error) from error
+        except UnicodeDecodeError as error:
+            raise RecordError(f"{path} is not the scenario that was kept there; begin a new run") from error
+
+    def _run(self, scenario: Scenario, log: LiveLog, *, is_new: bool) -> WorldRun:
+        checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
+        history = self._store.open(log.run_id, from_log=True)
+        scenario = scenario.with_ticks_of(history.info.tick_duration_ms)
+        return WorldRun(scenario, log, checkpoints, history, self._store, is_new)

@@ -1,0 +1,152 @@
+"""A world while it is served: what the person who started it is told, and how it ends."""
+
+import asyncio
+import shlex
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tickmind.base import TickmindError
+from tickmind.cli.runs.sealing_progress import SealingProgress
+from tickmind.cli.world.scenarios import new_run_id
+from tickmind.cli.world.status import EVERY_S, WorldStatus
+from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server.event_loop import run_on_quick_loop
+from tickmind.world import Scenario, TileWorld
+from tickmind.world.kernels import is_compiled
+
+if TYPE_CHECKING:  # a world that is not recorded needs nothing of the record
+    from tickmind.cli.world.run import WorldRun
+
+DEFAULT_RUNS = Path("runs")
+WAIT_AT_MOST_S = 60.0  # for characters to be there
+LOOK_S = 0.05
+
+
+class Serving:
+    """Serves one world until a signal, an error or the last of `ticks`; with a run it is recorded."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        config: ServerConfig,
+        pace: Pace,
+        ticks: int | None,
+        run: "WorldRun | None" = None,
+        runs: Path = DEFAULT_RUNS,
+        wait_for: int = 0,
+    ) -> None:
+        self._scenario = scenario
+        self._config = config
+        self._pace = pace
+        self._ticks = ticks
+        self._run = run
+        self._wait_for = wait_for
+        self._where = "" if runs == DEFAULT_RUNS else f" --runs {shlex.quote(str(runs))}"
+        self._folder = runs
+        self._status = WorldStatus(scenario.name, ticks)
+        self._stopped = False
+        self._in_a_hurry = False  # whether whoever stopped it may not wait
+
+    def run(self) -> None:
+        """Serve, and finish the run in good order."""
+        if not is_compiled():
+            self._status.say("Getting ready; the first time this takes a minute.")
+        try:
+            run_on_quick_loop(self._serve())
+        except TickmindError:
+            self._say_how_to_go_on()
+            raise
+        if self._run is None:
+            return
+        if self._run.is_empty:
+            self._status.say("No tick has passed, so no run is kept.")
+            return
+        if self._in_a_hurry:
+            self._run.pause()
+            self._say_how_to_go_on()
+            return
+        self._finish(self._run)
+        self._status.say(
+            f"Run {self._run.run_id} is in {self._folder / self._run.run_id}: "
+            f"`tickmind runs show {self._run.run_id}{self._where}` tells of it, "
+            f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it."
+        )
+
+    def _finish(self, run: "WorldRun") -> None:
+        """Write the finished files; whoever can't wait for them may stop that too."""
+        try:
+            with SealingProgress(run.run_id) as progress:
+                run.finish(progress.show)
+        except KeyboardInterrupt:
+            self._say_how_to_go_on()
+            raise
+
+    def _say_how_to_go_on(self) -> None:
+        if self._run is not None and not self._run.is_empty:
+            last = self._run.log.last_tick_id
+            self._status.say(
+                f"Run {self._run.run_id} has {f'all ticks up to {last:,}' if last else 'no tick yet'}: "
+                f"`tickmind world --resume {self._run.run_id}{self._where}` goes on with it, "
+                f"`tickmind recover {self._run.run_id}{self._where}` writes its finished files."
+            )
+
+    async def _serve(self) -> None:
+        run, status = self._run, self._status
+        server = WorldServer(
+            TileWorld.from_scenario(self._scenario),
+            self._config,
+            pace=self._pace,
+            sink=run.log if run is not None else None,
+            reports=run.log if run is not None else None,
+            checkpoints=run.checkpoints if run is not None else None,
+            history=run.history if run is not None else None,
+            run_id=run.run_id if run is not None else new_run_id(self._scenario.name),
+        )
+        async with server, self._signals(server):
+            if run is not None:
+                last = run.log.last_tick_id
+                status.say(f"Run {run.run_id} {f'goes on after tick {last:,}' if last else 'begins'}.")
+            status.say(f"The world {self._scenario.name} is at {server.address}; Ctrl-C stops it.")
+            if server.metrics_url:
+                status.say(f"Its metrics are at {server.metrics_url}.")
+            await self._tick(server)
+        status.end(server.statistics())
+
+    async def _run_ticks(self, server: WorldServer) -> None:
+        """Wait for the first characters, but not for ever, and let time begin."""
+        loop = asyncio.get_running_loop()
+        latest_s = loop.time() + WAIT_AT_MOST_S
+        while (  # noqa: ASYNC110  nobody tells when a lease is given
+            server.statistics().controlled < self._wait_for and loop.time() < latest_s and not self._stopped
+        ):
+            await asyncio.sleep(LOOK_S)
+        if not self._stopped:
+            await server.run(self._ticks)
+
+    @asynccontextmanager
+    async def _signals(self, server: WorldServer) -> AsyncIterator[None]:
+        """Let a signal bring the loop of ticks back, from the moment on when the world is there."""
+
+        def stop(*, hurry: bool = False) -> None:
+            self._stopped, self._in_a_hurry = True, hurry
+            server.stop()
+
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, stop)
+        loop.add_signal_handler(signal.SIGTERM, lambda: stop(hurry=True))
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def _tick(self, server: WorldServer) -> None:
+        """Run the ticks and show how they go."""
+        running = asyncio.create_task(self._run_ticks(server))
+        while not running.done():
+            await asyncio.wait({running}, timeout=EVERY_S)
+            self._status.show(server.statistics())
+        await running

@@ -1,0 +1,130 @@
+"""A pace that several gateways keep together."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from tickmind.gateway.cluster.pool import Pool
+from tickmind.gateway.cluster.script import request_spec, token_spec
+from tickmind.gateway.queue.limits.pace import Pace
+from tickmind.gateway.settings.config import Limits
+
+
+class Company(Protocol):
+    """What a shared pace must know of the others: whether they can be reached, and how many they are."""
+
+    @property
+    def alone(self) -> int:
+        """0 while the shared state is there; else by how many gateways the limits are divided."""
+        ...
+
+    @property
+    def rejoining(self) -> int:
+        """By how many the limits are divided though the state is there, as others may not have found it yet; else 0."""
+        ...
+
+
+class SharedPace(Pace):
+    """Holds a limit together with other gateways: every request needs a leased permit.
+
+    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst. Once it is
+    back, the gateway needs permits and keeps to its part besides until the others are back, too.
+    """
+
+    __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
+
+    def __init__(self, name: str, limits: Limits, company: Company, poke: Callable[[Pool], None]) -> None:
+        super().__init__(limits)
+        self._limits = limits
+        self._company = company
+        requests, tokens = request_spec(limits), token_spec(limits)
+        self._request_pool = None if requests is None else Pool(f"{name}:requests:{requests.digest}", requests, poke)
+        self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
+        self._part: Pace | None = None  # while alone or rejoining
+        self._parts = 0
+        self._since_s = -math.inf  # when it became alone, or joined the others
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Its leases, of requests and of tokens, as far as there are limits."""
+        return tuple(pool for pool in (self._request_pool, self._token_pool) if pool is not None)
+
+    def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
+        """When a request may go out, as far as is known; it asks for permits where there are none.
+
+        The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
+        """
+        return self._when_s(now, tokens, Pool.earliest_s)
+
+    def look_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
+        """The same for who only wants to know: a permit that nobody uses would be lost to all."""
+        return self._when_s(now, tokens, Pool.look_s)
+
+    def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
+        """It goes out now."""
+        super().take(now, tokens)
+        company = self._company
+        if parts := company.alone or company.rejoining:
+            self._own_part(now, parts).take(now, tokens)
+        if company.alone:
+            return
+        if self._request_pool is not None:
+            self._request_pool.take(now, 1)
+        if tokens and self._token_pool is not None:
+            self._token_pool.take(now, tokens)
+
+    def settle(self, taken_s: float, estimated: int, actual: int) -> None:
+        """A request used other than the estimated tokens."""
+        super().settle(taken_s, estimated, actual)
+        if self._token_pool is not None and estimated != actual and taken_s >= self._since_s:
+            if self._part is not None:
+                self._part.settle(taken_s, estimated, actual)
+            if not self._company.alone:
+                self._token_pool.correct(taken_s, actual - estimated)
+
+    def rejoined(self, now: float) -> None:
+        """The shared state is back."""
+        self._since_s = now
+        for pool in self.pools:
+            pool.clear()
+
+    def _when_s(self, now: float, tokens: int, of_pool: Callable[[Pool, float, float], float]) -> float:
+        company = self._company
+        if parts := company.alone or company.rejoining:
+            at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
+            if company.alone or at > now:
+                return at  # a permit that is leased before its time would be lost
+        else:
+            self._part = None
+        at = now if self._request_pool is None else of_pool(self._request_pool, now, 1)
+        if tokens and self._token_pool is not None:
+            at = max(at, of_pool(self._token_pool, now, tokens))
+        return at
+
+    def _own_part(self, now: float, parts: int) -> Pace:
+        if self._part is None or self._parts != parts:
+            self._parts = parts
+            self._part = Pace(part_of(self._limits, parts))
+            self._part.spend_burst(now)
+            self._since_s = now
+            for pool in self.pools:
+                pool.clear()
+        return self._part
+
+
+def part_of(limits: Limits, parts: int) -> Limits:
+    """What one of several gateways may use on its own."""
+
+    def part(limit: float | None) -> float | None:
+        return None if limit is None else limit / parts
+
+    return replace(
+        limits,
+        requests_per_second=part(limits.requests_per_second),
+        requests_per_minute=part(limits.requests_per_minute),
+        requests_per_day=part(limits.requests_per_day),
+        tokens_per_minute=part(limits.tokens_per_minute),
+        tokens_per_day=part(limits.tokens_per_day),
+        burst=1,
+    )

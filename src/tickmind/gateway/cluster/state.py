@@ -1,0 +1,315 @@
+"""The connection to Redis or Valkey: leases permits, spreads news, counts the gateways, and survives the loss of it."""
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from tickmind.base import Clock, ConfigError, Secret, get_logger, secret_token
+from tickmind.gateway.accounting.budgets import Budgets
+from tickmind.gateway.cluster.census import Census
+from tickmind.gateway.cluster.merge import Merger
+from tickmind.gateway.cluster.news import News, decode, encode
+from tickmind.gateway.cluster.pace import SharedPace
+from tickmind.gateway.cluster.pool import Pool
+from tickmind.gateway.cluster.port import LimitedLanes, NoLanes
+from tickmind.gateway.cluster.script import BEAT, RESERVE
+from tickmind.gateway.cluster.server_clock import ServerClock
+from tickmind.gateway.cluster.spending import Spending
+from tickmind.gateway.fairness.cooldown import Cooldowns
+from tickmind.gateway.fairness.defer import Defers
+from tickmind.gateway.fairness.sessions import Sessions
+from tickmind.gateway.settings.config import Limits, SharingConfig
+
+if TYPE_CHECKING:
+    from redis.asyncio import Redis
+
+BEAT_S = 1.0  # how often a gateway says that it is there
+GONE_S = 5.0  # after this silence it does not count any more
+ANSWER_S = 2.0  # how long an answer may take before the state counts as lost
+TELL_S = 0.05  # how often there may be news
+TELL_ALL_EVERY = 10  # of these times everybody who is active is looked at
+RETRY_S = 0.25  # at first; doubled with each failure
+MAX_RETRY_S = 2.0
+MAX_JITTER = 1.5  # times a wait is what it becomes at most, so that not all try at once
+REJOIN_S = ANSWER_S + MAX_RETRY_S * MAX_JITTER  # a gateway that is there finds the state within this
+NEWS_KEPT = 10_000  # messages, about
+READ_BLOCK_MS = 500
+READ_COUNT = 200
+_log = get_logger("tickmind.gateway.cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedStatistics:
+    """How the shared state is. `degraded`: it is lost, and the limits are divided by `gateways`."""
+
+    connected: bool
+    degraded: bool
+    gateways: int  # with this one, as last known
+    reason: str  # of the loss
+    losses: int
+    leases: int  # questions answered
+    lost_permits: float  # leased and not used in time
+    news_sent: int
+    news_heard: int
+
+
+class SharedState:
+    """What several gateways know together. Make paces with `pace`, then `start`; `stop` before the loop ends.
+
+    All of it runs beside the requests: they find permits in stock, or wait for the next batch as for any limit. Losing
+    Redis is no error of a request: limits are divided by the last known number of gateways until all are back.
+    """
+
+    def __init__(
+        self,
+        url: Secret,
+        *,
+        clock: Clock,
+        namespace: str = "tickmind",
+        gateway_id: str = "",
+        random: Random | None = None,
+    ) -> None:
+        try:
+            import redis.asyncio  # noqa: F401 - only whether it is there
+        except ImportError as exc:
+            raise ConfigError(
+                "redis_url needs the redis package; install it with: pip install tickmind[redis]"
+            ) from exc
+        self._url = url
+        self._clock = clock
+        self._random = random or Random()
+        self._id = gateway_id or secret_token(9)
+        self._namespace = namespace
+        self._paces: WeakSet[SharedPace] = WeakSet()
+        self._poked: dict[Pool, None] = {}  # whose stock should be refilled
+        self._work = asyncio.Event()
+        self._merger: Merger | None = None
+        self._spending: Spending | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+        self._census = Census(clock, REJOIN_S)
+        self._server_clock = ServerClock()
+        self._reason = "not connected yet"
+        self._told_loss = False
+        self._changed = asyncio.Event()
+        self._untold: list[News] = []  # collected, and not known to have arrived; hearing it twice does no harm
+        self._leases = self._news_sent = self._news_heard = 0
+
+    # What is shared
+
+    def pace(self, name: str, limits: Limits) -> SharedPace:
+        """The pace of that name, shared with all gateways of the namespace."""
+        pace = SharedPace(f"{self._namespace}:pace:{name}", limits, self._census, self._poke)
+        self._paces.add(pace)
+        return pace
+
+    def share(
+        self,
+        config: SharingConfig,
+        sessions: Sessions,
+        cooldowns: Cooldowns,
+        lanes: LimitedLanes | None = None,
+        *,
+        defers: Defers | None = None,
+        budgets: Budgets | None = None,
+    ) -> None:
+        """Share sessions, cooldowns, the limits of lanes, defers and budgets, too; before `start`."""
+        self._spending = None if budgets is None else Spending(budgets, self._namespace)
+        self._merger = Merger(
+            sessions,
+            cooldowns,
+            lanes or NoLanes(),
+            self._clock,
+            timeout_s=config.session_timeout_s,
+            strict=config.mode == "strict",
+            defers=defers,
+        )
+
+    # Life
+
+    async def start(self, *, wait_s: float = ANSWER_S) -> bool:
+        """Connect, and keep trying in the background if that fails; True if it is there at once."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), wait_s)
+        return self._census.connected
+
+    async def stop(self) -> None:
+        """Take leave; what was leased and not used is lost to all for half a second."""
+        self._stopping = True
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            self._task = None
+
+    def statistics(self) -> SharedStatistics:
+        """For the health page and statistics."""
+        return SharedStatistics(
+            self._census.connected,
+            not self._census.connected,
+            self._census.gateways,
+            self._reason,
+            self._census.losses,
+            self._leases,
+            sum(pool.lost for pace in self._paces for pool in pace.pools),
+            self._news_sent,
+            self._news_heard,
+        )
+
+    # Inside
+
+    def _poke(self, pool: Pool) -> None:
+        self._poked[pool] = None
+        self._work.set()
+
+    async def _run(self) -> None:
+        import redis.asyncio
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+
+        wait_s = RETRY_S
+        while not self._stopping:
+            failures = self._census.losses
+            client: Redis | None = None
+            try:
+                client = redis.asyncio.Redis.from_url(
+                    self._url.reveal(),
+                    socket_timeout=ANSWER_S,
+                    socket_connect_timeout=ANSWER_S,
+                    retry=Retry(NoBackoff(), 0),  # trying again is done here
+                )
+                await self._serve(client)
+            except* Exception as group:  # noqa: BLE001 - whatever it is, it is told, and the gateway goes on alone
+                self._lost(group)
+            finally:
+                if client is not None:
+                    with contextlib.suppress(Exception):  # of what is lost already
+                        await client.aclose()
+            wait_s = RETRY_S if self._census.losses > failures else min(MAX_RETRY_S, wait_s * 2)
+            await asyncio.sleep(wait_s * self._random.uniform(0.5, MAX_JITTER))
+
+    async def _serve(self, client: "Redis") -> None:
+        reserve, beat = await client.script_load(RESERVE), await client.script_load(BEAT)
+        if self._spending is not None:
+            await self._spending.prepare(client)
+        now_us = await self._beat(client, beat)
+        if self._stopping:
+            return
+        self._found()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keep_beating(client, beat))
+            tasks.create_task(self._lease(client, reserve))
+            tasks.create_task(self._tell(client))
+            tasks.create_task(self._hear(client, now_us))
+
+    async def _keep_beating(self, client: "Redis", script: str) -> None:
+        while not _is_called_off():
+            await asyncio.sleep(BEAT_S)
+            await self._beat(client, script)
+
+    async def _beat(self, client: "Redis", script: str) -> int:
+        """Say that this gateway is there, count the others, and set the clock by the server's."""
+        asked_s = self._clock.monotonic()
+        answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
+        now_us = int(answer[0])
+        self._server_clock.difference_s(asked_s, self._clock.monotonic(), now_us / 1e6)
+        self._census.count(int(answer[1]))
+        if self._merger is not None:
+            self._merger.set_clock(now_us / 1e6)
+            self._merger.lanes.resize(self._census.gateways)
+        return now_us
+
+    async def _lease(self, client: "Redis", script: str) -> None:
+        """Refill the stocks that ask for it, all in one go."""
+        while not _is_called_off():
+            await self._work.wait()
+            self._work.clear()
+            pools, self._poked = list(self._poked), {}
+            asked_s = self._clock.monotonic()
+            questions = [(pool, pool.question(asked_s)) for pool in pools]
+            try:
+                async with client.pipeline(transaction=False) as pipeline:
+                    for pool, question in questions:
+                        pipeline.evalsha(script, 1, pool.name, *question)
+                    answers: list[Any] = await pipeline.execute()
+            except BaseException:
+                for pool in pools:
+                    pool.failed()
+                raise
+            now_s = self._clock.monotonic()
+            for pool, answer in zip(pools, answers, strict=True):
+                server_us, again_us, *valid_us = (int(number) for number in answer)
+                late_s = self._server_clock.difference_s(asked_s, now_s, server_us / 1e6)
+                pool.granted(now_s, [at_us / 1e6 + late_s for at_us in valid_us], again_us / 1e6 + late_s)
+                self._leases += 1
+
+    async def _tell(self, client: "Redis") -> None:
+        """Tell the others what is new, from time to time all of it."""
+        if self._merger is None:
+            return
+        turn = 0
+        while not _is_called_off():
+            if not self._untold:
+                self._untold = self._merger.collect(all_uses=turn % TELL_ALL_EVERY == 0)
+            turn += 1
+            if self._untold:
+                fields: dict[Any, Any] = {"from": self._id, "news": encode(self._untold)}
+                await client.xadd(f"{self._namespace}:news", fields, maxlen=NEWS_KEPT, approximate=True)
+                self._news_sent += len(self._untold)
+                self._untold = []
+            if self._spending is not None:
+                await self._spending.exchange(client)
+            await asyncio.sleep(TELL_S)
+
+    async def _hear(self, client: "Redis", now_us: int) -> None:
+        """Hear what the others tell, beginning with what they told within a session's time."""
+        if self._merger is None:
+            return
+        stream = f"{self._namespace}:news"
+        last: Any = f"{max(0, now_us // 1000 - int(self._merger.timeout_s * 1000))}-0"
+        while not _is_called_off():
+            batches: Any = await client.xread({stream: last}, count=READ_COUNT, block=READ_BLOCK_MS)
+            for _, messages in batches or ():
+                for last, fields in messages:  # noqa: B007 - the last one read is where the next reading begins
+                    if fields.get(b"from") == self._id.encode():
+                        continue
+                    for news in decode(fields.get(b"news", b"")):
+                        self._merger.merge(news)
+                        self._news_heard += 1
+                await asyncio.sleep(0)
+
+    def _found(self) -> None:
+        if not self._census.connected:
+            for pace in self._paces:
+                pace.rejoined(self._clock.monotonic())
+            self._census.found()
+            _log.info("the shared state is there", gateways=self._census.gateways)
+        self._reason = ""
+        self._told_loss = False
+        self._changed.set()
+
+    def _lost(self, errors: BaseExceptionGroup[Exception]) -> None:
+        """Go on alone, and say so once."""
+        first: BaseException = errors
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        self._reason = type(first).__name__  # its text may name the address
+        self._census.lost()
+        self._changed.set()
+        if not self._told_loss:
+            self._told_loss = True
+            _log.warning(
+                "the shared state is lost; this gateway keeps to its part of the limits until it is back",
+                reason=self._reason,
+                gateways=self._census.gateways,
+            )
+
+
+def _is_called_off() -> bool:
+    """Whether this task is to end: the client now and then swallows the error that says so."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

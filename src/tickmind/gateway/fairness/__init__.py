@@ -1,0 +1,1 @@
+"""Who shares the keys: sessions, their activity, cooldowns and deferred waits, and shared replies."""

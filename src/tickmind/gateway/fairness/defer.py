@@ -1,0 +1,229 @@
+"""Waits that agents chose for themselves: until then their requests are held."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+from tickmind.base import Clock, Limit
+from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.llm.gateway_contract import MAX_NAME_CHARS, is_name
+
+DEFAULT_DEFER_MS = 5_000.0
+MAX_DEFER_MS = Limit("duration of a defer", 600_000.0, "ms")  # longer ones are cut to it
+MAX_DEFERS = Limit("deferred agents", 10_000)
+MAX_DEFERS_OF_A_SESSION = Limit("deferred agents of one session", 1_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """One agent that waits, as statistics show it."""
+
+    session: str
+    agent: str
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeferStatistics:
+    """How many agents wait now, how often one chose to, and how many requests were held for it."""
+
+    deferred: int
+    made: int
+    cancelled: int
+    held_requests: int
+
+
+class Decision(NamedTuple):
+    """What an agent decided last: to wait until a monotonic time, and when it ended an earlier wait.
+
+    Stamps are times of the server that gateways share; the larger is the later decision, and 0 is none.
+    """
+
+    until_s: float  # of the last defer, though it was ended since
+    made_ms: int  # stamp of the last defer
+    ended_ms: int  # stamp of the last cancel; it ends what was made up to then
+
+
+class _Wait:
+    """The newest decisions of one agent, wherever they were made."""
+
+    __slots__ = ("ended_ms", "known_until_s", "made_ms", "made_until_s")
+
+    def __init__(self) -> None:
+        self.made_until_s = -math.inf  # of the last defer
+        self.known_until_s = -math.inf  # the latest of all defers: so long an old notice could revive the wait
+        self.made_ms = 0
+        self.ended_ms = 0
+
+    @property
+    def until_s(self) -> float:
+        return self.made_until_s if self.made_ms > self.ended_ms else -math.inf
+
+    def take(self, until_s: float, made_ms: int) -> None:
+        """The later defer counts, and of two at the same time the longer."""
+        self.known_until_s = max(self.known_until_s, until_s)
+        self.made_ms, self.made_until_s = max((self.made_ms, self.made_until_s), (made_ms, until_s))
+
+
+class Defers:
+    """Which agents have deferred until when. Asking of an agent that has not is one look into a table.
+
+    Several gateways agree on it, in whichever order and however often each hears what the others decided: the latest
+    defer counts unless a later cancel ended it. A defer extends what its own gateway knows of.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        max_ms: Limit = MAX_DEFER_MS,
+        max_defers: Limit = MAX_DEFERS,
+        max_of_a_session: Limit = MAX_DEFERS_OF_A_SESSION,
+    ) -> None:
+        self._clock = clock
+        self._max_ms = float(max_ms.maximum)
+        self._max_defers = max_defers
+        self._max_of_a_session = max_of_a_session
+        self._waits: dict[tuple[str, str], _Wait] = {}  # (session's label, agent) -> its wait
+        self._of_session: dict[str, int] = {}  # session's label -> how many
+        self._due: list[tuple[float, int, tuple[str, str]]] = []  # a heap, one entry for each
+        self._numbers = count()
+        self._made = 0
+        self._cancelled = 0
+        self._held = 0
+        self.fresh: dict[tuple[str, str], Decision] | None = None  # what others are to hear, where there are others
+        self.offset_s = 0.0  # of stamps to the monotonic time
+        self.on_changed: Callable[[tuple[str, str]], None] | None = None  # whoever holds requests
+
+    def defer(self, session: Session, agent: str, duration_ms: float = DEFAULT_DEFER_MS) -> Deferred:
+        """Hold an agent's requests from now on; a second one extends the first, never shortens it.
+
+        A duration of 0 or less ends the wait. Raises `RefusedError` if the name can't be one or too many wait.
+        """
+        if not agent or not MAX_NAME_CHARS.allows(len(agent)) or not is_name(agent):
+            raise RefusedError(
+                Refusal(Code.BAD_REQUEST, f"an agent's name has 1 to {MAX_NAME_CHARS.maximum} printable characters")
+            )
+        if math.isnan(duration_ms):
+            raise RefusedError(Refusal(Code.BAD_REQUEST, "a defer takes a duration in ms, such as 5000"))
+        if duration_ms <= 0:
+            self.cancel(session, agent)
+            return Deferred(session.label, agent, 0.0)
+        now_s = self._clock.monotonic()
+        self._sweep(now_s)
+        key = (session.label, agent)
+        until_s = now_s + min(duration_ms, self._max_ms) / 1000
+        wait = self._waits.get(key)
+        if wait is None:
+            self._check_room(session, now_s)
+            wait = self._add(key, until_s)
+        wait.take(max(until_s, wait.until_s), max(self._stamp_ms(now_s), wait.made_ms, wait.ended_ms + 1))
+        self._made += 1
+        self._tell(key, wait)
+        self._change(key)
+        return Deferred(session.label, agent, wait.until_s - now_s)
+
+    def cancel(self, session: Session, agent: str) -> bool:
+        """End an agent's wait; False if there was none."""
+        now_s = self._clock.monotonic()
+        self._sweep(now_s)
+        key = (session.label, agent)
+        wait = self._waits.get(key)
+        if wait is None or wait.until_s <= now_s:
+            return False
+        wait.ended_ms = max(self._stamp_ms(now_s), wait.made_ms)
+        self._cancelled += 1
+        self._tell(key, wait)
+        self._change(key)
+        return True
+
+    def hear(self, label: str, agent: str, decision: Decision) -> None:
+        """What an agent decided at another gateway; beyond the bound on all it is not held here."""
+        now_s = self._clock.monotonic()
+        self._sweep(now_s)
+        key = (label, agent)
+        until_s = min(decision.until_s, now_s + self._max_ms / 1000)
+        wait = self._waits.get(key)
+        if wait is None:
+            if until_s <= now_s or not self._max_defers.allows(len(self._waits) + 1):
+                return
+            wait = self._add(key, until_s)
+        wait.ended_ms = max(wait.ended_ms, decision.ended_ms)
+        wait.take(until_s, decision.made_ms)
+        self._change(key)
+
+    def held_until(self, session: Session, agent: str) -> float | None:
+        """The monotonic time until which an agent's request must be held, or None; counted as held."""
+        if not self._waits:
+            return None
+        until_s = self.until(session.label, agent)
+        if until_s is not None:
+            self._held += 1
+        return until_s
+
+    def until(self, label: str, agent: str) -> float | None:
+        """The same by a session's label, for who only wants to know."""
+        wait = self._waits.get((label, agent))
+        return None if wait is None or wait.until_s <= self._clock.monotonic() else wait.until_s
+
+    def listing(self) -> tuple[Deferred, ...]:
+        """All that wait, the next one first."""
+        now_s = self._clock.monotonic()
+        self._sweep(now_s)
+        waiting = sorted((wait.until_s, key) for key, wait in self._waits.items() if wait.until_s > now_s)
+        return tuple(Deferred(label, agent, until_s - now_s) for until_s, (label, agent) in waiting)
+
+    def statistics(self) -> DeferStatistics:
+        """The figures so far."""
+        return DeferStatistics(len(self.listing()), self._made, self._cancelled, self._held)
+
+    def _check_room(self, session: Session, now_s: float) -> None:
+        for limit, size in (
+            (self._max_defers, len(self._waits)),
+            (self._max_of_a_session, self._of_session.get(session.label, 0)),
+        ):
+            if not limit.allows(size + 1):
+                raise RefusedError(
+                    Refusal(
+                        Code.QUEUE_FULL,
+                        f"there are {size:,} {limit.name} already; let some of the waits end first",
+                        retry_after_s=max(0.0, self._due[0][0] - now_s),
+                    )
+                )
+
+    def _add(self, key: tuple[str, str], until_s: float) -> _Wait:
+        wait = self._waits[key] = _Wait()
+        self._of_session[key[0]] = self._of_session.get(key[0], 0) + 1
+        heappush(self._due, (until_s, next(self._numbers), key))
+        return wait
+
+    def _change(self, key: tuple[str, str]) -> None:
+        if self.on_changed is not None:
+            self.on_changed(key)
+
+    def _tell(self, key: tuple[str, str], wait: _Wait) -> None:
+        if self.fresh is not None:
+            self.fresh[key] = Decision(wait.made_until_s, wait.made_ms, wait.ended_ms)
+
+    def _stamp_ms(self, now_s: float) -> int:
+        return int(1000 * (now_s + self.offset_s))
+
+    def _sweep(self, now_s: float) -> None:
+        while self._due and self._due[0][0] <= now_s:
+            key = heappop(self._due)[2]
+            known_until_s = self._waits[key].known_until_s
+            if known_until_s > now_s:
+                heappush(self._due, (known_until_s, next(self._numbers), key))
+                continue
+            del self._waits[key]
+            if self.fresh is not None:
+                self.fresh.pop(key, None)
+            left = self._of_session[key[0]] - 1
+            if left:
+                self._of_session[key[0]] = left
+            else:
+                del self._of_session[key[0]]

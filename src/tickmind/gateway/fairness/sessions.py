@@ -1,0 +1,213 @@
+"""Who shares the keys: sessions, which register by first use and end by silence."""
+
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from ipaddress import IPv6Address, ip_address
+from itertools import count
+
+from tickmind.base import Clock, Limit
+from tickmind.gateway.fairness.activity import Active, Activity, Use
+from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.gateway.settings.config import SharingConfig
+from tickmind.llm.gateway_contract import SESSION_IN_WORDS, is_session
+
+MAX_GROUPS = Limit("keys whose sessions are told apart", 2048)
+DEFAULT_SESSION = "default"  # of a caller that names none
+LOCAL = "this machine"  # the group of all who call from it
+_MAX_LOOKED_AT = 64  # busy sessions that are passed over when one must give way
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One game or run. `owner` is what fair share goes by: the caller's name if callers have keys, else the session.
+
+    `weight` is the owner's. `label` names the session in statistics: the id, after the caller's name if it has one.
+    """
+
+    id: str
+    owner: str
+    weight: float = 1.0
+    connected_s: float = 0.0  # monotonic
+    last_seen_s: float = 0.0
+    caller: str = ""  # whose key it came with; empty without keys
+    label: str = ""
+    group: str = ""  # the address that it came from, without keys: what all of these get is one share
+    requests: int = 0  # admitted so far
+    waiting: int = 0  # admitted and not over
+    uses: dict[str, Use] = field(default_factory=dict, repr=False)  # group of a key -> how it uses it
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            self.label = f"{self.caller}/{self.id}" if self.caller else self.id
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session as it is listed."""
+
+    id: str
+    owner: str
+    weight: float
+    connected_for_s: float
+    idle_s: float
+    requests: int
+    waiting: int
+    groups: tuple[str, ...]  # the keys on which it is active
+    label: str  # its name in statistics
+
+
+class Sessions:
+    """All sessions that are alive: each is found by one lookup, and the silent ones are let go when others come.
+
+    The number is bounded: when it is reached, the one that was idle longest gives way, never one with requests that
+    wait. What a session used stays with the key's `Activity` for its time, so giving way and coming back gains nothing.
+    """
+
+    def __init__(self, config: SharingConfig, clock: Clock) -> None:
+        self._config = config
+        self._timeout_s = config.session_timeout_s
+        self._clock = clock
+        self._sessions: dict[tuple[str, str], Session] = {}  # (caller, id) -> session
+        self._due: list[tuple[float, int, Session]] = []  # a heap of (silent enough at, number, session)
+        self._numbers = count()
+        self._activities: dict[str, Activity] = {}  # group -> activity, in the order of their making
+
+    def __len__(self) -> int:
+        self.sweep()
+        return len(self._sessions)
+
+    def get(self, session_id: str, caller: str = "", weight: float | None = None, peer: str = "") -> Session:
+        """The session of a request, which is alive from now on.
+
+        `caller` and `weight` are those of the caller's key. Without an id it is the caller's default session, or that
+        of the `peer` address. Raises `RefusedError` for an id that can't be one, or if all sessions are busy.
+        """
+        if not session_id:
+            session_id = DEFAULT_SESSION if caller or not peer else f"peer:{peer}".replace("%", "-")
+        session = self._sessions.get((caller, session_id))
+        if session is None:
+            return self._register(session_id, caller, weight, "" if caller else group_of_peer(peer))
+        session.last_seen_s = self._clock.monotonic()
+        return session
+
+    def activity(self, group: str) -> Activity:
+        """Who is active on a key, for the cooldown; made when first asked for."""
+        found = self._activities.get(group)
+        return found if found is not None else self._new_activity(group)
+
+    def active(self, group: str) -> Active:
+        """How many sessions are really active on a key, and with which weight: they used it lately or wait for it."""
+        found = self._activities.get(group)
+        return found.active(self._clock.monotonic()) if found is not None else Active(group)
+
+    def activities(self) -> tuple[Activity, ...]:
+        """Those of all keys, for whoever shares them with other gateways."""
+        return tuple(self._activities.values())
+
+    def sweep(self) -> None:
+        """Let go of the silent ones; it costs what there is to let go of."""
+        now_s = self._clock.monotonic()
+        while self._due and self._due[0][0] <= now_s:
+            session = heappop(self._due)[2]
+            until_s = (now_s if session.waiting else session.last_seen_s) + self._timeout_s
+            if until_s > now_s:
+                self._push(until_s, session)
+            else:
+                del self._sessions[session.caller, session.id]
+
+    def alive(self) -> tuple[Session, ...]:
+        """All that are alive, the oldest first, to be looked at and left as they are."""
+        self.sweep()
+        return tuple(self._sessions.values())
+
+    def listing(self) -> tuple[SessionInfo, ...]:
+        """All that are alive, the oldest first, with the keys on which they are active."""
+        alive = self.alive()
+        now_s = self._clock.monotonic()
+        for activity in self._activities.values():
+            activity.sweep(now_s)
+        return tuple(
+            SessionInfo(
+                id=session.id,
+                owner=session.owner,
+                weight=session.weight,
+                connected_for_s=now_s - session.connected_s,
+                idle_s=0.0 if session.waiting else now_s - session.last_seen_s,
+                requests=session.requests,
+                waiting=session.waiting,
+                groups=tuple(sorted(group for group, use in session.uses.items() if not use.gone)),
+                label=session.label,
+            )
+            for session in alive
+        )
+
+    def _register(self, session_id: str, caller: str, weight: float | None, group: str) -> Session:
+        check_session_id(session_id)
+        self.sweep()
+        if len(self._sessions) >= self._config.max_sessions:
+            self._give_way()
+        now_s = self._clock.monotonic()
+        if weight is None:
+            weight = self._config.weights.get(session_id, self._config.default_weight)
+        session = Session(session_id, caller or session_id, weight, now_s, now_s, caller, group=group)
+        self._sessions[caller, session_id] = session
+        self._push(now_s + self._timeout_s, session)
+        return session
+
+    def _give_way(self) -> None:
+        now_s = self._clock.monotonic()
+        passed_over = 0
+        while passed_over < min(_MAX_LOOKED_AT, len(self._due)):
+            due_s, _, session = heappop(self._due)
+            until_s = session.last_seen_s + self._timeout_s
+            if session.waiting:
+                self._push(now_s + self._timeout_s, session)
+                passed_over += 1
+            elif until_s > due_s:
+                self._push(until_s, session)
+            else:
+                del self._sessions[session.caller, session.id]
+                return
+        raise RefusedError(
+            Refusal(
+                Code.QUEUE_FULL,
+                f"all {self._config.max_sessions:,} sessions are busy; come back later, or raise sharing.max_sessions",
+                retry_after_s=1.0,
+            )
+        )
+
+    def _push(self, due_s: float, session: Session) -> None:
+        heappush(self._due, (due_s, next(self._numbers), session))
+
+    def _new_activity(self, group: str) -> Activity:
+        if not MAX_GROUPS.allows(len(self._activities) + 1):
+            now_s = self._clock.monotonic()
+            quiet = [name for name, known in self._activities.items() if not known.active(now_s).sessions]
+            for name in quiet or [next(iter(self._activities))]:
+                self._activities.pop(name).close()
+        made = self._activities[group] = Activity(group, self._timeout_s, self._config.max_sessions)
+        return made
+
+
+def group_of_peer(peer: str) -> str:
+    """Under which name the sessions of an address without keys are taken together; empty if it is not known.
+
+    This machine has many addresses, and who has an IPv6 network has all of its last 64 bits.
+    """
+    try:
+        address = ip_address(peer.partition("%")[0])
+    except ValueError:
+        return peer
+    if address.is_loopback:
+        return LOCAL
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return group_of_peer(str(address.ipv4_mapped))
+        return str(IPv6Address(int(address) >> 64 << 64))
+    return peer
+
+
+def check_session_id(session_id: str) -> None:
+    """Refuse what can't be a session's id: too long, or with letters that have no place in a log line."""
+    if not is_session(session_id):
+        raise RefusedError(Refusal(Code.BAD_REQUEST, f"a session id has {SESSION_IN_WORDS}; a UUID is a good one"))

@@ -1,0 +1,1 @@
+"""Limits of lanes: pace, learnt rates, circuits, retries and service times."""

@@ -1,0 +1,1 @@
+"""Cassettes: model calls recorded to a file and played back."""

@@ -1,0 +1,14 @@
+"""Asking through a gateway, which shares models fairly among games: cooldowns, heartbeats, deferrals, who answered."""
+
+from tickmind.llm.gateway_client.calls import CustomModel, Generated, gateway_call, load_gateway_config
+from tickmind.llm.gateway_client.client import GatewayClient
+from tickmind.llm.gateway_client.sync import SyncGatewayClient
+
+__all__ = [
+    "CustomModel",
+    "GatewayClient",
+    "Generated",
+    "SyncGatewayClient",
+    "gateway_call",
+    "load_gateway_config",
+]

@@ -1,0 +1,112 @@
+"""Carries requests through a gateway: waits for the session's turn, says until when, and takes in what comes of it.
+
+It tries nothing again: the gateway is the one owner of queues, fallback and retries.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
+from types import TracebackType
+from typing import Literal
+
+from tickmind.base import Clock
+from tickmind.llm.errors import LLMDeadlineError, LLMRateLimitError, LLMResponseError
+from tickmind.llm.gateway_client.calls import told_timeout
+from tickmind.llm.gateway_client.gate import Gates
+from tickmind.llm.gateway_contract import TIMEOUT_HEADER
+from tickmind.llm.transport import Capabilities, ModelReply, ModelRequest, StreamPiece, Transport
+
+OnCooldown = Literal["wait", "raise", "send"]
+
+
+class GatewayTransport:
+    """Wraps the transport that speaks to the gateway. `on_use` is called before anything is sent."""
+
+    def __init__(
+        self,
+        inner: Transport,
+        gates: Gates,
+        *,
+        on_cooldown: OnCooldown,
+        on_use: Callable[[], None],
+        clock: Clock,
+    ) -> None:
+        self._inner = inner
+        self._gates = gates
+        self._on_cooldown = on_cooldown
+        self._on_use = on_use
+        self._clock = clock
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the models behind it can do, as configured."""
+        return self._inner.capabilities
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Send it when it may go out; the timeout is for the waiting, too."""
+        left_s = await self.turn(request.model, timeout_s)
+        try:
+            return await self._inner.complete(_told_until(request, left_s), timeout_s=left_s)
+        except (LLMRateLimitError, LLMResponseError) as error:
+            self._gates.of(request.model).note_refusal(error)
+            raise
+
+    def stream(self, request: ModelRequest, *, timeout_s: float) -> "GatewayStream":
+        """Send it when it may go out, and read the reply as it comes."""
+        return GatewayStream(self, self._inner, request, timeout_s, self._gates)
+
+    async def aclose(self) -> None:
+        """Close the wrapped transport."""
+        await self._inner.aclose()
+
+    async def turn(self, model: str, timeout_s: float) -> float:
+        """Wait for the session's turn; gives the time that is left. Raises `LLMCooldownError` if it comes too late."""
+        self._on_use()
+        if self._on_cooldown == "send":
+            return timeout_s
+        gate = self._gates.of(model)
+        if self._on_cooldown == "raise":
+            gate.take_nowait()
+            return timeout_s
+        began_s = self._clock.monotonic()
+        await gate.take(timeout_s)
+        left_s = timeout_s - (self._clock.monotonic() - began_s)
+        if left_s <= 0:
+            raise LLMDeadlineError(f"the turn of the session came only when the {timeout_s:g} s of the call were over")
+        return left_s
+
+
+class GatewayStream:
+    """A stream that is opened when it may go out; what it gives is the wrapped transport's own."""
+
+    def __init__(
+        self, owner: GatewayTransport, inner: Transport, request: ModelRequest, timeout_s: float, gates: Gates
+    ) -> None:
+        self._owner = owner
+        self._inner = inner
+        self._request = request
+        self._timeout_s = timeout_s
+        self._gates = gates
+        self._context: AbstractAsyncContextManager[AsyncIterator[StreamPiece]] | None = None
+
+    async def __aenter__(self) -> AsyncIterator[StreamPiece]:
+        left_s = await self._owner.turn(self._request.model, self._timeout_s)
+        context = self._inner.stream(_told_until(self._request, left_s), timeout_s=left_s)
+        try:
+            pieces = await context.__aenter__()
+        except (LLMRateLimitError, LLMResponseError) as error:
+            self._gates.of(self._request.model).note_refusal(error)
+            raise
+        self._context = context
+        return pieces
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        context, self._context = self._context, None
+        if context is not None:
+            await context.__aexit__(exc_type, exc, trace)
+
+
+def _told_until(request: ModelRequest, left_s: float) -> ModelRequest:
+    return replace(request, headers={TIMEOUT_HEADER: told_timeout(left_s), **request.headers})

@@ -1,0 +1,1 @@
+"""GBNF grammars that hold a llama.cpp server to a schema."""

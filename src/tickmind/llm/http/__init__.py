@@ -1,0 +1,1 @@
+"""HTTP/1.1 for model calls: connections, their pool, SSE, errors and waits."""

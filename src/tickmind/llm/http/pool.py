@@ -1,0 +1,119 @@
+"""The connections of one client in one event loop: kept for the next request, opened a few at a time."""
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+
+from tickmind.llm.errors import LLMConfigError
+from tickmind.llm.http.dialing import Dialer
+from tickmind.llm.http.pacing import pace, pacer_for
+from tickmind.llm.http.protocol import READ_BUFFER_BYTES, Connection, ResponseParser
+
+KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s; reusing one just then loses a request
+MAX_DIALS = 16  # connections being opened at once, so that a thousand calls don't stall the loop
+
+
+class ConnectionPool:
+    """Connections to one endpoint. All but `leave` is for the loop that it belongs to."""
+
+    def __init__(self, dialer: Dialer, loop: asyncio.AbstractEventLoop, *, most: int) -> None:
+        self.loop = loop
+        self._dialer = dialer
+        self._buffer = memoryview(bytearray(READ_BUFFER_BYTES))
+        self._idle: deque[Connection] = deque()  # oldest first
+        self._busy: set[Connection] = set()
+        self._free = asyncio.Semaphore(most)
+        self._dials = asyncio.Semaphore(MAX_DIALS)
+        self._sweep: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def statistics(self) -> dict[str, int]:
+        """Connections in use and idle."""
+        return {"busy": len(self._busy), "idle": len(self._idle)}
+
+    def close(self) -> bool:
+        """Drop all connections; exchanges that are under way fail. Tells whether there were any."""
+        self._closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        connections = [*self._idle, *self._busy]
+        self._idle.clear()
+        for connection in connections:
+            connection.abort()
+        return bool(connections)
+
+    def leave(self) -> None:
+        """Have the loop drop all connections as soon as it gets around to it; any thread may call this."""
+        self._closed = True
+        with suppress(RuntimeError):  # a loop that is closed gets around to nothing, and its connections are gone
+            self.loop.call_soon_threadsafe(self.close)
+
+    async def acquire(self, deadline_s: float, *, fresh: bool = False) -> Connection:
+        """An open connection for one exchange, a new one if need be, before the loop's time reaches the deadline."""
+        self._check_open()
+        if not fresh and not self._free.locked() and (connection := self._take_idle(self.loop.time())):
+            await self._free.acquire()  # does not wait
+            self._busy.add(connection)
+            return connection
+        async with asyncio.timeout_at(deadline_s):
+            await self._free.acquire()
+            try:
+                self._check_open()
+                connection = (None if fresh else self._take_idle(self.loop.time())) or await self._dial()
+            except BaseException:
+                self._free.release()
+                raise
+        self._busy.add(connection)
+        return connection
+
+    def release(self, connection: Connection, parser: ResponseParser, *, ended: bool) -> None:
+        """Give a connection back; it is kept if the reply was read to its end."""
+        self._busy.discard(connection)
+        self._free.release()
+        keep = parser.reusable or (ended and parser.keep_alive and not parser.done)
+        if self._closed or connection.closed or not keep:
+            connection.abort()
+            return
+        connection.leave(parser)
+        connection.idle_since = self.loop.time()
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = self.loop.call_later(KEEP_ALIVE_S, self._drop_old)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LLMConfigError("this client is closed; make a new one")
+
+    def _take_idle(self, now: float) -> Connection | None:
+        idle = self._idle
+        for _ in range(len(idle)):
+            connection = idle.pop()
+            if connection.closed or now - connection.idle_since > KEEP_ALIVE_S:
+                connection.abort()
+            elif connection.is_clean:
+                connection.tail = None
+                return connection
+            elif connection.tail is not None and not connection.tail.done:
+                idle.appendleft(connection)  # the end of its last reply is still to come
+            else:
+                connection.abort()
+        return None
+
+    async def _dial(self) -> Connection:
+        async with self._dials:
+            await pace()
+            pacer = pacer_for(self.loop)
+            connection = await self._dialer.dial(lambda: Connection(self._buffer, pacer))
+            if self._closed:  # meanwhile
+                connection.abort()
+                self._check_open()
+            return connection
+
+    def _drop_old(self) -> None:
+        self._sweep = None
+        now = self.loop.time()
+        while self._idle and (self._idle[0].closed or now - self._idle[0].idle_since >= KEEP_ALIVE_S - 0.05):
+            self._idle.popleft().abort()
+        if self._idle:
+            self._sweep = self.loop.call_later(KEEP_ALIVE_S, self._drop_old)

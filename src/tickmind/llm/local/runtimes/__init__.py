@@ -1,0 +1,1 @@
+"""llama.cpp servers on this machine: found, installed, tried and run."""

@@ -1,0 +1,1 @@
+"""Streams of model replies: chunks assembled, thinking separated, results awaited."""

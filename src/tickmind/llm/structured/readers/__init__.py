@@ -1,0 +1,1 @@
+"""Readers of replies: JSON, loose JSON, YAML and `key: value` lines."""

@@ -1,0 +1,1 @@
+"""The live log: segments of frames, their codecs, and repair after a crash."""

@@ -1,0 +1,235 @@
+"""What actors asked for and what became of it: a byte for each, where a byte is enough."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ACTION_CODES, ACTION_TYPES, UNUSED, ActionType, Effect, IntentColumns, ResultColumns
+from tickmind.protocol.reason import REASONS
+from tickmind.record.columns import Column, batch, numbers
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import most_events
+from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.steps import check_rows
+
+_MOVE = ACTION_CODES[ActionType.MOVE]
+_AHEAD = 63  # a move to where the actor faces after the tick, as nearly all are
+_WAYS = 64  # + direction: a move elsewhere
+_DIRECTIONS = 8
+_NOBODY = 255
+_DETAILED = 255  # see INTENT_DETAILS
+_FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
+_FEW_FAIL = 8
+
+Batches = list[tuple[int, pa.RecordBatch]]
+INTENT_TABLES = (Table.INTENTS, Table.SOME_INTENTS, Table.INTENT_DETAILS, Table.INTENT_TEXTS)
+
+
+def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
+    """The bits of those who ask, if that is the way to say it, and the tables; `facing` is that after the tick."""
+    count, actors = len(intents), len(facing)
+    if not count:
+        return None, []
+    found: Batches = []
+    code: Column | None
+    if _plain_moves(intents) and facing.view(np.uint8).max() < _DIRECTIONS:
+        code, asks = _pack_moves(intents, facing)
+    else:
+        code, found = _pack_details(intents, facing)
+        asks = np.zeros(actors, dtype=np.bool_)
+        asks[intents.actor] = True
+    if intents.texts:
+        said = sorted(intents.texts.items())
+        columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
+        found.append((Table.INTENT_TEXTS, batch(SCHEMAS[Table.INTENT_TEXTS], *columns_of_texts)))
+    if count * _FEW < actors:
+        codes = np.full(count, _AHEAD, dtype=np.uint8) if code is None else code
+        found.append((Table.SOME_INTENTS, batch(SCHEMAS[Table.SOME_INTENTS], intents.actor, codes)))
+        return None, found
+    if code is not None:
+        found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
+    if count == actors:
+        return None, found
+    return np.packbits(asks).tobytes(), found
+
+
+def _plain_moves(intents: IntentColumns) -> bool:
+    """Whether they are all moves in a direction, without anything else."""
+    if not (intents.action == _MOVE).all() or intents.direction.view(np.uint8).max() >= _DIRECTIONS:
+        return False
+    rest = (intents.kind, intents.amount, intents.target)
+    return all(np.bitwise_and.reduce(column) == UNUSED for column in rest)  # which has all bits set
+
+
+def _pack_moves(intents: IntentColumns, facing: Column) -> tuple[Column | None, Column]:
+    """The codes of moves, or None if all go ahead, and who makes one."""
+    ways = np.full(len(facing), _NOBODY, dtype=np.uint8)
+    ways[intents.actor.astype(np.intp)] = intents.direction.view(np.uint8)
+    asks, ahead = ways != _NOBODY, ways == facing.view(np.uint8)
+    if np.count_nonzero(ahead) == len(intents):
+        return None, asks
+    ways += np.uint8(_WAYS)
+    ways[ahead] = _AHEAD
+    return ways[asks], asks
+
+
+def _pack_details(intents: IntentColumns, facing: Column) -> tuple[Column, Batches]:
+    """The codes of intents of all kinds, and a table of those that no code says."""
+    action, direction = intents.action, intents.direction
+    ahead = direction == facing[intents.actor]
+    moves = (action == _MOVE) & (direction >= 0) & (direction < _DIRECTIONS)
+    code = np.where(moves, np.where(ahead, np.uint8(_AHEAD), direction.view(np.uint8) + np.uint8(_WAYS)), action)
+    plain = (intents.kind == UNUSED) & (intents.amount == UNUSED) & (intents.target == UNUSED)
+    plain &= moves | ((direction == UNUSED) & (action < _AHEAD))
+    if plain.all():
+        return code, []
+    code[~plain] = _DETAILED
+    places = np.flatnonzero(~plain).astype(np.int32)
+    columns = (action, direction, intents.kind, intents.amount, intents.target)
+    table = batch(SCHEMAS[Table.INTENT_DETAILS], places, *(column[places] for column in columns))
+    return code, [(Table.INTENT_DETAILS, table)]
+
+
+def read_intents(
+    found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, facing: Column
+) -> IntentColumns:
+    """The intents as they were; `facing` is that after the tick."""
+    rows, code = _rows_and_codes(found, count, askers, len(facing))
+    action, direction = _unpack_codes(code, facing[rows])
+    kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
+    if Table.INTENT_DETAILS in found:
+        some = found[Table.INTENT_DETAILS]
+        places = check_rows(numbers(some, "place"), count)
+        action[places], direction[places] = numbers(some, "action"), numbers(some, "direction")
+        for column, name in ((kind, "kind"), (amount, "amount"), (target, "target")):
+            column[places] = numbers(some, name)
+    texts: dict[int, tuple[str, str]] = {}
+    if Table.INTENT_TEXTS in found:
+        some = found[Table.INTENT_TEXTS]
+        places = check_rows(numbers(some, "place"), count)
+        pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
+        texts = dict(zip(places.tolist(), pairs, strict=True))
+    return IntentColumns(rows, action, direction, kind, amount, target, texts)
+
+
+def _rows_and_codes(
+    found: Mapping[int, pa.RecordBatch], count: int, askers: bytes | None, actors: int
+) -> tuple[Column, Column]:
+    """Whose the intents of a tick are, and their codes."""
+    code: Column | None = None
+    if Table.SOME_INTENTS in found:
+        rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
+        code = numbers(found[Table.SOME_INTENTS], "code")
+    elif not count and Table.INTENTS not in found:
+        rows = np.zeros(0, dtype=np.int32)
+    else:
+        rows = np.arange(actors, dtype=np.int32) if askers is None else rows_of_bits(askers, actors)
+        code = numbers(found[Table.INTENTS], "code") if Table.INTENTS in found else None
+    if code is None:
+        code = np.full(len(rows), _AHEAD, dtype=np.uint8)
+    if len(code) != count or len(rows) != count:
+        raise DamagedRunError(f"the log has {len(code)} intents of {len(rows)} actors in a tick with {count}")
+    return rows, code
+
+
+def _unpack_codes(code: Column, facing: Column) -> tuple[Column, Column]:
+    """The actions and directions behind codes; `facing` is that of those who ask."""
+    ahead = code == _AHEAD
+    if ahead.all():  # as most often, and then there is little to do
+        return np.full(len(code), _MOVE, dtype=np.uint8), facing
+    moves = (code >= _WAYS) & (code < _WAYS + _DIRECTIONS)
+    action = np.where(moves | ahead, np.uint8(_MOVE), code)
+    direction = np.where(moves, code - np.uint8(_WAYS), np.uint8(255)).view(np.int8)
+    return action, np.where(ahead, facing, direction)
+
+
+def rows_of_bits(bits: bytes, count: int) -> Column:
+    """The rows whose bit is set."""
+    return np.flatnonzero(read_bits(bits, count)).astype(np.int32)
+
+
+def read_bits(bits: bytes, count: int) -> Column:
+    """A bool for each row."""
+    if len(bits) != (count + 7) // 8:
+        raise DamagedRunError(f"the log has bits for {len(bits) * 8} actors in a world with {count}")
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).view(np.bool_)
+
+
+def pack_results(results: ResultColumns, intents: IntentColumns, actors: int) -> Batches:
+    """The tables of what became of the intents, in a world with so many actors."""
+    found: Batches = []
+    if not _are_of(results, intents):
+        found.append((Table.RESULTS, batch(SCHEMAS[Table.RESULTS], results.actor, results.action)))
+    failed = np.count_nonzero(results.reason)
+    if failed * _FEW_FAIL > len(results):
+        found.append((Table.REASONS, batch(SCHEMAS[Table.REASONS], results.reason)))
+    elif failed:
+        places = np.flatnonzero(results.reason).astype(np.int32)
+        found.append((Table.SOME_REASONS, batch(SCHEMAS[Table.SOME_REASONS], places, results.reason[places])))
+    targets = [(place, name) for place, name in sorted(results.target_ids.items()) if name]
+    if targets:
+        found.append((Table.TARGETS, batch(SCHEMAS[Table.TARGETS], *_transposed(targets))))
+    effects = [(place, one.name, one.value) for place in sorted(results.effects) for one in results.effects[place]]
+    if effects:
+        most_events(actors).check(len(effects))
+        found.append((Table.EFFECTS, batch(SCHEMAS[Table.EFFECTS], *_transposed(effects))))
+    return found
+
+
+def _transposed(rows: Iterable[tuple[Any, ...]]) -> Sequence[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def _are_of(results: ResultColumns, intents: IntentColumns) -> bool:
+    same = results.actor is intents.actor or np.array_equal(results.actor, intents.actor)
+    return same and (results.action is intents.action or np.array_equal(results.action, intents.action))
+
+
+def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: IntentColumns, actors: int) -> ResultColumns:
+    """What became of the intents, as it was."""
+    rows, action = intents.actor, intents.action
+    if Table.RESULTS in found:
+        rows = check_rows(numbers(found[Table.RESULTS], "row"), actors)
+        action = numbers(found[Table.RESULTS], "action")
+    if len(rows) != count:
+        raise DamagedRunError(f"the log has {len(rows)} results in a tick with {count}")
+    reason: Column = np.zeros(count, dtype=np.uint8)
+    if Table.REASONS in found:
+        reason = numbers(found[Table.REASONS], "reason")
+    elif Table.SOME_REASONS in found:
+        some = found[Table.SOME_REASONS]
+        reason[check_rows(numbers(some, "place"), count)] = numbers(some, "reason")
+    if len(reason) != count:
+        raise DamagedRunError(f"the log has {len(reason)} reasons in a tick with {count} results")
+    if count and (action.max() >= len(ACTION_TYPES) or reason.max() >= len(REASONS)):
+        raise DamagedRunError("the log has an action or a reason that this version does not know")
+    targets: dict[int, str] = {}
+    if Table.TARGETS in found:
+        some = found[Table.TARGETS]
+        places = check_rows(numbers(some, "place"), count).tolist()
+        targets = dict(zip(places, some.column("target_id").to_pylist(), strict=True))
+    effects = _read_effects(found[Table.EFFECTS], count, actors) if Table.EFFECTS in found else {}
+    return ResultColumns(rows, action, reason, targets, effects)
+
+
+def _read_effects(some: pa.RecordBatch, count: int, actors: int) -> dict[int, tuple[Effect, ...]]:
+    """The effects of results by their places, of which there are so many; one may have several, in a row."""
+    check_events(some, actors)
+    places = numbers(some, "place")
+    new = np.ones(len(places), dtype=np.bool_)
+    np.not_equal(places[1:], places[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    check_rows(places[starts], count)
+    found = [*map(Effect, some.column("name").to_pylist(), some.column("value").to_pylist())]
+    ends = [*starts.tolist(), len(found)][1:]
+    spans = zip(places[starts].tolist(), starts.tolist(), ends, strict=True)
+    return {place: tuple(found[start:end]) for place, start, end in spans}
+
+
+def check_events(some: pa.RecordBatch, actors: int) -> None:
+    """Raise if a tick of so many actors has more utterances or effects than any has."""
+    most = most_events(actors)
+    if not most.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} rows where a tick has {most.maximum:,} at most")

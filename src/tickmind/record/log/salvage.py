@@ -1,0 +1,91 @@
+"""What follows damage in a log: whole ticks that can't be put behind a gap are kept beside it, and never deleted."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tickmind.record.disk import Disk
+from tickmind.record.log.frame import Frame, FrameKind
+from tickmind.record.log.segment import SegmentReader
+
+_COPY_BYTES = 1 << 20
+_WORTH_KEEPING = (FrameKind.TICK, FrameKind.REPORTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What a log had to lose to be without a gap."""
+
+    cut_bytes: int = 0  # half written, damaged, or kept beside
+    last_tick_id: int | None = None  # before the damage
+    beside: tuple[int, ...] = ()  # whole ticks after it, ascending
+
+    def in_words(self, folder: Path) -> str:
+        """Which ticks are lost and where the whole ones behind them are; empty if nothing whole was behind."""
+        if not self.beside:
+            return ""
+        first = 1 if self.last_tick_id is None else self.last_tick_id + 1
+        there = set(self.beside)
+        lost = _ranges([tick for tick in range(first, self.beside[-1]) if tick not in there])
+        gap = f"the log is damaged: {lost} can't be read" if lost else "the log has no readable beginning"
+        return f"{gap}; {_ranges(self.beside)} behind that can't follow in the tables, and are kept in {folder}"
+
+
+class Salvage:
+    """Moves segments, or copies one before it is cut, into a folder of their own."""
+
+    def __init__(self, disk: Disk, folder: Path) -> None:
+        self._disk = disk
+        self._folder = folder
+
+    def move(self, path: Path) -> None:
+        """Take a segment out of the log; one without a single whole frame is removed."""
+        if self._frames(path, 0):
+            self._disk.make_folder(self._folder)
+            self._disk.replace(path, self._folder / path.name)
+            self._disk.sync_folder(self._folder)
+        else:
+            self._disk.remove(path)
+
+    def copy(self, path: Path, end: int) -> None:
+        """Keep a segment as it is before it is cut at `end`, if there is something whole behind that place."""
+        if not self._frames(path, end):
+            return
+        self._disk.make_folder(self._folder)
+        file = self._disk.create(self._folder / path.name)
+        try:
+            with self._disk.open(path) as source:
+                while data := source.read(_COPY_BYTES):
+                    file.write(data)
+            file.sync()
+        finally:
+            file.close()
+        self._disk.sync_folder(self._folder)
+
+    def loss(self, cut_bytes: int, last_tick_id: int | None) -> Loss:
+        """What was lost on the whole, also before a crash in the middle of this."""
+        found = [
+            frame.tick_id
+            for name in self._disk.list(self._folder)
+            for frame in self._frames(self._folder / name, 0)
+            if frame.kind is FrameKind.TICK and (last_tick_id is None or frame.tick_id > last_tick_id)
+        ]
+        return Loss(cut_bytes, last_tick_id, tuple(sorted(set(found))))
+
+    def _frames(self, path: Path, offset: int) -> list[Frame]:
+        """The whole ticks and reports behind a place in a segment."""
+        segment = SegmentReader(self._disk, path)
+        try:
+            return [frame for frame in segment.whole_frames_beyond(offset) if frame.kind in _WORTH_KEEPING]
+        finally:
+            segment.close()
+
+
+def _ranges(ticks: "list[int] | tuple[int, ...]") -> str:
+    """Ascending ticks in words: `tick 4, ticks 6 to 9`."""
+    spans: list[list[int]] = []
+    for tick in ticks:
+        if spans and tick == spans[-1][1] + 1:
+            spans[-1][1] = tick
+        else:
+            spans.append([tick, tick])
+    return ", ".join(f"tick {low:,}" if low == high else f"ticks {low:,} to {high:,}" for low, high in spans)

@@ -1,0 +1,204 @@
+"""A tick as the content of a frame, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    NeedColumns,
+    ObjectDelta,
+    ThoughtReport,
+    TickRecord,
+    Utterance,
+)
+from tickmind.record.columns import batch, numbers, one_row, pack_batches, unpack_batches
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import MAX_DELTAS, most_events
+from tickmind.record.log.intent_codec import (
+    INTENT_TABLES,
+    check_events,
+    pack_intents,
+    pack_results,
+    read_bits,
+    read_intents,
+    read_results,
+)
+from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
+from tickmind.record.log.steps import keyframe, read_state, steps
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What agents told of themselves until a tick was over."""
+
+    thoughts: tuple[ThoughtReport, ...] = ()
+    statuses: tuple[AgentStatus, ...] = ()
+    insights: tuple[Insight, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.thoughts or self.statuses or self.insights)
+
+
+NO_REPORTS = Reports()
+_TICK = pa.struct(list(SCHEMAS[Table.TICK]))
+_SAID = ("actor_id", "channel", "text", "x", "y")
+
+
+def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports = NO_REPORTS) -> bytes:
+    """The content of a frame: the changes since `before`, or all actors if that is None."""
+    askers, asked = pack_intents(record.intents, record.actor_state.facing)
+    controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
+    tick = one_row(
+        _TICK,
+        record.tick_id,
+        record.sim_time_ms,
+        record.world_version,
+        record.state_hash,
+        len(record.intents),
+        len(record.results),
+        askers,
+        controlled,
+    )
+    return pack_batches(
+        [
+            (Table.TICK, tick),
+            *(keyframe(record.actor_state) if before is None else steps(before, record.actor_state)),
+            *asked,
+            *pack_results(record.results, record.intents, len(record.actor_ids)),
+            *_pack_utterances(record.utterances, len(record.actor_ids)),
+            *_pack_deltas(record.object_deltas),
+            *_pack_needs(record.needs),
+            *pack_reports(reports.thoughts, reports.statuses, reports.insights),
+        ]
+    )
+
+
+def pack_only_reports(reports: Reports) -> bytes:
+    """The content of a frame after the last tick."""
+    return pack_batches(pack_reports(reports.thoughts, reports.statuses, reports.insights))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoggedTick:
+    """What a frame of the log says of a tick."""
+
+    record: TickRecord
+    reports: Reports
+    askers: bytes | None  # who has an intent, as the log has it
+    asked: bytes  # the intents, as the log has them
+
+
+def read_tick(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
+    """The tick in the content of a frame. `before` is the state after the tick before it, unless it is a keyframe."""
+    return _read_record(unpack_batches(content, SCHEMAS), before, actor_ids)
+
+
+def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequence[str]) -> LoggedTick:
+    """All that the content of a frame says."""
+    found = unpack_batches(content, SCHEMAS)
+    record = _read_record(found, before, actor_ids)
+    askers = found[Table.TICK].column("askers")[0].as_py()
+    asked = pack_batches((table, found[table]) for table in INTENT_TABLES if table in found)
+    return LoggedTick(record, _reports_in(found), askers, asked)
+
+
+def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
+    tick, actors = found.get(Table.TICK), len(actor_ids)
+    if tick is None or tick.num_rows != 1:
+        raise DamagedRunError("the log has a tick that does not say which one it is")
+    row = tick.to_pylist()[0]
+    state = read_state(found, before, actors)
+    intents = read_intents(found, row["intents"], row["askers"], state.facing)
+    controlled = None if row["controlled"] is None else read_bits(row["controlled"], actors)
+    return TickRecord(
+        tick_id=row["tick_id"],
+        sim_time_ms=row["sim_time_ms"],
+        world_version=row["world_version"],
+        state_hash=row["state_hash"],
+        actor_ids=actor_ids,
+        actor_state=state,
+        results=read_results(found, row["results"], intents, actors),
+        utterances=_read_utterances(found, actors),
+        object_deltas=_read_deltas(found),
+        intents=intents,
+        controlled=controlled,
+        needs=_read_needs(found, actors),
+    )
+
+
+def read_only_state(content: pa.Buffer, before: ActorColumns | None, actors: int) -> ActorColumns:
+    """The actors after a tick, and nothing else of it."""
+    return read_state(unpack_batches(content, SCHEMAS), before, actors)
+
+
+def read_reports(content: pa.Buffer) -> Reports:
+    """The reports in the content of a frame, of whichever kind."""
+    return _reports_in(unpack_batches(content, SCHEMAS))
+
+
+def _reports_in(found: dict[int, pa.RecordBatch]) -> Reports:
+    return Reports(read_thoughts(found), read_statuses(found), read_insights(found))
+
+
+def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
+    if needs is None:
+        return []
+    return [(Table.NEEDS, batch(SCHEMAS[Table.NEEDS], needs.actor, needs.energy, needs.hunger))]
+
+
+def _read_needs(found: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
+    if Table.NEEDS not in found:
+        return None
+    needs = NeedColumns(*(numbers(found[Table.NEEDS], name) for name in ("row", "energy", "hunger")))
+    if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
+        raise DamagedRunError("the log tells of the needs of an actor that there is not")
+    return needs
+
+
+def _pack_utterances(said: Sequence[Utterance], actors: int) -> list[tuple[int, pa.RecordBatch]]:
+    if not said:
+        return []
+    most_events(actors).check(len(said))
+    columns = [[getattr(one, name) for one in said] for name in _SAID]
+    return [(Table.UTTERANCES, batch(SCHEMAS[Table.UTTERANCES], *columns))]
+
+
+def _read_utterances(found: dict[int, pa.RecordBatch], actors: int) -> tuple[Utterance, ...]:
+    said = found.get(Table.UTTERANCES)
+    if said is None:
+        return ()
+    check_events(said, actors)
+    return tuple(map(Utterance, *(said.column(name).to_pylist() for name in _SAID)))
+
+
+def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatch]]:
+    if not deltas:
+        return []
+    MAX_DELTAS.check(len(deltas))
+    values = [delta.new_value for delta in deltas]
+    columns = (
+        [delta.object_id for delta in deltas],
+        [delta.field for delta in deltas],
+        [value if isinstance(value, int) else None for value in values],
+        [value if isinstance(value, str) else None for value in values],
+    )
+    return [(Table.OBJECT_DELTAS, batch(SCHEMAS[Table.OBJECT_DELTAS], *columns))]
+
+
+def _read_deltas(found: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
+    if Table.OBJECT_DELTAS not in found:
+        return ()
+    some = found[Table.OBJECT_DELTAS]
+    if not MAX_DELTAS.allows(some.num_rows):
+        raise DamagedRunError(f"the log has {some.num_rows:,} changes of objects in one tick, which no tick has")
+    columns = [some.column(name).to_pylist() for name in ("object_id", "field", "number", "text")]
+    return tuple(
+        ObjectDelta(object_id, field, text if number is None else number)
+        for object_id, field, number, text in zip(*columns, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""Parquet files written from encoded columns, and read behind guards."""

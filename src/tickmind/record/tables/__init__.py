@@ -1,0 +1,1 @@
+"""The finished tables of a run: written by sealing, read tick by tick."""

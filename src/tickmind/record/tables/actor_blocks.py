@@ -1,0 +1,118 @@
+"""Reads `actor_state` as it is cut into blocks: one tick of everybody, or all ticks of one."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ActorColumns
+from tickmind.record.columns import Column
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.meta import RunMeta
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.tables.actors import MOST_CELLS, Blocks, smallest
+
+_SMALL_CELLS = 4_000_000
+_STATE = ("x", "y", "status_bits", "facing")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """One row group, unpacked."""
+
+    rows: Column  # place -> row of the actor
+    columns: tuple[Column, ...]  # each place x tick
+
+
+class ActorBlocks:
+    """The table in its blocks. What was read last is kept, as far as it is small."""
+
+    def __init__(self, file: TableFile, meta: RunMeta, rows: Mapping[str, int]) -> None:
+        self._file = file
+        self._rows = rows
+        self._first = meta.first_tick_id or 0
+        self._ticks = 0 if meta.last_tick_id is None else meta.last_tick_id - self._first + 1
+        if meta.block_ticks < 1 or meta.block_actors < 1:
+            raise DamagedRunError("meta.json does not say how actor_state.parquet is cut")
+        self._blocks = Blocks(meta.block_ticks, meta.block_actors)
+        self._spans = self._blocks.groups(len(rows))
+        blocks = -(-self._ticks // self._blocks.ticks) if self._spans else 0
+        if file.groups != blocks * len(self._spans):
+            raise DamagedRunError("actor_state.parquet is cut in another way than meta.json says")
+        self._kept: OrderedDict[int, _Group] = OrderedDict()
+
+    def state_at(self, tick_id: int) -> ActorColumns:
+        """All actors after a tick that there is."""
+        block, place = divmod(tick_id - self._first, self._blocks.ticks)
+        x, y, status = (np.zeros(len(self._rows), dtype=np.int32) for _ in range(3))
+        found = (x, y, status, np.zeros(len(self._rows), dtype=np.int8))
+        for number in range(len(self._spans)):
+            group = self._group(block, number)
+            columns: tuple[Column, ...] = found
+            for column, values in zip(columns, group.columns, strict=True):
+                column[group.rows] = values[:, place]
+        return ActorColumns(*found)
+
+    def of_actor(self, row: int, ticks: range) -> ActorColumns:
+        """One actor after each of these ticks, which all are there."""
+        number = row // self._blocks.actors
+        parts: list[tuple[Column, ...]] = []
+        tick = ticks.start
+        while tick < ticks.stop:
+            block, place = divmod(tick - self._first, self._blocks.ticks)
+            count = min(self._blocks.ticks - place, ticks.stop - tick)
+            group = self._group(block, number)
+            where = int(np.flatnonzero(group.rows == row)[0])
+            parts.append(tuple(values[where, place : place + count] for values in group.columns))
+            tick += count
+        kinds = (np.int32, np.int32, np.int32, np.int8)
+        return ActorColumns(
+            *(
+                np.concatenate([np.zeros(0, dtype=kind), *(part[place] for part in parts)]).astype(kind)
+                for place, kind in enumerate(kinds)
+            )
+        )
+
+    def _group(self, block: int, number: int) -> _Group:
+        place = block * len(self._spans) + number
+        if place in self._kept:
+            self._kept.move_to_end(place)
+            return self._kept[place]
+        group = self._read(place, block, number)
+        self._kept[place] = group
+        while len(self._kept) > 1 and sum(one.columns[0].size for one in self._kept.values()) > MOST_CELLS:
+            self._kept.popitem(last=False)
+        return group
+
+    def _read(self, place: int, block: int, number: int) -> _Group:
+        start, stop = self._spans[number]
+        actors = stop - start
+        ticks = min(self._blocks.ticks, self._ticks - block * self._blocks.ticks)
+        first, end = self._file.span(place)
+        if end - first != actors * ticks:
+            raise DamagedRunError("actor_state.parquet has a row group that is not as large as it should be")
+        table = self._file.group(place, ("actor_id", *_STATE), threads=True)
+        rows = self._order(table.column(0), actors, ticks)
+        if not np.array_equal(np.sort(rows), np.arange(start, stop)):
+            raise DamagedRunError("actor_state.parquet has other actors than the world")
+        return _Group(
+            rows, tuple(self._kept_form(table.column(name).to_numpy()).reshape(actors, ticks) for name in _STATE)
+        )
+
+    def _kept_form(self, column: Column) -> Column:
+        """As it is, or in as few bytes as it needs where a block is large."""
+        return column if len(self._rows) * self._blocks.ticks <= _SMALL_CELLS else column.astype(smallest(column))
+
+    def _order(self, column: pa.ChunkedArray, actors: int, ticks: int) -> Column:
+        """Whose ticks come first, whose second, and so on."""
+        whole = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        names = whole.dictionary.to_pylist()
+        codes = whole.indices.to_numpy().reshape(actors, ticks)
+        if not (codes == codes[:, :1]).all():
+            raise DamagedRunError("actor_state.parquet is in another order than it was written")
+        rows: Column = np.fromiter(map(self._rows.get, names, repeat(-1)), dtype=np.int64, count=len(names))
+        order: Column = rows[codes[:, 0]]
+        return order

@@ -1,0 +1,137 @@
+"""How many actors were and did what in each tick, from those columns alone that tell it.
+
+Whoever draws charts of a whole run needs no more, and whole ticks take many times as long to read.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import ACTION_TYPES, NeedColumns, Status, TickRecord
+from tickmind.record.columns import Column
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.meta import RunMeta
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.parquet.schemas import ACTION_RESULTS, ACTOR_STATE, REPLAY, TableSpec
+from tickmind.record.tables.actors import Blocks
+from tickmind.record.tables.row_groups import OUTCOME_COLUMNS, RowGroups, decode_outcomes, decode_rows
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64
+
+Between = Callable[[], None]  # called between two pieces of work
+_BITS = (Status.ASLEEP, Status.UNCONTROLLED, Status.INCAPACITATED)
+_PLACES = ("tick_id", "results_from", "results", "said")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TickCounts:
+    """One tick in numbers: how many actors there were and in which states, what they did, failed at and said."""
+
+    tick_id: int
+    actors: int
+    asleep: int
+    uncontrolled: int
+    incapacitated: int
+    done: "Int64"  # code of an action -> how many did it
+    failed: int
+    said: int
+    needs: NeedColumns | None  # what was told of energy and hunger
+
+    @classmethod
+    def of(cls, record: TickRecord) -> "TickCounts":
+        """The numbers of a tick that was read whole."""
+        bits, results = record.actor_state.status_bits, record.results
+        failed = results.reason != 0
+        asleep, uncontrolled, incapacitated = (int(np.count_nonzero(bits & bit)) for bit in _BITS)
+        return cls(
+            tick_id=record.tick_id,
+            actors=len(bits),
+            asleep=asleep,
+            uncontrolled=uncontrolled,
+            incapacitated=incapacitated,
+            done=_done(results.action, failed),
+            failed=int(np.count_nonzero(failed)),
+            said=len(record.utterances),
+            needs=record.needs,
+        )
+
+
+class SealedCounts:
+    """Counts out of the finished files."""
+
+    def __init__(
+        self,
+        meta: RunMeta,
+        actors: int,
+        file: Callable[[TableSpec], TableFile],
+        needs_at: Callable[[int], NeedColumns | None],
+    ) -> None:
+        self._first = meta.first_tick_id or 0
+        self._last = self._first - 1 if meta.last_tick_id is None else meta.last_tick_id
+        self._actors = actors
+        self._needs_at = needs_at
+        self._states = file(ACTOR_STATE)
+        if meta.block_ticks < 1 or meta.block_actors < 1:
+            raise DamagedRunError("meta.json does not say how actor_state.parquet is cut")
+        self._blocks = Blocks(meta.block_ticks, meta.block_actors)
+        self._spans = self._blocks.groups(actors)
+        blocks = -(-(self._last - self._first + 1) // self._blocks.ticks)
+        if self._states.groups != blocks * len(self._spans):
+            raise DamagedRunError("actor_state.parquet is cut in another way than meta.json says")
+        self._places = RowGroups(file(REPLAY), _PLACES, decode_rows)
+        self._outcomes = RowGroups(file(ACTION_RESULTS), OUTCOME_COLUMNS, decode_outcomes)
+
+    def of(self, ticks: range, between: Between) -> Iterator[TickCounts]:
+        """The counts of these ticks, which all are there."""
+        block, states = -1, np.zeros((0, len(_BITS)), np.int64)
+        for tick_id in ticks:
+            wanted, place = divmod(tick_id - self._first, self._blocks.ticks)
+            if wanted != block:
+                block, states = wanted, self._block(wanted, between)
+            rows, where = self._places.find(tick_id - self._first, 1)
+            row = rows[where][0]
+            if row["tick_id"] != tick_id:
+                raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+            action, failed = self._results(row["results_from"], row["results"])
+            asleep, uncontrolled, incapacitated = states[place].tolist()
+            yield TickCounts(
+                tick_id=tick_id,
+                actors=self._actors,
+                asleep=asleep,
+                uncontrolled=uncontrolled,
+                incapacitated=incapacitated,
+                done=_done(action, failed),
+                failed=int(np.count_nonzero(failed)),
+                said=row["said"],
+                needs=self._needs_at(tick_id),
+            )
+            between()
+
+    def _results(self, start: int, count: int) -> tuple[Column, Column]:
+        """The actions of a tick, and which of them failed."""
+        if not count:
+            return np.zeros(0, np.uint8), np.zeros(0, np.bool_)
+        (action, failed), where = self._outcomes.find(start, count)
+        return action[where], failed[where]
+
+    def _block(self, block: int, between: Between) -> Column:
+        """Tick of a block -> how many actors had each of the states."""
+        ticks = min(self._blocks.ticks, self._last - self._first + 1 - block * self._blocks.ticks)
+        found = np.zeros((ticks, len(_BITS)), dtype=np.int64)
+        for number, (start, stop) in enumerate(self._spans):
+            table = self._states.group(block * len(self._spans) + number, ("status_bits",))
+            if table.num_rows != (stop - start) * ticks:
+                raise DamagedRunError("actor_state.parquet has a row group that is not as large as it should be")
+            bits = np.asarray(table.column(0).to_numpy()).reshape(stop - start, ticks)
+            for place, bit in enumerate(_BITS if bits.any() else ()):
+                found[:, place] += np.count_nonzero(bits & bit, axis=0)
+            between()
+        return found
+
+
+def _done(action: Column, failed: Column) -> Column:
+    """How many did each of the actions."""
+    return np.bincount(action[~failed], minlength=len(ACTION_TYPES))

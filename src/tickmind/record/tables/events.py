@@ -1,0 +1,203 @@
+"""What happened in each tick as rows of the finished tables, many ticks at a time."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import ACTION_TYPES, REASONS, Effect, TickRecord
+from tickmind.record.columns import Column, texts
+from tickmind.record.log.tick_codec import LoggedTick
+from tickmind.record.parquet.chunks import (
+    Chunk,
+    absent,
+    by_arrow,
+    coded,
+    encoded_text,
+    same,
+    ticks_in_turn,
+    true,
+    words,
+)
+from tickmind.record.parquet.schemas import ACTION_RESULTS, NEEDS, OBJECT_DELTAS, REPLAY, TICKS, UTTERANCES, TableSpec
+
+_ACTIONS = pa.array([str(one) for one in ACTION_TYPES], pa.string())
+_REASONS = pa.array([str(one) for one in REASONS], pa.string())
+
+
+def effects_json(effects: Iterable[Effect]) -> str:
+    """Effects as JSON: a list of names and values, in their order."""
+    return json.dumps([{"name": one.name, "value": one.value} for one in effects], ensure_ascii=False)
+
+
+def _coded(codes: Column, names: pa.Array, missing: Column | None = None) -> pa.DictionaryArray:
+    """Texts from their codes; `missing` says which are null."""
+    indices = pa.array(codes.astype(np.int32, copy=False), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, names, safe=False)
+
+
+def _repeated(text: str, count: int) -> pa.DictionaryArray:
+    return _coded(np.zeros(count, dtype=np.int32), pa.array([text], pa.string()))
+
+
+def _words(values: Sequence[str]) -> pa.DictionaryArray:
+    """Texts with a dictionary."""
+    column = texts(values).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary)
+
+
+def _sparse(values: Mapping[int, str], count: int) -> pa.DictionaryArray:
+    """Texts at some places, null elsewhere."""
+    missing = np.ones(count, dtype=np.bool_)
+    codes = np.zeros(count, dtype=np.int32)
+    places = np.fromiter(values, dtype=np.int64, count=len(values))
+    found = _words(list(values.values()))
+    missing[places] = False
+    codes[places] = found.indices.to_numpy()
+    return _coded(codes, found.dictionary, missing)
+
+
+def _of_ticks(records: Sequence[TickRecord], counts: Sequence[int]) -> Column:
+    return np.repeat(np.array([record.tick_id for record in records], dtype=np.int64), counts)
+
+
+def _joined(columns: Sequence[Column], kind: Any) -> Column:
+    return np.concatenate(columns) if columns else np.zeros(0, dtype=kind)
+
+
+def ticks_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `ticks`."""
+    return _table(
+        TICKS,
+        _repeated(run_id, len(records)),
+        pa.array([record.tick_id for record in records], pa.int64()),
+        pa.array([record.sim_time_ms for record in records], pa.int64()),
+        _words([record.world_version for record in records]),
+    )
+
+
+class ResultsTable:
+    """Makes the rows of `action_results`, encoded: most often all went well, of which there is little to write."""
+
+    def __init__(self, run_id: str, actor_ids: Sequence[str]) -> None:
+        self._run_id = words([encoded_text(run_id)])
+        self._actor_ids = words(map(encoded_text, actor_ids))
+        self._actions = words(map(encoded_text, _ACTIONS.to_pylist()))
+
+    def chunks(self, records: Sequence[TickRecord]) -> list[Chunk]:
+        """The columns of a row group, none if there are no rows."""
+        counts = [len(record.results) for record in records]
+        rows = sum(counts)
+        if not rows:
+            return []
+        targets: dict[int, str] = {}
+        effects: dict[int, str] = {}
+        start = 0
+        for record, count in zip(records, counts, strict=True):
+            results = record.results
+            targets.update((start + place, name) for place, name in sorted(results.target_ids.items()) if name)
+            effects.update((start + place, effects_json(one)) for place, one in sorted(results.effects.items()) if one)
+            start += count
+        told = [(record.tick_id, count) for record, count in zip(records, counts, strict=True) if count]
+        return [
+            same(self._run_id, rows),
+            ticks_in_turn([tick_id for tick_id, _ in told], [count for _, count in told]),
+            coded(self._actor_ids, _joined([record.results.actor for record in records], np.int32)),
+            self._action(_joined([record.results.action for record in records], np.uint8)),
+            _texts("target_id", targets, rows),
+            *_reasons(_joined([record.results.reason for record in records], np.uint8)),
+            _texts("effects_json", effects, rows),
+        ]
+
+    def _action(self, action: Column) -> Chunk:
+        if action.min() == action.max():
+            return same(self._actions, len(action), int(action[0]))
+        return coded(self._actions, action)
+
+
+def _reasons(reason: Column) -> list[Chunk]:
+    """The columns `ok` and `reason`."""
+    if not reason.any():
+        return [true(len(reason)), absent(len(reason))]
+    well = reason == 0
+    return by_arrow(ACTION_RESULTS, ("ok", "reason"), [pa.array(well), _coded(reason, _REASONS, well)])
+
+
+def _texts(name: str, values: Mapping[int, str], rows: int) -> Chunk:
+    """A column of texts at some places, null elsewhere."""
+    if not values:
+        return absent(rows)
+    (chunk,) = by_arrow(ACTION_RESULTS, (name,), [_sparse(values, rows)])
+    return chunk
+
+
+def utterances_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `utterances`."""
+    said = [one for record in records for one in record.utterances]
+    return _table(
+        UTTERANCES,
+        _repeated(run_id, len(said)),
+        pa.array(_of_ticks(records, [len(record.utterances) for record in records])),
+        _words([one.actor_id for one in said]),
+        _words([one.channel for one in said]),
+        texts([one.text for one in said]),
+        pa.array([one.x for one in said], pa.int32()),
+        pa.array([one.y for one in said], pa.int32()),
+    )
+
+
+def deltas_table(records: Sequence[TickRecord], run_id: str) -> pa.Table:
+    """The rows of `object_deltas`."""
+    deltas = [one for record in records for one in record.object_deltas]
+    return _table(
+        OBJECT_DELTAS,
+        _repeated(run_id, len(deltas)),
+        pa.array(_of_ticks(records, [len(record.object_deltas) for record in records])),
+        _words([one.object_id for one in deltas]),
+        _words([one.field for one in deltas]),
+        _words([json.dumps(one.new_value, ensure_ascii=False) for one in deltas]),
+    )
+
+
+def needs_table(records: Sequence[TickRecord], run_id: str, actor_ids: pa.Array) -> pa.Table:
+    """The rows of `needs`."""
+    told = [(record, record.needs) for record in records if record.needs is not None]
+    counts = [len(needs.actor) for _, needs in told]
+    return _table(
+        NEEDS,
+        _repeated(run_id, sum(counts)),
+        pa.array(_of_ticks([record for record, _ in told], counts)),
+        _coded(_joined([needs.actor for _, needs in told], np.int32), actor_ids),
+        pa.array(_joined([needs.energy for _, needs in told], np.int16)),
+        pa.array(_joined([needs.hunger for _, needs in told], np.int16)),
+    )
+
+
+def replay_table(ticks: Sequence[LoggedTick], run_id: str, begin: Sequence[int]) -> pa.Table:
+    """The rows of `replay`; `begin` is how many rows the three tables of events had before."""
+    records = [tick.record for tick in ticks]
+    counts = [[len(one.results), len(one.utterances), len(one.object_deltas)] for one in records]
+    places: list[pa.Array] = []
+    for place, before in enumerate(begin):
+        found = np.array([count[place] for count in counts], dtype=np.int64)
+        places += (pa.array(before + np.cumsum(found) - found), pa.array(found.astype(np.int32)))
+    return _table(
+        REPLAY,
+        _repeated(run_id, len(records)),
+        pa.array([record.tick_id for record in records], pa.int64()),
+        pa.array([record.state_hash for record in records], pa.binary()),
+        pa.array(
+            [None if record.controlled is None else np.packbits(record.controlled).tobytes() for record in records],
+            pa.binary(),
+        ),
+        pa.array([len(record.intents) for record in records], pa.int32()),
+        pa.array([tick.askers for tick in ticks], pa.binary()),
+        pa.array([tick.asked for tick in ticks], pa.binary()),
+        *places,
+    )
+
+
+def _table(spec: TableSpec, *columns: pa.Array) -> pa.Table:
+    return pa.Table.from_arrays(columns, schema=spec.written_schema)

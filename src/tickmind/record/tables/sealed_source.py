@@ -1,0 +1,248 @@
+"""The finished files of a run as a source of ticks."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import (
+    ActorColumns,
+    AgentStatus,
+    Insight,
+    IntentColumns,
+    NeedColumns,
+    ObjectDelta,
+    ResultColumns,
+    ThoughtReport,
+    TickRecord,
+    Utterance,
+)
+from tickmind.record.columns import Column, unpack_batches
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.log.intent_codec import read_bits, read_intents
+from tickmind.record.log.log_schema import SCHEMAS
+from tickmind.record.meta import RunMeta
+from tickmind.record.parquet.file import TableFile
+from tickmind.record.parquet.schemas import (
+    ACTION_RESULTS,
+    ACTOR_STATE,
+    ADDED,
+    INSIGHTS,
+    NEEDS,
+    OBJECT_DELTAS,
+    REPLAY,
+    TICKS,
+    UTTERANCES,
+    TableSpec,
+)
+from tickmind.record.tables.actor_blocks import ActorBlocks
+from tickmind.record.tables.counts import Between, SealedCounts, TickCounts
+from tickmind.record.tables.needs import NeedsFile
+from tickmind.record.tables.report_reader import ToldTables
+from tickmind.record.tables.row_groups import (
+    DELTA_COLUMNS,
+    RESULT_COLUMNS,
+    UTTERANCE_COLUMNS,
+    Results,
+    RowGroups,
+    decode_deltas,
+    decode_rows,
+    decode_utterances,
+)
+
+
+class SealedSource:
+    """Gives ticks out of the finished files."""
+
+    def __init__(self, meta: RunMeta, actor_ids: Sequence[str], open_table: Callable[[TableSpec], TableFile]) -> None:
+        self._meta = meta
+        self._actor_ids = actor_ids
+        self._open_table = open_table
+        self._files: dict[str, TableFile] = {}  # those that were needed so far
+        self._rows = {actor_id: row for row, actor_id in enumerate(actor_ids)}
+        self._events: _Events | None = None
+        self._actors: ActorBlocks | None = None
+        self._needs: NeedsFile | None = None
+        self._counts: SealedCounts | None = None
+        self._told = ToldTables(self._file)
+
+    @property
+    def first_tick_id(self) -> int | None:
+        """The first tick of the run."""
+        return self._meta.first_tick_id
+
+    @property
+    def last_tick_id(self) -> int | None:
+        """The last tick of the run."""
+        return self._meta.last_tick_id
+
+    def refresh(self) -> None:
+        """Nothing is ever added."""
+
+    def close(self) -> None:
+        """Let go of all files."""
+        for file in self._files.values():
+            file.close()
+
+    def records(self, first: int, last: int) -> Iterator[TickRecord]:
+        """The ticks from `first` to `last`, as many as there are."""
+        for tick_id in self._clip(first, last):
+            yield self._record(tick_id)
+
+    def state_at(self, tick_id: int) -> ActorColumns:
+        """All actors after a tick."""
+        return self._blocks().state_at(tick_id)
+
+    def sim_time_ms(self, tick_id: int) -> int:
+        """The time in the world after a tick, from its own table alone."""
+        times = RowGroups(self._file(TICKS), ("tick_id", "sim_time_ms"), decode_rows)
+        rows, where = times.find(tick_id - (self._meta.first_tick_id or 0), 1)
+        if rows[where][0]["tick_id"] != tick_id:
+            raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+        return int(rows[where][0]["sim_time_ms"])
+
+    def counts(self, first: int, last: int, between: Between) -> Iterator[TickCounts]:
+        """How many actors were and did what in these ticks."""
+        if self._counts is None:
+            self._counts = SealedCounts(self._meta, len(self._actor_ids), self._file, self._needs_at)
+        return self._counts.of(self._clip(first, last), between)
+
+    def actor_states(self, row: int, first: int, last: int) -> ActorColumns:
+        """One actor after each of these ticks."""
+        return self._blocks().of_actor(row, self._clip(first, last))
+
+    def object_deltas(self, first: int, last: int) -> Iterator[tuple[int, tuple[ObjectDelta, ...]]]:
+        """What changed about objects in these ticks, from their own table alone."""
+        file = self._file(OBJECT_DELTAS)
+        for group in range(file.groups):
+            first_of_group, last_of_group = file.ticks(group)
+            if first_of_group > last or last_of_group < first:
+                continue
+            table = file.group(group, ("tick_id", *DELTA_COLUMNS))
+            ticks = np.asarray(table.column("tick_id").to_numpy())
+            start, stop = (int(place) for place in np.searchsorted(ticks, [first, last + 1]))
+            deltas = decode_deltas(table.slice(start, stop - start)) if start < stop else ()
+            begin = start
+            while begin < stop:
+                end = int(np.searchsorted(ticks, ticks[begin], side="right"))
+                yield int(ticks[begin]), deltas[begin - start : end - start]
+                begin = end
+
+    def thoughts(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[ThoughtReport]:
+        """What agents thought in these ticks."""
+        return self._told.thoughts(first, last, actors)
+
+    def thoughts_of(self, actor: str, before_tick: int, count: int) -> list[ThoughtReport]:
+        """The newest thoughts of an actor before a tick."""
+        return self._told.newest_thoughts(actor, before_tick, count)
+
+    def statuses(self, first: int, last: int) -> Iterator[AgentStatus]:
+        """How agents said that they are doing in these ticks."""
+        return self._told.statuses(first, last)
+
+    def insights(self, first: int, last: int, actors: Collection[str] | None) -> Iterator[Insight]:
+        """What agents showed of minds in these ticks."""
+        return self._told.insights(first, last, actors) if self._has(INSIGHTS) else iter(())
+
+    def needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """What was told of needs in these ticks."""
+        found = self._needs_file()
+        return iter(()) if found is None else found.between(first, last)
+
+    def _needs_file(self) -> NeedsFile | None:
+        if self._needs is None and self._has(NEEDS):
+            self._needs = NeedsFile(self._file(NEEDS), self._rows)
+        return self._needs
+
+    def _needs_at(self, tick_id: int) -> NeedColumns | None:
+        found = self._needs_file()
+        return None if found is None else found.at(tick_id)
+
+    def _has(self, spec: TableSpec) -> bool:
+        """Whether the run is of a version that wrote this table."""
+        return spec.name not in ADDED or spec.name in self._meta.tables
+
+    def _file(self, spec: TableSpec) -> TableFile:
+        if spec.name not in self._files:
+            file = self._files[spec.name] = self._open_table(spec)
+            wanted = self._meta.tables.get(spec.name)
+            if wanted is None or wanted.rows != file.rows:
+                raise DamagedRunError(f"{spec.file_name} has another number of rows than meta.json says")
+        return self._files[spec.name]
+
+    def _blocks(self) -> ActorBlocks:
+        if self._actors is None:
+            self._actors = ActorBlocks(self._file(ACTOR_STATE), self._meta, self._rows)
+        return self._actors
+
+    def _clip(self, first: int, last: int) -> range:
+        start, stop = self._meta.first_tick_id, self._meta.last_tick_id
+        if start is None or stop is None:
+            return range(0)
+        return range(max(first, start), min(last, stop) + 1)
+
+    def _record(self, tick_id: int) -> TickRecord:
+        if self._events is None:
+            self._events = _Events(self._file, self._rows)
+        tick, replay = self._events.of(tick_id - (self._meta.first_tick_id or 0))
+        if tick["tick_id"] != tick_id or replay["tick_id"] != tick_id:
+            raise DamagedRunError(f"tick {tick_id} is not where it should be in the finished files")
+        state, bits = self._blocks().state_at(tick_id), replay["controlled"]
+        return TickRecord(
+            tick_id=tick_id,
+            sim_time_ms=tick["sim_time_ms"],
+            world_version=tick["world_version"],
+            state_hash=replay["state_hash"],
+            actor_ids=self._actor_ids,
+            actor_state=state,
+            results=self._events.results(replay["results_from"], replay["results"]),
+            utterances=self._events.utterances(replay["said_from"], replay["said"]),
+            object_deltas=self._events.deltas(replay["deltas_from"], replay["deltas"]),
+            intents=_intents(replay, state.facing),
+            controlled=None if bits is None else read_bits(bits, len(self._actor_ids)),
+            needs=self._needs_at(tick_id),
+        )
+
+
+class _Events:
+    """The tables with what happened in each tick."""
+
+    def __init__(self, file: Callable[[TableSpec], TableFile], rows: dict[str, int]) -> None:
+        self._ticks = RowGroups(file(TICKS), TICKS.schema.names, decode_rows)
+        self._replay = RowGroups(file(REPLAY), REPLAY.schema.names, decode_rows)
+        self._results = RowGroups(file(ACTION_RESULTS), RESULT_COLUMNS, Results.decoder(rows))
+        self._utterances = RowGroups(file(UTTERANCES), UTTERANCE_COLUMNS, decode_utterances)
+        self._deltas = RowGroups(file(OBJECT_DELTAS), DELTA_COLUMNS, decode_deltas)
+
+    def of(self, place: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The rows of one tick in `ticks` and `replay`."""
+        ticks, where = self._ticks.find(place, 1)
+        replays, also = self._replay.find(place, 1)
+        return ticks[where][0], replays[also][0]
+
+    def results(self, start: int, count: int) -> ResultColumns:
+        """The results of a tick."""
+        if not count:
+            return ResultColumns(np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+        found, where = self._results.find(start, count)
+        return found.cut(where)
+
+    def utterances(self, start: int, count: int) -> tuple[Utterance, ...]:
+        """What was said in a tick."""
+        if not count:
+            return ()
+        found, where = self._utterances.find(start, count)
+        return found[where]
+
+    def deltas(self, start: int, count: int) -> tuple[ObjectDelta, ...]:
+        """What became of objects in a tick."""
+        if not count:
+            return ()
+        found, where = self._deltas.find(start, count)
+        return found[where]
+
+
+def _intents(replay: dict[str, Any], facing: Column) -> IntentColumns:
+    found = unpack_batches(pa.py_buffer(replay["asked"]), SCHEMAS)
+    return read_intents(found, replay["intents"], replay["askers"], facing)

@@ -1,0 +1,238 @@
+"""Makes the finished files of a run out of its log."""
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import BinaryIO, TypeAlias
+
+import pyarrow as pa
+
+from tickmind.protocol import AgentStatus, Insight, ThoughtReport, WorldInfo
+from tickmind.record.log.tick_codec import LoggedTick, Reports
+from tickmind.record.meta import TableMeta
+from tickmind.record.parquet.chunk_file import ChunkFile
+from tickmind.record.parquet.chunks import Chunk
+from tickmind.record.parquet.file import open_writer
+from tickmind.record.parquet.schemas import (
+    ACTION_RESULTS,
+    ACTOR_STATE,
+    AGENT_STATUSES,
+    FINISHED,
+    INSIGHTS,
+    LLM_CALLS,
+    NEEDS,
+    OBJECT_DELTAS,
+    REPLAY,
+    THOUGHTS,
+    TICKS,
+    UTTERANCES,
+    TableSpec,
+)
+from tickmind.record.tables.actors import LARGE, ActorTable, Blocks
+from tickmind.record.tables.events import (
+    ResultsTable,
+    deltas_table,
+    needs_table,
+    replay_table,
+    ticks_table,
+    utterances_table,
+)
+from tickmind.record.tables.reports import insight_table, status_table, thought_tables
+from tickmind.record.tables.targets import Target, python_file
+
+_FLUSH_ROWS = 1 << 19  # of the table that grows fastest
+_FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
+_FLUSH_TICKS = 1 << 12  # each waits as Python objects of some 10 KB
+_FLUSH_CHARS = 8_000_000
+_FLUSH_STATUSES = 1 << 16
+_FLUSH_TOLD = 1 << 14  # thoughts or insights: few enough to be looked through for one actor
+_EVERY_TICKS = 64
+_LARGEST = (ACTOR_STATE, ACTION_RESULTS)  # tables that are worth some work of our own
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called now and then with the ticks done and the ticks in all."""
+
+
+def no_progress(_done: int, _all: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """What was written."""
+
+    tables: dict[str, TableMeta]
+    blocks: Blocks
+
+
+class Lane:
+    """One thread that does one thing after another, at most one ahead of whoever gives it work."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="sealing")
+        self._last: Future[None] | None = None
+
+    def run(self, work: Callable[[], None]) -> None:
+        """Do it when the work before is done; errors of that come out here."""
+        self.wait()
+        self._last = self._pool.submit(work)
+
+    def wait(self) -> None:
+        """Wait for the work at hand."""
+        last, self._last = self._last, None
+        if last is not None:
+            last.result()
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Tables:
+    """The open writers of all tables, and how many rows each has got."""
+
+    def __init__(self, target: Target, stack: ExitStack) -> None:
+        self.rows = dict.fromkeys(FINISHED, 0)
+        self._writers = {}
+        self._files = {}
+        for name, spec in FINISHED.items():
+            stream: BinaryIO = stack.enter_context(target.open(spec.file_name))
+            if spec in _LARGEST:
+                self._files[name] = stack.enter_context(ChunkFile(stream, spec))
+            else:
+                self._writers[name] = stack.enter_context(open_writer(python_file(stream), spec))
+
+    def file(self, spec: TableSpec) -> ChunkFile:
+        """The file of one of the largest tables."""
+        return self._files[spec.name]
+
+    def write(self, spec: TableSpec, table: pa.Table) -> None:
+        """Add a row group."""
+        if table.num_rows:
+            self._writers[spec.name].write_table(table, row_group_size=table.num_rows)
+            self.rows[spec.name] += table.num_rows
+
+    def add(self, spec: TableSpec, chunks: Sequence[Chunk]) -> int:
+        """Add a row group to one of the largest tables; gives how many rows it has."""
+        rows = chunks[0].rows if chunks else 0
+        if rows:
+            self._files[spec.name].add(chunks)
+            self.rows[spec.name] += rows
+        return rows
+
+
+class Sealer:
+    """Collects ticks and reports, and writes them in row groups; actors and events at the same time."""
+
+    def __init__(self, target: Target, run_id: str, info: WorldInfo, stack: ExitStack) -> None:
+        self._run_id = run_id
+        self._ids = pa.array([actor.entity_id for actor in info.actors], pa.string())
+        self._tables = _Tables(target, stack)
+        self._actor_lane, self._event_lane = Lane(), Lane()
+        for lane in (self._actor_lane, self._event_lane):
+            stack.callback(lane.close)
+        self._actors = ActorTable(
+            self._tables.file(ACTOR_STATE),
+            run_id,
+            [actor.entity_id for actor in info.actors],
+            info.width * info.height,
+            run=self._actor_lane.run,
+        )
+        self._results = ResultsTable(run_id, [actor.entity_id for actor in info.actors])
+        self._flush_rows = _FLUSH_ROWS if len(info.actors) < LARGE else _FLUSH_ROWS_OF_LARGE
+        self._logged: list[LoggedTick] = []
+        self._pending_rows = self._pending_needs = 0
+        self._begin = [0, 0, 0]  # rows of results, utterances and deltas so far
+        self._thoughts: list[ThoughtReport] = []
+        self._statuses: list[AgentStatus] = []
+        self._insights: list[Insight] = []
+        self._chars = 0
+
+    @property
+    def blocks(self) -> Blocks:
+        """How `actor_state` is cut."""
+        return self._actors.blocks
+
+    def add(self, tick: LoggedTick) -> None:
+        """Take a tick, with what agents told until it was over."""
+        record = tick.record
+        self._actors.add(record.tick_id, record.actor_state)
+        self._logged.append(tick)
+        self._pending_rows += len(record.results) + len(record.utterances) + len(record.object_deltas)
+        self._pending_needs += 0 if record.needs is None else len(record.needs.actor)
+        if max(self._pending_rows, self._pending_needs) >= self._flush_rows or len(self._logged) >= _FLUSH_TICKS:
+            self._flush_events()
+        if tick.reports:
+            self.add_reports(tick.reports)
+
+    def add_reports(self, reports: Reports) -> None:
+        """Take what agents told."""
+        self._thoughts += reports.thoughts
+        self._statuses += reports.statuses
+        self._insights += reports.insights
+        self._chars += sum(one.chars for one in reports.thoughts) + sum(one.chars for one in reports.insights)
+        many = max(len(self._thoughts), len(self._insights)) >= _FLUSH_TOLD or len(self._statuses) >= _FLUSH_STATUSES
+        if self._chars >= _FLUSH_CHARS or many:
+            self._flush_reports()
+
+    def finish(self) -> dict[str, int]:
+        """Write the rest; gives the number of rows of each table."""
+        self._actors.flush()
+        self._flush_events()
+        self._flush_reports()
+        self._actor_lane.wait()
+        self._event_lane.wait()
+        return {**self._tables.rows, ACTOR_STATE.name: self._actors.rows}
+
+    def _flush_events(self) -> None:
+        logged, self._logged = self._logged, []
+        self._pending_rows = self._pending_needs = 0
+        if logged:
+            self._event_lane.run(lambda: self._write_events(logged))
+
+    def _write_events(self, logged: Sequence[LoggedTick]) -> None:
+        tables, run_id = self._tables, self._run_id
+        records = [tick.record for tick in logged]
+        tables.write(REPLAY, replay_table(logged, run_id, self._begin))
+        tables.write(TICKS, ticks_table(records, run_id))
+        tables.write(NEEDS, needs_table(records, run_id, self._ids))
+        said, deltas = utterances_table(records, run_id), deltas_table(records, run_id)
+        tables.write(UTTERANCES, said)
+        tables.write(OBJECT_DELTAS, deltas)
+        added = (tables.add(ACTION_RESULTS, self._results.chunks(records)), said.num_rows, deltas.num_rows)
+        self._begin = [before + rows for before, rows in zip(self._begin, added, strict=True)]
+
+    def _flush_reports(self) -> None:
+        thoughts, statuses, insights = self._thoughts, self._statuses, self._insights
+        self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
+        first = self._tables.rows[THOUGHTS.name]
+        texts, calls = thought_tables(thoughts, self._run_id, first)
+        self._tables.write(THOUGHTS, texts)
+        self._tables.write(LLM_CALLS, calls)
+        self._tables.write(AGENT_STATUSES, status_table(statuses, self._run_id))
+        self._tables.write(INSIGHTS, insight_table(insights, self._run_id))
+
+
+def seal(
+    target: Target,
+    run_id: str,
+    info: WorldInfo,
+    logged: Iterable[LoggedTick],
+    loose: Iterable[Reports],
+    *,
+    ticks: int,
+    progress: Progress = no_progress,
+) -> Sealed:
+    """Write all tables to the target; they count when it commits them."""
+    with ExitStack() as stack:
+        sealer = Sealer(target, run_id, info, stack)
+        for done, tick in enumerate(logged):
+            if done % _EVERY_TICKS == 0:
+                progress(done, ticks)
+            sealer.add(tick)
+        for reports in loose:
+            sealer.add_reports(reports)
+        rows, blocks = sealer.finish(), sealer.blocks
+    progress(ticks, ticks)
+    return Sealed({name: TableMeta(rows[name], target.size(spec.file_name)) for name, spec in FINISHED.items()}, blocks)

@@ -1,0 +1,220 @@
+"""What never changes in a run: its map, actors and objects as tables, and the rest as a part of `meta.json`."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tickmind.protocol import EntityInfo, FloorInfo, GroundInfo, KindInfo, ObjectInfo, WorldInfo
+from tickmind.record.columns import Column, values_of
+from tickmind.record.errors import DamagedRunError
+from tickmind.record.limits import MAX_ACTORS, MAX_HEAPS, MAX_TILES
+from tickmind.record.parquet.file import TableFile, open_writer
+from tickmind.record.parquet.schemas import TableSpec
+
+MAP = "map"
+ACTORS = "actors"
+OBJECTS = "objects"
+_SCHEMAS = {
+    MAP: pa.schema(
+        [
+            ("run_id", pa.string()),
+            ("x", pa.int32()),
+            ("y", pa.int32()),
+            ("floor_code", pa.uint8()),
+            ("floor", pa.string()),
+            ("walkable", pa.bool_()),
+            ("opaque", pa.bool_()),
+        ]
+    ),
+    ACTORS: pa.schema(
+        [
+            ("run_id", pa.string()),
+            ("actor_row", pa.int32()),
+            ("actor_id", pa.string()),
+            ("type", pa.string()),
+            ("tags_json", pa.string()),
+            ("spawn_tick", pa.int64()),
+        ]
+    ),
+    OBJECTS: pa.schema(
+        [
+            ("run_id", pa.string()),
+            ("object_row", pa.int32()),
+            ("object_id", pa.string()),
+            ("kind", pa.string()),
+            ("x", pa.int32()),
+            ("y", pa.int32()),
+            ("state", pa.string()),
+            ("stock", pa.int64()),
+        ]
+    ),
+}
+WORLD_TABLES = {
+    MAP: TableSpec(MAP, _SCHEMAS[MAP], delta=("x", "y"), plain=("walkable", "opaque")),
+    ACTORS: TableSpec(ACTORS, _SCHEMAS[ACTORS], delta=("actor_row", "spawn_tick"), plain=("actor_id",)),
+    OBJECTS: TableSpec(OBJECTS, _SCHEMAS[OBJECTS], delta=("object_row", "x", "y", "stock"), plain=("object_id",)),
+}
+_GROUP_ROWS = 1 << 20
+_SCALARS = (
+    "name",
+    "world_version",
+    "width",
+    "height",
+    "sight_radius",
+    "hearing_radius",
+    "tick_duration_ms",
+    "intent_deadline_ms",
+)
+
+
+def world_document(info: WorldInfo) -> dict[str, Any]:
+    """The part of a world's description that is in `meta.json`."""
+    return {
+        **{name: getattr(info, name) for name in _SCALARS},
+        "actors": len(info.actors),
+        "objects": len(info.objects),
+        "floors": [
+            {"name": one.name, "walkable": one.walkable, "opaque": one.opaque, "hazards": list(one.hazards)}
+            for one in info.floors
+        ],
+        "item_kinds": list(info.item_kinds),
+        "ground": [[heap.x, heap.y, heap.item, heap.amount] for heap in info.ground[: int(MAX_HEAPS.maximum)]],
+        "verbs": list(info.verbs),
+        "kinds": [
+            {
+                "name": one.name,
+                "states": list(one.states),
+                "walkable": list(one.walkable),
+                "opaque": list(one.opaque),
+                "verbs": [list(verbs) for verbs in one.verbs],
+                "tags": list(one.tags),
+                "stock_item": one.stock_item,
+            }
+            for one in info.kinds
+        ],
+    }
+
+
+def world_tables(info: WorldInfo, run_id: str) -> dict[str, pa.Table]:
+    """The tables of a world, by their names."""
+    codes = np.frombuffer(info.floor_codes, dtype=np.uint8)
+    y, x = np.divmod(np.arange(len(codes), dtype=np.int32), np.int32(max(info.width, 1)))
+    floors = pa.array([one.name for one in info.floors], pa.string())
+    actors, objects = info.actors, info.objects
+    columns: dict[str, Sequence[Any]] = {
+        MAP: [
+            x,
+            y,
+            codes,
+            floors.take(pa.array(codes)),
+            np.array([one.walkable for one in info.floors], dtype=np.bool_)[codes],
+            np.array([one.opaque for one in info.floors], dtype=np.bool_)[codes],
+        ],
+        ACTORS: [
+            np.arange(len(actors), dtype=np.int32),
+            [one.entity_id for one in actors],
+            [one.type for one in actors],
+            [json.dumps(one.tags, ensure_ascii=False) for one in actors],
+            [one.spawn_tick for one in actors],
+        ],
+        OBJECTS: [
+            np.arange(len(objects), dtype=np.int32),
+            *([getattr(one, name) for one in objects] for name in ("object_id", "kind", "x", "y", "state", "stock")),
+        ],
+    }
+    tables = {}
+    for name, spec in WORLD_TABLES.items():
+        first = pa.repeat(pa.scalar(run_id), len(columns[name][0]))
+        arrays = [
+            column if isinstance(column, pa.Array) else pa.array(column, one.type)
+            for column, one in zip(columns[name], list(spec.schema)[1:], strict=True)
+        ]
+        table = pa.Table.from_arrays([first, *arrays], schema=spec.schema)
+        tables[name] = table.cast(spec.written_schema)
+    return tables
+
+
+def write_world(info: WorldInfo, run_id: str) -> Iterator[tuple[str, bytes]]:
+    """The files of a world, by their names."""
+    for name, table in world_tables(info, run_id).items():
+        sink = pa.BufferOutputStream()
+        with open_writer(sink, WORLD_TABLES[name]) as writer:
+            if table.num_rows:
+                writer.write_table(table, row_group_size=_GROUP_ROWS)
+        yield WORLD_TABLES[name].file_name, sink.getvalue().to_pybytes()
+
+
+def check_sizes(document: Mapping[str, Any]) -> None:
+    """Raise `DamagedRunError` unless the sizes in `meta.json` are such as a world may have."""
+    sizes = [document.get(name) for name in ("width", "height", "actors", "objects")]
+    width, height, actors, objects = (size if type(size) is int and size >= 0 else -1 for size in sizes)
+    if min(width, height, actors, objects) < 0:
+        raise DamagedRunError("meta.json does not say how large the world is")
+    MAX_TILES.check(width * height)
+    MAX_ACTORS.check(max(actors, objects))
+
+
+def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]) -> WorldInfo:
+    """The world's description again; `open_table` opens one of its tables."""
+    check_sizes(document)
+    try:
+        tiles = document["width"] * document["height"]
+        (found_codes,) = _read(open_table, MAP, ("floor_code",), tiles)
+        codes = np.array(found_codes, dtype=np.uint8)
+        actors = _read(open_table, ACTORS, ("actor_id", "type", "tags_json", "spawn_tick"), document["actors"])
+        names = ("object_id", "kind", "x", "y", "state", "stock")
+        objects = _read(open_table, OBJECTS, names, document["objects"])
+        found = WorldInfo(
+            **{name: document[name] for name in _SCALARS},
+            floors=tuple(
+                FloorInfo(one["name"], bool(one["walkable"]), bool(one["opaque"]), tuple(one["hazards"]))
+                for one in document["floors"]
+            ),
+            floor_codes=codes.tobytes(),
+            item_kinds=tuple(document["item_kinds"]),
+            verbs=tuple(document["verbs"]),
+            kinds=tuple(
+                KindInfo(
+                    one["name"],
+                    tuple(one["states"]),
+                    tuple(map(bool, one["walkable"])),
+                    tuple(map(bool, one["opaque"])),
+                    tuple(map(tuple, one["verbs"])),
+                    tuple(one["tags"]),
+                    one["stock_item"],
+                )
+                for one in document["kinds"]
+            ),
+            objects=tuple(map(ObjectInfo, *objects)),
+            actors=tuple(
+                EntityInfo(entity_id, kind, tuple(json.loads(tags)), spawn_tick)
+                for entity_id, kind, tags, spawn_tick in zip(*actors, strict=True)
+            ),
+            ground=tuple(
+                GroundInfo(int(x), int(y), str(item), int(amount)) for x, y, item, amount in document.get("ground", ())
+            ),
+        )
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedRunError("the description of the world is not as it was written") from error
+    if any(heap.item not in found.item_kinds for heap in found.ground):
+        raise DamagedRunError("on the ground lies an item that the world does not have")
+    if len(codes) and codes.max() >= len(found.floors):
+        raise DamagedRunError("the map has a floor that the world does not have")
+    return found
+
+
+def _read(
+    open_table: Callable[[TableSpec], TableFile], name: str, columns: Sequence[str], rows: int
+) -> list[list[Any] | Column]:
+    """Some columns of a table of which one knows how many rows it has."""
+    with open_table(WORLD_TABLES[name]) as file:
+        if file.rows != rows:
+            raise DamagedRunError(f"{name}.parquet has {file.rows:,} rows where there must be {rows:,}")
+        parts = [file.group(group, columns) for group in range(file.groups)]
+    if name == MAP:
+        whole = [part.column(0).to_numpy() for part in parts]
+        return [np.concatenate(whole) if whole else np.zeros(0, dtype=np.uint8)]
+    return [[value for part in parts for value in values_of(part.column(place))] for place in range(len(columns))]

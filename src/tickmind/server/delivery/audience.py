@@ -1,0 +1,177 @@
+"""Who gets observations: prepared in the quiet part of a tick, sent at the start of the next."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import TickEvent
+from tickmind.server.delivery.outbox import Outbox
+from tickmind.server.delivery.slices import slice_columns
+from tickmind.server.leases import Grant
+from tickmind.wire.codec import ObservationWriter, write_times
+from tickmind.wire.columns import write_observations
+from tickmind.wire.messages.frames import ObservationBatch
+from tickmind.world import TileWorld
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
+
+AT_ONCE = 64  # observers that are prepared together, before others get a turn
+ROWS_AT_ONCE = 150_000  # the same for actors of hosts
+
+
+class Listener:
+    """One actor's process, on a control stream or on a plain one."""
+
+    __slots__ = ("frames", "grant", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors")
+
+    def __init__(
+        self, row: int, grant: Grant, outbox: Outbox[bytes], *, frames: bool, want_floors: bool, once: bool = False
+    ) -> None:
+        self.row = row
+        self.grant = grant
+        self.outbox = outbox
+        self.frames = frames  # whether observations travel as frames of a control stream
+        self.want_floors = want_floors
+        self.once = once  # whether it wants one observation, which its lease has not had yet
+        self.tick_id = grant.observed_tick if once else 0  # the last one that an observation was made for
+        self.ready: bytes | None = None  # the observation, until it is sent
+        self.sent = False  # whether the one that it wanted was
+
+
+class Host:
+    """A process with many actors."""
+
+    __slots__ = ("grant", "outbox", "ready", "rows", "tick_id")
+
+    def __init__(self, rows: "Int32", grant: Grant, outbox: Outbox[bytes]) -> None:
+        self.rows = rows
+        self.grant = grant
+        self.outbox = outbox
+        self.tick_id = 0  # the last one that observations were made for
+        self.ready: list[bytes] | None = None  # the observations, until they are sent
+
+    def lose(self, rows: "Int32") -> None:
+        """Observe for these actors no longer; what was made for them is made anew without them."""
+        self.rows = self.rows[~np.isin(self.rows, rows)]
+        self.tick_id, self.ready = 0, None
+
+
+class Audience:
+    """All that observe. What was prepared is kept until the tick begins; whoever comes later is served at once."""
+
+    def __init__(self, world: TileWorld, deadline_ms: int, actors_per_part: int) -> None:
+        self._world = world
+        self._deadline_ms = deadline_ms
+        self._actors_per_part = actors_per_part
+        self._writer = ObservationWriter()
+        self._writer_tick = 0
+        self._listeners: dict[Listener, None] = {}
+        self._hosts: dict[Host, None] = {}
+        self.has_late = False  # whether somebody came since observations were sent last
+
+    def add(self, one: Listener | Host) -> None:
+        """Let somebody observe from now on."""
+        if isinstance(one, Listener):
+            self._listeners[one] = None
+        else:
+            self._hosts[one] = None
+        self.has_late = True
+
+    def remove(self, one: Listener | Host) -> None:
+        """Let somebody observe no longer."""
+        if isinstance(one, Listener):
+            self._listeners.pop(one, None)
+        else:
+            self._hosts.pop(one, None)
+
+    def prepare(self) -> Iterator[None]:
+        """Make the observations of the next tick, some at a time; others get a turn in between."""
+        tick_id = self._world.tick_id
+        waiting = [one for one in self._listeners if one.tick_id != tick_id and not one.outbox.ended]
+        hosts = [host for host in self._hosts if host.tick_id != tick_id and not host.outbox.ended]
+        if not waiting and not hosts:
+            return
+        self._look(waiting, hosts)
+        yield
+        for floors in (False, True):
+            alike = [one for one in waiting if one.want_floors is floors]
+            for start in range(0, len(alike), AT_ONCE):
+                self._make(alike[start : start + AT_ONCE], floors=floors)
+                yield
+        yield from self._make_parts(hosts)
+
+    def send(self, event: TickEvent, left_ms: int | None = None) -> None:
+        """Send what was not sent yet of the tick that has begun; what is not prepared is made now.
+
+        `left_ms` is the time that is left for intents where the tick has begun a while ago.
+        """
+        self.has_late = False
+        for _ in self.prepare():
+            pass
+        frame_times, response_times = write_times(event, left_ms)
+        for listener in list(self._listeners):
+            if listener.ready is not None:
+                message = listener.ready + (frame_times if listener.frames else response_times)
+                listener.ready = None
+                if listener.once:
+                    self._send_last(listener, message)
+                else:
+                    listener.outbox.replace((message,))
+        for host in self._hosts:
+            if host.ready is not None:
+                host.outbox.replace(host.ready)
+                host.ready = None
+
+    def _send_last(self, listener: Listener, message: bytes) -> None:
+        listener.grant.observed_tick, listener.sent = listener.tick_id, True
+        self.remove(listener)
+        listener.outbox.end(message)
+
+    def _look(self, listeners: Sequence[Listener], hosts: Sequence[Host]) -> None:
+        """Let all look at once. Rows of hosts are theirs alone and ascend, so mostly they are in order as they come."""
+        rows = np.concatenate([host.rows for host in hosts] or [np.zeros(0, dtype=np.int32)])
+        if listeners or not bool((rows[1:] > rows[:-1]).all()):
+            rows = np.unique(np.concatenate((rows, np.array([one.row for one in listeners], dtype=np.int32))))
+        self._world.look(rows)
+
+    def _make(self, listeners: Sequence[Listener], *, floors: bool) -> None:
+        tick_id = self._world.tick_id
+        if self._writer_tick != tick_id:
+            self._writer, self._writer_tick = ObservationWriter(), tick_id
+        observations = self._world.observe([one.row for one in listeners], self._deadline_ms, floors=floors)
+        for listener, seen in zip(listeners, observations, strict=True):
+            write = self._writer.write_frame if listener.frames else self._writer.write_response
+            listener.tick_id, listener.ready = tick_id, write(seen)
+
+    def _make_parts(self, hosts: Sequence[Host]) -> Iterator[None]:
+        """Make the observations of some hosts together, and cut them into the parts of each."""
+        most, tick_id = self._actors_per_part, self._world.tick_id
+        for group in _groups(hosts):
+            rows = [host.rows for host in group]
+            columns = self._world.observe_columns(np.concatenate(rows), self._deadline_ms)
+            yield
+            start = 0
+            for host, own in zip(group, rows, strict=True):
+                cuts = [*range(start, start + len(own), most), start + len(own)]
+                slices = [slice_columns(columns, low, high) for low, high in pairwise(cuts)]
+                start += len(own)
+                frames = [ObservationBatch(part, len(slices), some) for part, some in enumerate(slices)]
+                parts = [write_observations(frame) for frame in frames]
+                if own is host.rows:  # else it has lost some meanwhile
+                    host.tick_id, host.ready = tick_id, parts
+                yield
+
+
+def _groups(hosts: Sequence[Host]) -> Iterator[list[Host]]:
+    """Hosts that are observed together; so many at once that it is quick, and so few that others get a turn."""
+    group: list[Host] = []
+    for host in hosts:
+        if group and sum(len(one.rows) for one in group) + len(host.rows) > ROWS_AT_ONCE:
+            yield group
+            group = []
+        group.append(host)
+    if group:
+        yield group

@@ -1,0 +1,67 @@
+"""What happens to actors as a whole, for runners and viewers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import EntityInfo, LifecycleEvent, LifecycleKind
+from tickmind.server.delivery.streams import Stream
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """Something that happened to several actors at once; it becomes single events only where somebody reads them."""
+
+    tick_id: int
+    kind: LifecycleKind
+    rows: "Int32"
+
+    def events(self, actors: tuple[EntityInfo, ...]) -> Iterator[LifecycleEvent]:
+        """One event for each actor."""
+        return (LifecycleEvent(self.tick_id, self.kind, actors[row]) for row in self.rows.tolist())
+
+
+class Lifecycle:
+    """Tells readers what happens as it happens, and keeps it for the viewers until the tick is over."""
+
+    def __init__(self, actors: tuple[EntityInfo, ...]) -> None:
+        self.actors = actors
+        self._readers: dict[Stream[Changes], None] = {}
+        self._of_tick: list[Changes] = []
+
+    def tell(self, tick_id: int, kind: LifecycleKind, rows: "Int32") -> list[Stream[Changes]]:
+        """Pass on what happened; gives the streams of those readers whose backlog is full."""
+        changes = Changes(tick_id, kind, rows)
+        self._of_tick.append(changes)
+        return [reader for reader in self._readers if not reader.outbox.put(changes) and not reader.outbox.ended]
+
+    def follow(self, reader: Stream[Changes]) -> None:
+        """Tell a reader of all that happens from now on."""
+        self._readers[reader] = None
+
+    def leave(self, reader: Stream[Changes]) -> None:
+        """Tell it no more."""
+        self._readers.pop(reader, None)
+
+    def present(self, tick_id: int, controlled: "Bool") -> list[Changes]:
+        """What there is now, as if it had just happened."""
+        everybody = np.arange(len(self.actors), dtype=np.int32)
+        return [
+            Changes(tick_id, LifecycleKind.SPAWNED, everybody),
+            Changes(tick_id, LifecycleKind.CONTROLLED, everybody[controlled]),
+        ]
+
+    def end(self) -> None:
+        """Nothing more happens."""
+        for reader in self._readers:
+            reader.outbox.end()
+
+    def take(self) -> list[Changes]:
+        """What has happened since this was asked last."""
+        found, self._of_tick = self._of_tick, []
+        return found

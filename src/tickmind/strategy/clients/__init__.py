@@ -1,0 +1,1 @@
+"""Clients that answer queries, and the workers that call them."""

@@ -1,0 +1,150 @@
+"""Queries under way: whose they are, since when, and until when they may take."""
+
+import heapq
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.workers import Job, Workers
+from tickmind.strategy.components import LLMAgent
+from tickmind.strategy.replies.streaming import Streamed
+
+_NOT_SENT: Job[Any] = Job()  # of a flight that is still being made
+_FEW = 64  # deadlines that are not worth a clean-up
+
+
+@dataclass(eq=False, slots=True)
+class Flight:
+    """One call, for one entity or for several."""
+
+    agents: dict[int, LLMAgent]  # entity id -> the component that asked, as long as it waits
+    messages: dict[int, str]  # entity id -> its user message, also of those that no longer wait
+    system_prompt: str
+    client: str
+    asked_tick: int
+    submitted_at_s: float
+    deadline_s: float
+    in_flight: int = 1  # queries of its client under way when it went out, itself included
+    job: Job[Any] = _NOT_SENT
+    fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
+    """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
+    streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> what came early
+
+    def put_back(self, entity_id: int) -> None:
+        """Take what came early off an entity's Blackboard again."""
+        streamed = self.streamed.pop(entity_id, None)
+        if streamed is not None:
+            streamed.put_back()
+
+    @property
+    def sent_at_s(self) -> float:
+        """When the question went to the client; while no thread is free that has not happened yet."""
+        started_at_s = self.job.started_at_s
+        return self.submitted_at_s if started_at_s is None else started_at_s
+
+    def outcome(self) -> Deliberation | None:
+        """What the client answered; None if that is no text."""
+        value = self.job.value
+        if isinstance(value, str):
+            return Deliberation(value)
+        return value if isinstance(value, Deliberation) and isinstance(value.text, str) else None
+
+
+class Flights:
+    """All queries under way. Whoever no longer waits for one is taken out; a query that nobody waits for is let go."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._by_job: dict[int, Flight] = {}  # id of the job -> flight
+        self._by_entity: dict[int, Flight] = {}
+        self._of_client: Counter[str] = Counter()  # client -> queries under way
+        self._deadlines: list[tuple[float, int, Flight]] = []  # the number keeps flights from being compared
+        self._count = 0
+        self._most_left = 0  # calls that nobody waits for and that held a thread when deadlines were last cleaned up
+
+    def __len__(self) -> int:
+        return len(self._by_job)
+
+    def all(self) -> list[Flight]:
+        """Every query under way."""
+        return list(self._by_job.values())
+
+    def add(self, flight: Flight) -> None:
+        """Begin."""
+        self._count += 1
+        self._of_client[flight.client] += 1
+        self._by_job[id(flight.job)] = flight
+        for entity_id in flight.agents:
+            self._by_entity[entity_id] = flight
+        heapq.heappush(self._deadlines, (flight.deadline_s, self._count, flight))
+        if len(self._deadlines) > 2 * len(self._by_job) + self._most_left + _FEW:
+            self._keep_deadlines()
+
+    def of_entity(self, entity_id: int) -> Flight | None:
+        """The query that an entity waits for."""
+        return self._by_entity.get(entity_id)
+
+    def under_way(self, client: str) -> int:
+        """How many queries of a client are under way."""
+        return self._of_client[client]
+
+    def end(self, job: Job[Any]) -> Flight | None:
+        """Take out the query of a job, if it is still wanted."""
+        flight = self._by_job.pop(id(job), None)
+        if flight is not None:
+            self._of_client[flight.client] -= 1
+            for entity_id in flight.agents:
+                self._by_entity.pop(entity_id, None)
+        return flight
+
+    def leave(self, entity_id: int) -> None:
+        """Have an entity no longer wait for its answer."""
+        flight = self._by_entity.pop(entity_id, None)
+        if flight is None:
+            return
+        flight.agents.pop(entity_id).pending = False
+        flight.put_back(entity_id)
+        if not flight.agents and self._by_job.pop(id(flight.job), None) is not None:
+            self._of_client[flight.client] -= 1
+            self._workers.abandon([flight.job])
+
+    def overdue(self, now_s: float) -> list[Flight]:
+        """Take out the queries that have taken too long, and drop them; so too calls that nobody waited for."""
+        found, jobs = [], []
+        while self._deadlines and self._deadlines[0][0] <= now_s:
+            flight = heapq.heappop(self._deadlines)[2]
+            if self._is_under_way(flight):
+                self.end(flight.job)
+                found.append(flight)
+                jobs.append(flight.job)
+            elif flight.job.holds_thread:
+                jobs.append(flight.job)
+        if jobs:
+            self._workers.abandon(jobs, overdue=True)
+        return found
+
+    def let_go(self) -> list[tuple[int, LLMAgent]]:
+        """Have nobody wait any longer; tells who did."""
+        flights = self.all()
+        self._by_job.clear()
+        self._by_entity.clear()
+        self._of_client.clear()
+        for flight in flights:
+            for entity_id, agent in flight.agents.items():
+                agent.pending = False
+                flight.put_back(entity_id)
+        self._workers.abandon([flight.job for flight in flights])
+        self._keep_deadlines()
+        return [waited for flight in flights for waited in flight.agents.items()]
+
+    def _keep_deadlines(self) -> None:
+        """Forget the deadlines that are of no use: a call that nobody waits for may still hold a thread."""
+        self._deadlines = [
+            entry for entry in self._deadlines if self._is_under_way(entry[2]) or entry[2].job.holds_thread
+        ]
+        heapq.heapify(self._deadlines)
+        self._most_left = max(0, len(self._deadlines) - len(self._by_job))
+
+    def _is_under_way(self, flight: Flight) -> bool:
+        return self._by_job.get(id(flight.job)) is flight

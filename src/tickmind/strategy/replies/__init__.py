@@ -1,0 +1,1 @@
+"""Replies on their way to the Blackboard: parsed on drafts, field by field."""

@@ -1,0 +1,1 @@
+"""Tools: declared from functions or schemas, and kept in registries."""

@@ -1,0 +1,108 @@
+"""Who asks the model on behalf of an agent."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from tickmind.llm.client import ModelClient
+from tickmind.llm.config import DEFAULT_TIMEOUT_S, merge
+from tickmind.llm.streaming.assembly import ReplyBuilder
+from tickmind.llm.streaming.thinking import ThinkSplitter
+from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
+from tickmind.tools.config import AgentConfig
+
+
+class Caller(Protocol):
+    """Anything that takes a request to a model: a `Transport`, or whatever wraps one.
+
+    A caller that knows which model to ask has a `default_model`; with any other the agent must be told. One that knows
+    prices has `cost_usd(model, usage)`.
+    """
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Ask and wait for the whole reply."""
+        ...
+
+    def stream(
+        self, request: ModelRequest, *, timeout_s: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[StreamPiece]]:
+        """Ask and read the reply as it comes."""
+        ...
+
+
+class ClientCaller:
+    """A `ModelClient` as an agent uses it: with its model, its meter and its way of separating `<think>`."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
+        self.cost_usd = client.cost_usd
+        self.default_model = client.config.model
+        self.defaults = merge(client.config)
+        self.refused_forms = client.refused_forms
+
+    def _fitted(self, request: ModelRequest) -> ModelRequest:
+        reply_tokens = self.defaults.max_tokens if request.max_tokens is None else request.max_tokens
+        return replace(request, messages=self._client.fitted(request.messages, reply_tokens))
+
+    def splitter(self) -> ThinkSplitter:
+        """What separates `<think>` from the answer at this endpoint."""
+        return self._client.splitter()
+
+    async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
+        """Ask and wait for the whole reply."""
+        try:
+            reply = await self._client.transport.complete(self._fitted(request), timeout_s=timeout_s)
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, reply)
+        return reply
+
+    @asynccontextmanager
+    async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
+        """Ask and read the reply as it comes."""
+        came = ReplyBuilder()
+        try:
+            async with (
+                self._client.transport.stream(self._fitted(request), timeout_s=timeout_s) as pieces,
+                aclosing(_noted(pieces, came)) as noted,
+            ):
+                yield noted
+        except BaseException:
+            self._client.count(request, None)
+            raise
+        self._client.count(request, came.reply())
+
+
+async def _noted(pieces: AsyncIterator[StreamPiece], came: ReplyBuilder) -> AsyncGenerator[StreamPiece, None]:
+    async for piece in pieces:
+        came.add(piece)
+        yield piece
+
+
+def as_caller(caller: Caller | ModelClient) -> Caller:
+    """Whatever was given, as an agent uses it."""
+    return ClientCaller(caller) if isinstance(caller, ModelClient) else caller
+
+
+def with_defaults(config: AgentConfig, caller: Caller) -> AgentConfig:
+    """The options of an agent, with what they leave open taken from the client that it asks through."""
+    if not config.model:
+        config = replace(config, model=str(getattr(caller, "default_model", "")))
+    timeouts, request_s = config.timeouts, DEFAULT_TIMEOUT_S
+    if isinstance(caller, ClientCaller):
+        defaults, request_s = caller.defaults, caller.defaults.timeout_s
+        config = replace(
+            config,
+            temperature=defaults.temperature if config.temperature is None else config.temperature,
+            max_output_tokens=defaults.max_tokens if config.max_output_tokens is None else config.max_output_tokens,
+        )
+    if timeouts.request_s is None:
+        config = replace(config, timeouts=replace(timeouts, request_s=request_s))
+    return config
+
+
+def splitter_of(caller: Caller) -> ThinkSplitter:
+    """What separates `<think>` from an answer: as the client is set, else wherever the tags stand."""
+    return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter()

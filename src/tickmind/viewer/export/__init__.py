@@ -1,0 +1,1 @@
+"""Clips and GIFs of a run."""

@@ -1,0 +1,1 @@
+"""Sources of frames: a live world or a record."""

@@ -1,0 +1,100 @@
+"""The last ticks of a live world, kept in memory so that watchers can go back to them."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from tickmind.base import Limit
+from tickmind.viewer.errors import NoSuchWindowError
+from tickmind.viewer.sources.bundles import Bundle
+from tickmind.viewer.sources.source import LATE_TICKS
+
+MAX_HISTORY_BYTES = Limit("memory for the last ticks", 128 * 1024 * 1024, "bytes")
+
+
+@dataclass(slots=True)
+class _Window:
+    """A keyframe, and the frames of the ticks after it."""
+
+    before: int  # the keyframe's tick
+    keyframe: bytes
+    frames: Bundle = field(default_factory=Bundle)
+    told: Bundle = field(default_factory=Bundle)  # what agents told by then
+
+    @property
+    def last(self) -> int:
+        return self.frames.last if self.frames else self.before
+
+    @property
+    def size(self) -> int:
+        return len(self.keyframe) + self.frames.size + self.told.size
+
+    def pack(self) -> None:
+        self.frames.pack()
+        self.told.pack()
+
+
+class History:
+    """Windows of ticks, the oldest of which go when there is no more room."""
+
+    def __init__(self, window_ticks: int, *, limit: Limit = MAX_HISTORY_BYTES) -> None:
+        self._window_ticks = window_ticks
+        self._limit = limit
+        self._windows: deque[_Window] = deque()
+        self._size = 0  # of all but the last, to which frames come
+
+    @property
+    def first_tick_id(self) -> int:
+        """The first tick that can be shown with what changed in it."""
+        return self._windows[0].before + 1 if self._windows else 0
+
+    @property
+    def last_tick_id(self) -> int:
+        """The newest tick."""
+        return self._windows[-1].last if self._windows else -1
+
+    def wants_keyframe(self) -> bool:
+        """Whether the next tick begins a new window."""
+        return not self._windows or self.last_tick_id % self._window_ticks == 0
+
+    def begin(self, tick_id: int, keyframe: bytes) -> None:
+        """Begin a window with everything as it is after a tick."""
+        if self._windows:
+            newest = self._windows[-1]
+            if newest.frames:
+                newest.pack()
+                self._size += newest.size
+            else:
+                self._windows.pop()
+        self._windows.append(_Window(tick_id, keyframe))
+        while len(self._windows) > 1 and not self._limit.allows(self._size + len(keyframe)):
+            self._size -= self._windows.popleft().size
+
+    def add(self, tick_id: int, frame: bytes) -> None:
+        """Keep the frame of a tick."""
+        self._windows[-1].frames.add(tick_id, frame)
+
+    def add_told(self, tick_id: int, frame: bytes) -> None:
+        """Keep what agents told with a tick; it may be of ticks a little before."""
+        self._windows[-1].told.add(tick_id, frame)
+
+    def window(self, first: int, last: int) -> bytes:
+        """A keyframe, and the frames after it up to `last`. It begins at `first` or a little before.
+
+        What agents told of these ticks a little later is in it too.
+        """
+        parts: list[bytes | memoryview] = []
+        for window in self._windows:
+            if window.last < first and window.before != first - 1:
+                continue
+            if window.before >= last + LATE_TICKS:
+                break
+            if window.before < last:
+                parts.append(window.keyframe)
+                parts += (frame for _, frame in window.frames.parts(window.before, last))
+            if parts:
+                parts += (frame for _, frame in window.told.parts(window.before, last + LATE_TICKS))
+        if not parts:
+            kept = (self.first_tick_id, self.last_tick_id)
+            hint = f"ask for some of {kept[0]} to {kept[1]}" if kept[0] <= kept[1] else "no tick has come yet"
+            raise NoSuchWindowError(f"ticks {first} to {last} are not there; {hint}")
+        return b"".join(parts)

@@ -1,0 +1,302 @@
+"""Everything that a world can be asked for, typed, for code with an event loop."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import grpc.aio
+
+from tickmind.base import Secret
+from tickmind.protocol import (
+    Ack,
+    AgentStatus,
+    EntityInfo,
+    Insight,
+    Intent,
+    Lease,
+    LifecycleEvent,
+    Observation,
+    Reason,
+    Thought,
+    ThoughtReport,
+    TickEvent,
+    WorldInfo,
+)
+from tickmind.wire import codec
+from tickmind.wire.client.backoff import Backoff
+from tickmind.wire.client.calls import call_error, open_channel
+from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.control import ControlSession
+from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
+from tickmind.wire.messages.frames import BatchOpen, Closed, ControlOpen
+from tickmind.wire.messages.requests import (
+    AcquireRequest,
+    EntitiesRequest,
+    InsightsRequest,
+    ObservationsRequest,
+    StatusRequest,
+    SubmitRequest,
+    ThoughtRequest,
+)
+from tickmind.wire.messages.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
+from tickmind.wire.v1 import entity_pb2, lease_pb2, tick_pb2, viewer_pb2
+from tickmind.wire.v1.action_pb2_grpc import ActionServiceStub
+from tickmind.wire.v1.control_pb2_grpc import ControlServiceStub
+from tickmind.wire.v1.entity_pb2_grpc import EntityDiscoveryStub
+from tickmind.wire.v1.lease_pb2_grpc import LeaseServiceStub
+from tickmind.wire.v1.observation_pb2_grpc import ObservationServiceStub
+from tickmind.wire.v1.telemetry_pb2_grpc import AgentTelemetryStub
+from tickmind.wire.v1.tick_pb2_grpc import TickServiceStub
+from tickmind.wire.v1.viewer_pb2_grpc import ViewerServiceStub
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
+    from tickmind.wire.client.batch_control import BatchSession
+
+T = TypeVar("T")
+RETRY = Backoff()
+EVERYTHING = ViewFilter()
+
+
+class WorldClient:
+    """A world at an address. It connects when it is first used; `close` it, or use it in `async with`.
+
+    Streams other than control open themselves again after a break, as `retry` says; `retry=None` raises instead.
+    """
+
+    def __init__(self, connection: Connection | str, *, rng: random.Random | None = None) -> None:
+        self._connection = Connection(connection) if isinstance(connection, str) else connection
+        self._rng = rng or random.SystemRandom()
+        channel = self._channel = open_channel(self._connection)
+        self._ticks = TickServiceStub(channel)
+        self._entities = EntityDiscoveryStub(channel)
+        self._leases = LeaseServiceStub(channel)
+        self._observations = ObservationServiceStub(channel)
+        self._actions = ActionServiceStub(channel)
+        self._control = ControlServiceStub(channel)
+        self._viewer = ViewerServiceStub(channel)
+        self._telemetry = AgentTelemetryStub(channel)
+
+    async def __aenter__(self) -> "WorldClient":
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"WorldClient({self._connection.address!r})"
+
+    async def close(self) -> None:
+        """End the connection and all streams on it."""
+        await self._channel.close()
+
+    async def is_serving(self) -> bool:
+        """Whether the world says that it is healthy."""
+        from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+        check = health_pb2_grpc.HealthStub(self._channel).Check
+        answer = await self._call(check, health_pb2.HealthCheckRequest())
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+    def ticks(self, *, retry: Backoff | None = RETRY) -> AsyncIterator[TickEvent]:
+        """The beginning of each tick."""
+        return self._stream(
+            self._ticks.StreamTicks, tick_pb2.StreamTicksRequest(), _part("tick", codec.decode_tick), retry
+        )
+
+    async def entities(self, *, uncontrolled_only: bool = False) -> tuple[EntityInfo, ...]:
+        """All actors that can be controlled, or those of them that nobody controls, in the order of their ids."""
+        found: list[EntityInfo] = []
+        more = True
+        while more:
+            after = found[-1].entity_id if found else ""
+            request = codec.encode_entities_request(EntitiesRequest(uncontrolled_only, after_entity_id=after))
+            page, more = codec.decode_page(await self._call(self._entities.ListControllableEntities, request))
+            if page and page[0].entity_id <= after:
+                raise MessageError("entities", "in ascending order over all pages")
+            found += page
+        return tuple(found)
+
+    def lifecycle(
+        self, *, include_present: bool = True, retry: Backoff | None = RETRY
+    ) -> AsyncIterator[LifecycleEvent]:
+        """What happens to actors as a whole; `include_present` begins, after a break again, with what there is."""
+        request = entity_pb2.StreamEntityLifecycleRequest(include_present=include_present)
+        return self._stream(
+            self._entities.StreamEntityLifecycle, request, _part("event", codec.decode_lifecycle), retry
+        )
+
+    async def world(self) -> WorldInfo:
+        """All that never changes in a run."""
+        reader = codec.WorldReader()
+        call = self._entities.StreamWorld(
+            entity_pb2.StreamWorldRequest(), metadata=self._connection.metadata, timeout=self._connection.timeout_s
+        )
+        try:
+            async for part in call:
+                reader.add(part)
+        except grpc.aio.AioRpcError as error:
+            raise call_error(error, self._connection) from None
+        finally:
+            call.cancel()
+        return reader.finish()
+
+    async def acquire(self, entity_id: str, controller_id: str, *, previous: Secret | None = None) -> Lease:
+        """Take control of an entity; a refusal is a `LeaseRefusedError`."""
+        request = codec.encode_acquire(AcquireRequest(entity_id, controller_id, previous))
+        answer = codec.decode_lease_answer(await self._call(self._leases.AcquireLease, request))
+        return _granted(answer, f"did not give control of {entity_id}")
+
+    async def renew(self, lease: Lease) -> Lease:
+        """Make a lease last its whole time again; a refusal is a `LeaseRefusedError`."""
+        request = lease_pb2.RenewLeaseRequest(lease_id=lease.lease_id.reveal())
+        answer = codec.decode_lease_answer(await self._call(self._leases.RenewLease, request))
+        return _granted(answer, f"did not renew the lease of {lease.entity_id}")
+
+    async def release(self, lease: Lease) -> Reason:
+        """Give an entity up at once; the reason says why there was nothing to give up, if so."""
+        request = lease_pb2.ReleaseLeaseRequest(lease_id=lease.lease_id.reveal())
+        return codec.decode_released(await self._call(self._leases.ReleaseLease, request))
+
+    def observations(
+        self, lease: Lease, *, want_floors: bool = False, retry: Backoff | None = RETRY
+    ) -> AsyncIterator[Observation]:
+        """What an entity perceives at the start of each tick; `control` is quicker.
+
+        A caller that is slower than the ticks gets the newest observation each time, and never a backlog.
+        """
+        request = codec.encode_observations_request(
+            ObservationsRequest(lease.lease_id, lease.entity_id, want_floors, once=True)
+        )
+        decode = _part("observation", codec.decode_observation)
+        return self._stream(self._observations.StreamObservations, request, decode, retry, again=True)
+
+    async def submit(self, lease: Lease, tick_id: int, intent: Intent) -> Ack:
+        """Submit the intent of one tick."""
+        request = codec.encode_submit(SubmitRequest(lease.lease_id, lease.entity_id, tick_id, intent))
+        return _ack(await self._call(self._actions.SubmitIntent, request))
+
+    def control(
+        self,
+        entity_id: str,
+        controller_id: str,
+        *,
+        previous: Secret | None = None,
+        want_floors: bool = False,
+        release: bool = True,
+    ) -> ControlSession:
+        """Control an entity over one stream, in `async with`; `release=False` lets the lease run out afterwards."""
+        call = self._control.Control(metadata=self._connection.metadata)
+        opening = ControlOpen(entity_id, controller_id, previous, want_floors)
+        return ControlSession(call, self._connection, opening, release=release)
+
+    def control_batch(
+        self,
+        world: WorldInfo,
+        controller_id: str,
+        actor: "Int32",
+        *,
+        previous: Secret | None = None,
+        release: bool = True,
+    ) -> "BatchSession":
+        """Control many actors, given by their ascending rows, over one stream, in `async with`."""
+        from tickmind.wire.client.batch_control import BatchSession
+        from tickmind.wire.columns import ColumnBounds
+
+        call = self._control.ControlBatch(metadata=self._connection.metadata)
+        opening = BatchOpen(controller_id, actor, previous)
+        return BatchSession(call, self._connection, opening, ColumnBounds.of(world), release=release)
+
+    def viewer_events(
+        self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY
+    ) -> AsyncIterator[ViewerEvent]:
+        """What happened in each tick, as far as the filter lets it through. After a break ticks are missing."""
+        from tickmind.wire import columns
+
+        bounds = columns.ColumnBounds.of(world)
+        request = viewer_pb2.StreamViewerEventsRequest(filter=columns.encode_filter(view))
+        decode = _part("event", lambda event: columns.decode_viewer_event(event, bounds))
+        return self._stream(self._viewer.StreamViewerEvents, request, decode, retry)
+
+    async def snapshot(self, world: WorldInfo, view: ViewFilter = EVERYTHING) -> ViewerSnapshot:
+        """The world after the last tick on record."""
+        from tickmind.wire import columns
+
+        request = viewer_pb2.GetViewerSnapshotRequest(filter=columns.encode_filter(view))
+        answer = await self._call(self._viewer.GetViewerSnapshot, request)
+        bounds = columns.ColumnBounds.of(world)
+        return _part("snapshot", lambda found: columns.decode_snapshot(found, bounds))(answer)
+
+    async def report_thought(self, lease: Lease, tick_id: int, thought: Thought) -> Ack:
+        """Tell the record and the viewer what an entity thought."""
+        report = ThoughtReport(lease.entity_id, tick_id, thought)
+        request = codec.encode_thought_request(ThoughtRequest(lease.lease_id, report))
+        return _ack(await self._call(self._telemetry.ReportThought, request))
+
+    async def report_status(self, lease: Lease, status: AgentStatus) -> Ack:
+        """Tell the record and the viewer how an agent is doing."""
+        request = codec.encode_status_request(StatusRequest(lease.lease_id, status))
+        return _ack(await self._call(self._telemetry.ReportStatus, request))
+
+    async def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
+        """Show the record and the viewer the minds of entities that the lease stands for."""
+        request = codec.encode_insights_request(InsightsRequest(lease.lease_id, tuple(insights)))
+        return _ack(await self._call(self._telemetry.ReportInsights, request))
+
+    async def _call(self, method: Any, request: Any) -> Any:
+        connection = self._connection
+        try:
+            return await method(request, metadata=connection.metadata, timeout=connection.timeout_s)
+        except grpc.aio.AioRpcError as error:
+            raise call_error(error, connection) from None
+
+    async def _stream(
+        self, method: Any, request: Any, decode: Callable[[Any], T], retry: Backoff | None, *, again: bool = False
+    ) -> AsyncIterator[T]:
+        """Read a stream, and open it anew after a break; `again` opens it anew whenever it has brought something."""
+        failures = 0
+        while True:
+            call, brought = method(request, metadata=self._connection.metadata), False
+            try:
+                async for message in call:
+                    failures, brought = 0, True
+                    yield decode(message)
+                if again and brought:
+                    continue
+                if retry is None or failures >= retry.attempts:
+                    return
+            except grpc.aio.AioRpcError as error:
+                failure = call_error(error, self._connection)
+                lasting = not isinstance(failure, (UnreachableError, OverloadedError))
+                if retry is None or lasting or failures >= retry.attempts:
+                    raise failure from None
+            finally:
+                call.cancel()
+            await asyncio.sleep(retry.wait_s(failures, self._rng))
+            failures += 1
+
+
+def _part(field: str, decode: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Reads the one part of an answer, which must be there."""
+
+    def read(message: Any) -> T:
+        if not message.HasField(field):
+            raise MessageError(field, "set")
+        return decode(getattr(message, field))
+
+    return read
+
+
+_ack: Callable[[Any], Ack] = _part("ack", codec.decode_ack)
+
+
+def _granted(answer: Lease | Closed, what: str) -> Lease:
+    if isinstance(answer, Lease):
+        return answer
+    raise LeaseRefusedError(
+        f"the world {what}: {answer.reason}", reason=answer.reason, retry_after_ms=answer.retry_after_ms
+    )

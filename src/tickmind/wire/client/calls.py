@@ -1,0 +1,46 @@
+"""gRPC's channel and errors in our words."""
+
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from tickmind.wire.client.connection import Connection, client_options
+from tickmind.wire.errors import (
+    CallError,
+    DeadlineError,
+    NotAllowedError,
+    OverloadedError,
+    RefusedMessageError,
+    UnreachableError,
+)
+
+MAX_DETAILS_CHARS = 300
+_ERRORS: dict[grpc.StatusCode, tuple[type[CallError], str]] = {
+    grpc.StatusCode.UNAVAILABLE: (UnreachableError, "can't be reached; is it running there?"),
+    grpc.StatusCode.DEADLINE_EXCEEDED: (DeadlineError, "did not answer in time"),
+    grpc.StatusCode.UNAUTHENTICATED: (NotAllowedError, "wants a valid token"),
+    grpc.StatusCode.PERMISSION_DENIED: (NotAllowedError, "does not allow that"),
+    grpc.StatusCode.INVALID_ARGUMENT: (RefusedMessageError, "could not read the message"),
+    grpc.StatusCode.RESOURCE_EXHAUSTED: (OverloadedError, "is at a limit"),
+}
+
+
+def open_channel(connection: Connection) -> grpc.aio.Channel:
+    """A channel to a world; it connects when it is first used."""
+    options = client_options(connection)
+    if connection.tls is None:
+        return grpc.aio.insecure_channel(connection.address, options=options)
+    tls = connection.tls
+    credentials = grpc.ssl_channel_credentials(tls.root_certificates, tls.private_key, tls.certificate_chain)
+    return grpc.aio.secure_channel(connection.address, credentials, options=options)
+
+
+def call_error(error: Any, connection: Connection) -> CallError:
+    """What a failed call means, in plain words and without secrets."""
+    status = error.code()
+    kind, words = _ERRORS.get(status, (CallError, "failed"))
+    details = (error.details() or "")[:MAX_DETAILS_CHARS]
+    if connection.token:
+        details = details.replace(connection.token.reveal(), "***")
+    return kind(f"the world at {connection.address} {words} ({status.name}: {details})", status=status.name)

@@ -1,0 +1,104 @@
+"""Where a world is and how to get there safely."""
+
+import ipaddress
+import re
+from dataclasses import dataclass, field
+
+from tickmind.base import Secret
+from tickmind.wire.errors import WireConfigError
+from tickmind.wire.messages.limits import MAX_CONNECTION_CALLS, MAX_PENDING_CALLS, MAX_REPLY_BYTES, MAX_REQUEST_BYTES
+
+_HOST_PORT = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]+)):(?P<port>[0-9]{1,5})")
+_RECONNECT_MIN_MS, _RECONNECT_MAX_MS = 100, 5_000
+_PING_MS, _PING_TIMEOUT_MS, _PING_TOLERATED_MS = 30_000, 10_000, 10_000
+
+Options = list[tuple[str, int | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Certificates as PEM text. Without `root_certificates` the machine's own are trusted."""
+
+    root_certificates: bytes | None = None
+    certificate_chain: bytes | None = None  # the client's own, where the world asks for one
+    private_key: bytes | None = field(default=None, repr=False)
+    server_name: str = ""  # the name in the world's certificate, where it is not the host's
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """The address of a world (`host:port` or `unix:/path`) and what it takes to be let in.
+
+    Lease secrets travel in messages, so anything but this machine needs `tls`.
+    """
+
+    address: str
+    tls: Tls | None = None
+    token: Secret | None = None
+    timeout_s: float = 10.0  # of one plain call, and of opening a stream
+
+    def __post_init__(self) -> None:
+        if self.timeout_s <= 0:
+            raise WireConfigError(f"timeout_s must be more than 0, not {self.timeout_s}")
+        if not is_local(self.address) and self.tls is None:
+            raise WireConfigError(
+                f"{self.address} is not on this machine, so leases and tokens would travel in the clear; give tls"
+            )
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What goes along with every call."""
+        return (("authorization", f"Bearer {self.token.reveal()}"),) if self.token else ()
+
+
+def is_local(address: str) -> bool:
+    """Whether an address never leaves this machine; one that can't be read is a `WireConfigError`."""
+    if address.startswith("unix:"):
+        if len(address) <= len("unix:"):
+            raise WireConfigError("the address of a Unix socket is unix: and a path, as in unix:/run/world.sock")
+        return True
+    found = _HOST_PORT.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 65_536:
+        raise WireConfigError(f"{address!r} is no address; write host:port, [IPv6 address]:port or unix:/path")
+    host = found["six"] or found["host"]
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        if found["six"]:
+            raise WireConfigError(f"{host!r} is no IPv6 address") from None
+        return host.lower() == "localhost"
+
+
+def client_options(connection: Connection) -> Options:
+    """The options of a client's channel: limits on sizes, and nothing that gRPC would do behind our back."""
+    options: Options = [
+        ("grpc.max_send_message_length", int(MAX_REQUEST_BYTES.maximum)),
+        ("grpc.max_receive_message_length", int(MAX_REPLY_BYTES.maximum)),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.enable_retries", 0),  # whoever calls decides what may be tried again
+        ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MIN_MS),
+        ("grpc.max_reconnect_backoff_ms", _RECONNECT_MAX_MS),
+        ("grpc.keepalive_time_ms", _PING_MS),
+        ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
+    if connection.tls and connection.tls.server_name:
+        options.append(("grpc.ssl_target_name_override", connection.tls.server_name))
+    return options
+
+
+def server_options() -> Options:
+    """The options of a world's server that fit `client_options`."""
+    return [
+        ("grpc.max_send_message_length", int(MAX_REPLY_BYTES.maximum)),
+        ("grpc.max_receive_message_length", int(MAX_REQUEST_BYTES.maximum)),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", _PING_TOLERATED_MS),
+        ("grpc.keepalive_time_ms", _PING_MS),
+        ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
+        ("grpc.so_reuseport", 0),  # a taken port is an error, not shared
+        # A flood waits at its own end: all connections share one queue of calls that no one has looked at yet.
+        ("grpc.max_concurrent_streams", int(MAX_CONNECTION_CALLS.maximum)),
+        # Beyond these gRPC drops calls at random, renewals of leases too.
+        ("grpc.server.max_pending_requests", int(MAX_PENDING_CALLS.maximum)),
+        ("grpc.server.max_pending_requests_hard_limit", int(MAX_PENDING_CALLS.maximum)),
+    ]

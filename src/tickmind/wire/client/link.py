@@ -1,0 +1,163 @@
+"""One open stream in both directions: a queue up, frames down, and signs of life in between."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+
+import grpc.aio
+
+from tickmind.wire.client.calls import call_error
+from tickmind.wire.client.connection import Connection
+from tickmind.wire.errors import ControlClosedError, DeadlineError, OverloadedError, WireError
+
+Up = TypeVar("Up")
+Down = TypeVar("Down")
+
+MAX_UNSENT = 64  # frames that wait for a slow connection
+LOOKS = 3  # while a lease lasts; a link that has sent nothing since the last look shows life
+
+
+class Link(Generic[Up, Down]):
+    """A control stream, apart from what its frames mean.
+
+    `encode` and `decode` go between frames and messages; `on_frame` gets each frame down but the first, and
+    `on_end` the error that ended the stream, or None if this side ended it. `awaits` says whether something that was
+    sent is still to be answered: a world may be silent for as long as it likes, but answers at once.
+    """
+
+    def __init__(
+        self,
+        call: Any,
+        connection: Connection,
+        *,
+        encode: Callable[[Up], Any],
+        decode: Callable[[Any], Down],
+        on_frame: Callable[[Down], None],
+        on_end: Callable[[WireError | None], None],
+        awaits: Callable[[], bool],
+    ) -> None:
+        self._call = call
+        self._frames = aiter(call)  # unlike `read`, it gives what was received before a write failed
+        self._connection = connection
+        self._encode = encode
+        self._decode = decode
+        self._on_frame = on_frame
+        self._on_end = on_end
+        self._awaits = awaits
+        self._unsent: asyncio.Queue[Any] = asyncio.Queue(MAX_UNSENT)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._idle = True  # whether nothing went up since the last look
+        self._heard = False  # whether something came down since then
+        self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream is over."""
+        return self._ended
+
+    async def open(self, first: Up) -> Down:
+        """Send the first frame and wait for the first answer."""
+        timeout_s = self._connection.timeout_s
+        opening = self._encode(first)
+        try:
+            async with asyncio.timeout(timeout_s):
+                with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading says why
+                    await self._call.write(opening)
+                message = await anext(self._frames, grpc.aio.EOF)
+        except TimeoutError:
+            self._call.cancel()
+            raise DeadlineError(
+                f"the world at {self._connection.address} did not open the stream within {timeout_s} s",
+                status="DEADLINE_EXCEEDED",
+            ) from None
+        except grpc.aio.AioRpcError as error:
+            raise call_error(error, self._connection) from None
+        except asyncio.CancelledError:
+            self._call.cancel()
+            raise
+        if message is grpc.aio.EOF:
+            raise self._over()
+        try:
+            return self._decode(message)
+        except WireError:
+            self._call.cancel()
+            raise
+
+    def start(self, ttl_ms: int, keep_alive: Up) -> None:
+        """Begin to read, to write and to show life."""
+        period_s = ttl_ms / 1000 / LOOKS
+        work = (self._read(), self._write(), self._look(period_s, self._encode(keep_alive)))
+        self._tasks = [asyncio.create_task(each) for each in work]
+
+    def send_nowait(self, frame: Up) -> None:
+        """Put a frame in line. A frame that breaks a rule or a full line is an error, and nothing was sent."""
+        if self._ended:
+            raise ControlClosedError("the control stream is over; open a new one")
+        message = self._encode(frame)
+        try:
+            self._unsent.put_nowait(message)
+        except asyncio.QueueFull:
+            raise OverloadedError(
+                f"{MAX_UNSENT} frames wait to be sent; the connection is too slow", status="RESOURCE_EXHAUSTED"
+            ) from None
+        self._idle = False
+
+    async def close(self, last: Up | None = None) -> None:
+        """End the stream; with a last frame, wait until the world has ended it, but not for ever."""
+        if last is not None and not self._ended and self._tasks:
+            try:
+                self.send_nowait(last)
+                async with asyncio.timeout(self._connection.timeout_s):
+                    await asyncio.wait([self._tasks[0]])
+            except (TimeoutError, WireError):
+                pass  # the lease runs out by itself
+        self._call.cancel()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._end(None)
+
+    async def _read(self) -> None:
+        failure: WireError | None = None
+        try:
+            async for message in self._frames:
+                self._heard = True
+                self._on_frame(self._decode(message))
+            failure = self._over()
+        except grpc.aio.AioRpcError as error:
+            failure = call_error(error, self._connection)
+        except WireError as error:
+            failure = error
+            self._call.cancel()
+        finally:
+            self._end(failure)
+
+    async def _write(self) -> None:
+        try:
+            while True:
+                await self._call.write(await self._unsent.get())
+        except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            return  # the reader gets the same end and says why
+
+    async def _look(self, period_s: float, message: Any) -> None:
+        """Show life, and give up a world that owes an answer and has been silent for as long as a lease lasts."""
+        silent = 0  # looks in a row that found an answer missing; a process that stood still has looked but once
+        while not self._ended:
+            self._idle, self._heard = True, False
+            await asyncio.sleep(period_s)
+            silent = silent + 1 if self._awaits() and not self._heard else 0
+            if silent > LOOKS:
+                address, silent_s = self._connection.address, period_s * LOOKS
+                self._end(ControlClosedError(f"the world at {address} has not answered for {silent_s:g} s"))
+                self._call.cancel()
+            elif self._idle and not self._unsent.full():
+                self._unsent.put_nowait(message)
+
+    def _over(self) -> WireError:
+        return ControlClosedError(f"the world at {self._connection.address} ended the control stream")
+
+    def _end(self, failure: WireError | None) -> None:
+        if not self._ended:
+            self._ended = True
+            self._on_end(failure)

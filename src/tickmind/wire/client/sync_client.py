@@ -1,0 +1,249 @@
+"""The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
+
+import random
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tickmind.base import Secret
+from tickmind.base.background import BackgroundLoop
+from tickmind.protocol import (
+    Ack,
+    AgentStatus,
+    EntityInfo,
+    Insight,
+    Intent,
+    IntentColumns,
+    Lease,
+    LifecycleEvent,
+    Observation,
+    Reason,
+    Thought,
+    TickEvent,
+    WorldInfo,
+)
+from tickmind.wire.client.async_client import EVERYTHING, RETRY, WorldClient
+from tickmind.wire.client.backoff import Backoff
+from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.control import ControlSession, ControlStatistics
+from tickmind.wire.errors import UnreachableError, WireConfigError
+from tickmind.wire.messages.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
+from tickmind.wire.messages.viewing import ViewerEvent, ViewerSnapshot, ViewFilter
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32
+    from tickmind.wire.client.batch_control import BatchSession
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+def _cancelled(message: str) -> UnreachableError:
+    return UnreachableError(message, status="CANCELLED")
+
+
+class _Session(Generic[S]):
+    """What both kinds of blocking session have in common."""
+
+    def __init__(self, background: BackgroundLoop, session: S) -> None:
+        self._background = background
+        self._session = session
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        session: Any = self._session
+        self._background.run(session.__aexit__(exc_type, exc, trace))
+
+
+class SyncControlSession(_Session[ControlSession]):
+    """`ControlSession`, blocking: use it in `with`, iterate for observations and `submit` intents."""
+
+    def __enter__(self) -> "SyncControlSession":
+        self._background.run(self._session.__aenter__())
+        return self
+
+    def __iter__(self) -> Iterator[Observation]:
+        return self._background.iterate(aiter(self._session))
+
+    @property
+    def lease(self) -> Lease:
+        """The lease; its secret takes the entity back after a break."""
+        return self._session.lease
+
+    @property
+    def controlled(self) -> bool:
+        """Whether the stream that keeps control is open."""
+        return self._session.controlled
+
+    def statistics(self) -> ControlStatistics:
+        """What went over the stream so far."""
+        return self._session.statistics()
+
+    def submit(self, tick_id: int, intent: Intent) -> Ack:
+        """Send the intent of a tick and wait for the world's word on it."""
+        return self._background.run(self._session.submit(tick_id, intent))
+
+
+class SyncBatchSession(_Session["BatchSession"]):
+    """`BatchSession`, blocking: use it in `with`, iterate for parts of observations and `submit` columns."""
+
+    def __enter__(self) -> "SyncBatchSession":
+        self._background.run(self._session.__aenter__())
+        return self
+
+    def __iter__(self) -> Iterator[ObservationBatch]:
+        return self._background.iterate(aiter(self._session))
+
+    @property
+    def opened(self) -> BatchOpened:
+        """Which entities are under control, and the secret that takes them back after a break."""
+        return self._session.opened
+
+    def lost(self) -> tuple[LeasesLost, ...]:
+        """Entities that were lost since the last time this was asked."""
+        return self._session.lost()
+
+    def statistics(self) -> ControlStatistics:
+        """What went over the stream so far."""
+        return self._session.statistics()
+
+    def submit(self, tick_id: int, intents: IntentColumns) -> AckBatch:
+        """Send intents of a tick and wait for the world's word on them."""
+        return self._background.run(self._session.submit(tick_id, intents))
+
+
+class SyncWorldClient:
+    """`WorldClient` for code without an event loop; its methods mean the same. Any number of threads may share it."""
+
+    def __init__(self, connection: Connection | str, *, rng: random.Random | None = None) -> None:
+        self._background = BackgroundLoop(
+            "tickmind-wire", refuse=WireConfigError, cancelled=_cancelled, instead="WorldClient"
+        )
+        try:
+            self._client = self._background.run(_make(connection, rng))
+        except BaseException:
+            self._background.close()
+            raise
+
+    def __enter__(self) -> "SyncWorldClient":
+        return self
+
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Sync{self._client!r}"
+
+    def close(self) -> None:
+        """End the connection, all streams on it, and the thread."""
+        try:
+            self._background.run(self._client.close())
+        except WireConfigError:
+            return  # closed before
+        self._background.close()
+
+    def is_serving(self) -> bool:
+        """Whether the world says that it is healthy."""
+        return self._background.run(self._client.is_serving())
+
+    def ticks(self, *, retry: Backoff | None = RETRY) -> Iterator[TickEvent]:
+        """The beginning of each tick."""
+        return self._background.iterate(self._client.ticks(retry=retry))
+
+    def entities(self, *, uncontrolled_only: bool = False) -> tuple[EntityInfo, ...]:
+        """All actors that can be controlled, or those of them that nobody controls."""
+        return self._background.run(self._client.entities(uncontrolled_only=uncontrolled_only))
+
+    def lifecycle(self, *, include_present: bool = True, retry: Backoff | None = RETRY) -> Iterator[LifecycleEvent]:
+        """What happens to actors as a whole."""
+        return self._background.iterate(self._client.lifecycle(include_present=include_present, retry=retry))
+
+    def world(self) -> WorldInfo:
+        """All that never changes in a run."""
+        return self._background.run(self._client.world())
+
+    def acquire(self, entity_id: str, controller_id: str, *, previous: Secret | None = None) -> Lease:
+        """Take control of an entity; a refusal is a `LeaseRefusedError`."""
+        return self._background.run(self._client.acquire(entity_id, controller_id, previous=previous))
+
+    def renew(self, lease: Lease) -> Lease:
+        """Make a lease last its whole time again; a refusal is a `LeaseRefusedError`."""
+        return self._background.run(self._client.renew(lease))
+
+    def release(self, lease: Lease) -> Reason:
+        """Give an entity up at once."""
+        return self._background.run(self._client.release(lease))
+
+    def observations(
+        self, lease: Lease, *, want_floors: bool = False, retry: Backoff | None = RETRY
+    ) -> Iterator[Observation]:
+        """What an entity perceives at the start of each tick."""
+        return self._background.iterate(self._client.observations(lease, want_floors=want_floors, retry=retry))
+
+    def submit(self, lease: Lease, tick_id: int, intent: Intent) -> Ack:
+        """Submit the intent of one tick."""
+        return self._background.run(self._client.submit(lease, tick_id, intent))
+
+    def control(
+        self,
+        entity_id: str,
+        controller_id: str,
+        *,
+        previous: Secret | None = None,
+        want_floors: bool = False,
+        release: bool = True,
+    ) -> SyncControlSession:
+        """Control an entity over one stream, in `with`."""
+
+        async def open_session() -> ControlSession:
+            return self._client.control(
+                entity_id, controller_id, previous=previous, want_floors=want_floors, release=release
+            )
+
+        return SyncControlSession(self._background, self._background.run(open_session()))
+
+    def control_batch(
+        self,
+        world: WorldInfo,
+        controller_id: str,
+        actor: "Int32",
+        *,
+        previous: Secret | None = None,
+        release: bool = True,
+    ) -> SyncBatchSession:
+        """Control many actors, given by their ascending rows, over one stream, in `with`."""
+
+        async def open_session() -> "BatchSession":
+            return self._client.control_batch(world, controller_id, actor, previous=previous, release=release)
+
+        return SyncBatchSession(self._background, self._background.run(open_session()))
+
+    def viewer_events(
+        self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY
+    ) -> Iterator[ViewerEvent]:
+        """What happened in each tick, as far as the filter lets it through."""
+        return self._background.iterate(self._client.viewer_events(world, view, retry=retry))
+
+    def snapshot(self, world: WorldInfo, view: ViewFilter = EVERYTHING) -> ViewerSnapshot:
+        """The world after the last tick on record."""
+        return self._background.run(self._client.snapshot(world, view))
+
+    def report_thought(self, lease: Lease, tick_id: int, thought: Thought) -> Ack:
+        """Tell the record and the viewer what an entity thought."""
+        return self._background.run(self._client.report_thought(lease, tick_id, thought))
+
+    def report_status(self, lease: Lease, status: AgentStatus) -> Ack:
+        """Tell the record and the viewer how an agent is doing."""
+        return self._background.run(self._client.report_status(lease, status))
+
+    def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
+        """Show the record and the viewer the minds of entities that the lease stands for."""
+        return self._background.run(self._client.report_insights(lease, insights))
+
+
+async def _make(connection: Connection | str, rng: random.Random | None) -> WorldClient:
+    """Make the client on the loop that it will work on."""
+    return WorldClient(connection, rng=rng)

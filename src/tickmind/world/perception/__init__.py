@@ -1,0 +1,1 @@
+"""What actors perceive, one by one or as columns."""

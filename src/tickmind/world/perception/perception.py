@@ -1,0 +1,128 @@
+"""Who sees what: computed when it is asked for, and only for those who ask."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.world.kernels import Placed, RowLists, Sight, SightRule, hearers, visible_pairs
+from tickmind.world.kernels.sight import SIGHT_CACHE
+from tickmind.world.scenario.settings import Rules
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int32, Int64, UInt64
+
+_NO_CACHE = SIGHT_CACHE.at(0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What some observers see: a mask of tiles each, and the rows of other actors in sight."""
+
+    rows: "Int32"  # of the observers, ascending
+    mask: "UInt64"  # observers x words
+    actors: RowLists
+
+    def take(self, rows: "Int32") -> "Seen | None":
+        """The part of some of the observers, in the order that they are given in; None if one of them is missing."""
+        if not len(self.rows):
+            return None
+        places = np.searchsorted(self.rows, rows)
+        if not (self.rows.take(places, mode="clip") == rows).all():
+            return None
+        return Seen(rows, self.mask[places], take_lists(self.actors, places))
+
+
+class Eyes:
+    """What looking at the present map needs: it remembers masks from tick to tick and is told of each change."""
+
+    def __init__(self, rules: Rules, opaque: "Bool", occupancy: "Int32") -> None:
+        self._hearing_radius = rules.hearing_radius
+        self._opaque = opaque
+        self._sight = Sight(opaque, radius=rules.sight_radius, rule=SightRule(rules.sight_rule))
+        self._actors = Placed(occupancy)
+
+    def adapt(self, opaque: "Bool") -> None:
+        """Take over a new map of what blocks sight, if it is a new one."""
+        if opaque is self._opaque:
+            return
+        for y, x in np.argwhere(opaque != self._opaque).tolist():
+            self._sight.set_opaque(x, y, opaque=bool(opaque[y, x]))
+        self._opaque = opaque
+
+    def look(self, rows: "Int32", x: "Int32", y: "Int32") -> Seen:
+        """What these observers see, when all actors stand at x, y."""
+        self._actors.update(x, y)
+        return _look(rows, x, y, self._sight, self._actors)
+
+    def listen(self, speakers: "Int32", x: "Int32", y: "Int32") -> RowLists:
+        """Who hears each of these actors, when all stand at x, y."""
+        self._actors.update(x, y)
+        return hearers(x, y, speakers, self._hearing_radius, self._actors)
+
+
+class Perception:
+    """Sight at one moment. Positions and opacity are those of that moment and must not be written to afterwards."""
+
+    def __init__(self, rules: Rules, x: "Int32", y: "Int32", opaque: "Bool", eyes: Eyes | None = None) -> None:
+        self.x = x
+        self.y = y
+        self.opaque = opaque
+        self._rules = rules
+        self._eyes = eyes
+        self._seen: Seen | None = None  # by those who have asked so far
+        self._heard: RowLists | None = None  # for each of those who spoke, by whom
+
+    def pass_by(self) -> "Perception":
+        """Become the past: the eyes look at something else from now on. What was seen stays known."""
+        self._eyes = None
+        return self
+
+    def seen_by(self, rows: "Int32") -> Seen:
+        """What these actors see, or saw, at that moment; rows in any order."""
+        seen = self._seen
+        if seen is None:
+            seen = self._seen = self._look(rows if bool((rows[1:] > rows[:-1]).all()) else np.unique(rows))
+        if seen.rows is rows or np.array_equal(seen.rows, rows):
+            return seen
+        part = seen.take(rows)
+        if part is None:
+            self._seen = self._look(np.union1d(seen.rows, rows))
+            return self.seen_by(rows)
+        return part
+
+    def heard_from(self, speakers: "Int32") -> RowLists:
+        """Who hears each of those who have just spoken, in this moment; they are looked up once."""
+        if self._heard is None:
+            assert self._eyes is not None, "what was said is heard in the moment after it"
+            self._heard = self._eyes.listen(speakers, self.x, self.y)
+        return self._heard
+
+    def _look(self, rows: "Int32") -> Seen:
+        if self._eyes is not None:
+            return self._eyes.look(rows, self.x, self.y)
+        rules = self._rules
+        occupancy = np.full(self.opaque.shape, -1, dtype=np.int32)
+        occupancy[self.y, self.x] = np.arange(len(self.x), dtype=np.int32)
+        actors = Placed(occupancy)
+        actors.update(self.x, self.y)
+        rule = SightRule(rules.sight_rule)
+        return _look(
+            rows, self.x, self.y, Sight(self.opaque, radius=rules.sight_radius, rule=rule, cache=_NO_CACHE), actors
+        )
+
+
+def _look(rows: "Int32", x: "Int32", y: "Int32", sight: Sight, actors: Placed) -> Seen:
+    at_x, at_y = x[rows], y[rows]
+    mask = sight.look(at_x, at_y).copy()  # the next look overwrites it
+    return Seen(rows, mask, visible_pairs(at_x, at_y, mask, sight.radius, actors, own_tile=False))
+
+
+def take_lists(lists: RowLists, places: "Int32 | Int64") -> RowLists:
+    """Some of the lists, in the order that they are given in."""
+    starts = lists.offsets[places]
+    counts = lists.offsets[places + 1] - starts
+    offsets = np.zeros(len(places) + 1, dtype=np.int64)
+    counts.cumsum(out=offsets[1:])
+    shift = starts - offsets[:-1]  # from a place in the new lists to that in the old ones
+    return RowLists(offsets, lists.ids[np.arange(offsets[-1]) + shift.repeat(counts)])

@@ -1,0 +1,1 @@
+"""The rules of a tick: movement, objects, inventory, rest and speech."""

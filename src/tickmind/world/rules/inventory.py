@@ -1,0 +1,153 @@
+"""What actors do with items: use, drop, pick up, give.
+
+Using and dropping take the whole amount or nothing. Picking up takes what is there and what the actor can carry. All
+of them read the inventory as it is after those before them in this order, and gifts are handed over one after another.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import ActionType, Effect, ObjectDelta, Reason
+from tickmind.world.rules.piles import lay, lying
+from tickmind.world.rules.turn import Turn
+from tickmind.world.scenario.settings import NEED_MOST
+from tickmind.world.state.timing import stock_times
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int32, Int64
+
+
+def use_items(turn: Turn) -> None:
+    """Use up items; where there are needs, food changes hunger and energy."""
+    places = turn.items(ActionType.USE)
+    if not len(places):
+        return
+    places = turn.keep(places, turn.tables.item_usable[turn.intents.kind[places]], Reason.NOT_USABLE)
+    places = turn.keep(places, turn.carried(places) >= turn.intents.amount[places], Reason.NOT_IN_INVENTORY)
+    if not len(places):
+        return
+    tables, state = turn.tables, turn.state
+    rows, kind, amount = turn.intents.actor[places], turn.intents.kind[places], turn.intents.amount[places]
+    _change(turn, places, rows, -amount)
+    if turn.rules.needs is None:
+        return
+    for name, column, change in (
+        ("hunger", state.hunger, tables.item_hunger[kind]),
+        ("energy", state.energy, tables.item_energy[kind]),
+    ):
+        before = column[rows]
+        after = np.clip(before + amount * change, 0, NEED_MOST)
+        column[rows] = after
+        for place, by in zip(places.tolist(), (after - before).tolist(), strict=True):
+            if by:
+                turn.effects[place] += (Effect(name, by),)
+
+
+def drop_items(turn: Turn) -> None:
+    """Lay items down on the tile."""
+    places = turn.items(ActionType.DROP)
+    if not len(places):
+        return
+    places = turn.keep(places, turn.carried(places) >= turn.intents.amount[places], Reason.NOT_IN_INVENTORY)
+    if not len(places):
+        return
+    amount = turn.intents.amount[places]
+    _change(turn, places, turn.intents.actor[places], -amount)
+    lay(turn, _keys(turn, places), amount.astype(np.int64))
+
+
+def pick_up_items(turn: Turn) -> None:
+    """Take items from the ground, then from the stock of the object on the tile."""
+    places = turn.items(ActionType.PICKUP)
+    if not len(places):
+        return
+    tables, state = turn.tables, turn.state
+    rows = turn.intents.actor[places]
+    ground = lying(turn, _keys(turn, places))
+    found = tables.object_at[state.y[rows], state.x[rows]]
+    stocked = np.zeros(len(places), dtype=np.int64)
+    there = np.flatnonzero(found >= 0)
+    there = there[tables.stock_item[tables.object_kind[found[there]]] == turn.intents.kind[places[there]]]
+    stocked[there] = state.object_stock[found[there]]
+    room = turn.room(rows)
+    take = np.minimum(np.minimum(turn.intents.amount[places], ground + stocked), room)
+    turn.refuse(places[room < 1], Reason.INVENTORY_FULL)
+    turn.refuse(places[ground + stocked == 0], Reason.NOTHING_HERE)
+    good = take > 0
+    places, found, take, ground = places[good], found[good], take[good], ground[good]
+    if not len(places):
+        return
+    _change(turn, places, turn.intents.actor[places], take)
+    lifted = np.minimum(take, ground)
+    if lifted.any():
+        lay(turn, _keys(turn, places)[lifted > 0], -lifted[lifted > 0])
+    picked = take - lifted
+    _take_stock(turn, found[picked > 0].astype(np.int64), picked[picked > 0])
+
+
+def give_items(turn: Turn) -> None:
+    """Hand items to somebody near, one gift after another."""
+    places = turn.items(ActionType.GIVE)
+    state, intents, ids = turn.state, turn.intents, turn.tables.actor_ids
+    for place in places.tolist():
+        giver, taker = int(intents.actor[place]), int(intents.target[place])
+        kind, amount = int(intents.kind[place]), int(intents.amount[place])
+        if not 0 <= taker < len(ids) or taker == giver:
+            turn.refuse(place, Reason.UNKNOWN_TARGET)
+            continue
+        turn.target_ids[place] = ids[taker]
+        if abs(int(state.x[giver]) - int(state.x[taker])) > 1 or abs(int(state.y[giver]) - int(state.y[taker])) > 1:
+            turn.refuse(place, Reason.TOO_FAR)
+        elif state.inventory[giver, kind] < amount:
+            turn.refuse(place, Reason.NOT_IN_INVENTORY)
+        elif turn.room(np.array([taker], dtype=np.int32))[0] < amount:
+            turn.refuse(place, Reason.INVENTORY_FULL)
+        else:
+            state.inventory[giver, kind] -= amount
+            state.inventory[taker, kind] += amount
+            turn.effects[place] = (Effect(f"inventory.{turn.tables.item_names[kind]}", -amount),)
+
+
+def hand_over(turn: Turn, row: int, items: list[tuple[int, int]]) -> tuple[Effect, ...]:
+    """Put items into an actor's inventory; what it can't carry falls to the ground. Tells what it got."""
+    effects = []
+    rows = np.array([row], dtype=np.int32)
+    tile = int(turn.tile(rows)[0])
+    for kind, amount in items:
+        taken = min(amount, int(turn.room(rows)[0]))
+        if taken:
+            turn.state.inventory[row, kind] += taken
+            effects.append(Effect(f"inventory.{turn.tables.item_names[kind]}", taken))
+        if amount > taken:
+            key = np.array([tile * len(turn.tables.item_names) + kind], dtype=np.int64)
+            lay(turn, key, np.array([amount - taken], dtype=np.int64))
+    return tuple(effects)
+
+
+def _change(turn: Turn, places: "Int64", rows: "Int32", by: "Int32 | Int64") -> None:
+    """Change the quantity that each intent names, and tell it as an effect."""
+    kinds = turn.intents.kind[places]
+    turn.state.inventory[rows, kinds] = (turn.state.inventory[rows, kinds].astype(np.int64) + by).astype(np.uint16)
+    names = [f"inventory.{name}" for name in turn.tables.item_names]
+    told: dict[tuple[int, int], tuple[Effect, ...]] = {}  # item code and amount -> effects, which many share
+    for place, change in zip(places.tolist(), zip(kinds.tolist(), by.tolist(), strict=True), strict=True):
+        if change not in told:
+            told[change] = (Effect(names[change[0]], change[1]),)
+        turn.effects[place] = told[change]
+
+
+def _keys(turn: Turn, places: "Int64") -> "Int64":
+    return turn.tile(turn.intents.actor[places]) * len(turn.tables.item_names) + turn.intents.kind[places]
+
+
+def _take_stock(turn: Turn, rows: "Int64", amounts: "Int64") -> None:
+    """Take from the stock of objects; one that was full begins to grow back."""
+    if not len(rows):
+        return
+    state, tables = turn.state, turn.tables
+    full = state.object_stock[rows] == tables.stock_most[tables.object_kind[rows]]
+    state.object_stock[rows] -= amounts.astype(np.int32)
+    state.stock_due[rows[full]] = stock_times(tables, rows[full], state.object_stock[rows[full]], turn.tick_id)
+    for row in rows.tolist():
+        turn.deltas.append(ObjectDelta(tables.object_ids[row], "stock", int(state.object_stock[row])))

@@ -1,0 +1,53 @@
+"""Items on the ground: a sorted list of what lies where, since most tiles are bare."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import ObjectDelta
+from tickmind.world.rules.turn import Turn
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int64
+
+GROUND = "ground"
+
+
+def ground_id(x: int, y: int) -> str:
+    """The object id of what lies on a tile."""
+    return f"{GROUND}:{x},{y}"
+
+
+def lying(turn: Turn, keys: "Int64") -> "Int64":
+    """How many items lie there; a key is tile * item kinds + item code."""
+    state = turn.state
+    if not len(state.ground_key):
+        return np.zeros(len(keys), dtype=np.int64)
+    place = np.minimum(np.searchsorted(state.ground_key, keys), len(state.ground_key) - 1)
+    return np.where(state.ground_key[place] == keys, state.ground_amount[place], 0)
+
+
+def lay(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
+    """Add items to the ground, or take them away: all amounts are positive, or all negative. No key is there twice."""
+    state = turn.state
+    order = np.argsort(keys)
+    keys, amounts = keys[order], amounts[order]
+    place = np.searchsorted(state.ground_key, keys)
+    new = lying(turn, keys) == 0
+    state.ground_amount[place[~new]] += amounts[~new]
+    _tell(turn, keys[~new], state.ground_amount[place[~new]])
+    _tell(turn, keys[new], amounts[new])
+    empty = place[~new][state.ground_amount[place[~new]] == 0]
+    if new.any():
+        state.ground_key = np.insert(state.ground_key, place[new], keys[new])
+        state.ground_amount = np.insert(state.ground_amount, place[new], amounts[new])
+    elif len(empty):
+        state.ground_key = np.delete(state.ground_key, empty)
+        state.ground_amount = np.delete(state.ground_amount, empty)
+
+
+def _tell(turn: Turn, keys: "Int64", amounts: "Int64") -> None:
+    names, width = turn.tables.item_names, turn.tables.width
+    for key, amount in zip(keys.tolist(), amounts.tolist(), strict=True):
+        tile, item = divmod(key, len(names))
+        turn.deltas.append(ObjectDelta(ground_id(tile % width, tile // width), names[item], amount))

@@ -1,0 +1,87 @@
+"""One tick while it is being resolved: what was asked, and what came of it so far."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import (
+    ACTION_CODES,
+    REASON_CODES,
+    ActionType,
+    Effect,
+    IntentColumns,
+    ObjectDelta,
+    Reason,
+    Utterance,
+)
+from tickmind.world.state.columns import State
+from tickmind.world.state.maps import Maps
+from tickmind.world.state.tables import Tables
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int32, Int64, UInt8
+
+
+_ACTION_CODES = 256  # that a byte can be
+_NOWHERE: "Int64" = np.zeros(0, dtype=np.int64)
+_NOWHERE.flags.writeable = False
+
+
+class Turn:
+    """The intents of one tick by their place in the columns, with the reason for which each has failed, if it has."""
+
+    def __init__(self, tick_id: int, tables: Tables, state: State, maps: Maps, intents: IntentColumns) -> None:
+        self.tick_id = tick_id
+        self.tables = tables
+        self.rules = tables.scenario.rules
+        self.state = state
+        self.maps = maps
+        self.intents = intents
+        self._asked: Int64 = np.bincount(intents.action, minlength=_ACTION_CODES)  # code -> how many intents
+        self.reason: UInt8 = np.zeros(len(intents), dtype=np.uint8)  # place -> code of the reason, 0: none so far
+        self.target_ids: dict[int, str] = {}  # place -> id
+        self.effects: dict[int, tuple[Effect, ...]] = {}  # place -> effects
+        self.utterances: list[Utterance] = []
+        self.deltas: list[ObjectDelta] = []
+        self.changed_objects: list[int] = []  # rows with a new state, which the maps take over at the end of the tick
+
+    def places(self, action: ActionType) -> "Int64":
+        """The places of all intents of this type that nothing has stopped yet."""
+        code = ACTION_CODES[action]
+        if not self._asked[code]:
+            return _NOWHERE
+        return np.flatnonzero((self.intents.action == code) & (self.reason == 0))
+
+    def refuse(self, places: "Int64 | int", reason: Reason) -> None:
+        """Say why these fail."""
+        self.reason[places] = REASON_CODES[reason]
+
+    def keep(self, places: "Int64", good: "Bool", reason: Reason) -> "Int64":
+        """The places that pass a check; the others fail for this reason."""
+        if good.all():
+            return places
+        self.refuse(places[~good], reason)
+        return places[good]
+
+    def items(self, action: ActionType) -> "Int64":
+        """The places of all intents of this type that name a kind of item and a positive amount."""
+        places = self.places(action)
+        if not len(places):
+            return places
+        places = self.keep(places, self.intents.amount[places] > 0, Reason.ILLEGAL_ACTION)
+        kind = self.intents.kind[places]
+        return self.keep(places, (kind >= 0) & (kind < len(self.tables.item_names)), Reason.UNKNOWN_KIND)
+
+    def carried(self, places: "Int64") -> "Int32":
+        """How many of the items that they name the actors have."""
+        return self.state.inventory[self.intents.actor[places], self.intents.kind[places]].astype(np.int32)
+
+    def room(self, rows: "Int32") -> "Int64":
+        """How many more items these actors can carry."""
+        carried: Int64 = self.state.inventory[rows].sum(axis=1, dtype=np.int64)
+        return self.rules.inventory_limit - carried
+
+    def tile(self, rows: "Int32") -> "Int64":
+        """The tiles where these actors stand."""
+        tiles: Int64 = self.state.y[rows].astype(np.int64) * self.tables.width + self.state.x[rows]
+        return tiles

@@ -1,0 +1,1 @@
+"""Scenarios: kinds, maps, spawns and settings, read from YAML."""

@@ -1,0 +1,210 @@
+"""The parts of a scenario file that name things: rules, floors, items and kinds of objects."""
+
+from collections.abc import Collection
+
+from tickmind.world.scenario.kinds import (
+    Change,
+    FloorKind,
+    ItemKind,
+    Items,
+    ObjectAction,
+    ObjectKind,
+    ObjectState,
+    Stock,
+)
+from tickmind.world.scenario.limits import (
+    MAX_HEARING,
+    MAX_INVENTORY,
+    MAX_ITEM_CHARS,
+    MAX_KINDS,
+    MAX_RADIUS,
+    MAX_STATES,
+    MAX_TEXT_CHARS,
+    MAX_TICKS,
+)
+from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, Place, Table, leaf, table
+
+
+def read_rules(node: Node | None) -> Rules:
+    """The section `rules`; what it leaves out has a default."""
+    if node is None:
+        return Rules()
+    given = table(node)
+    given.nothing_but(
+        "world_version",
+        "tick_duration_ms",
+        "intent_deadline_ms",
+        "sight_radius",
+        "hearing_radius",
+        "inventory_limit",
+        "text_limit_chars",
+        "rest_tag",
+        "needs",
+    )
+    usual = Rules()
+    duration_ms = given.integer("tick_duration_ms", usual.tick_duration_ms, 1, 3_600_000)
+    needs = given.get("needs")
+    return Rules(
+        world_version=given.one_of("world_version", usual.world_version, *SIGHT_RULES),
+        tick_duration_ms=duration_ms,
+        intent_deadline_ms=given.integer("intent_deadline_ms", (duration_ms + 1) // 2, 1, duration_ms),
+        sight_radius=given.integer("sight_radius", usual.sight_radius, 1, MAX_RADIUS),
+        hearing_radius=given.integer("hearing_radius", usual.hearing_radius, 0, MAX_HEARING),
+        inventory_limit=given.integer("inventory_limit", usual.inventory_limit, 1, MAX_INVENTORY),
+        text_limit_chars=given.integer("text_limit_chars", usual.text_limit_chars, 1, MAX_TEXT_CHARS),
+        rest_tag=given.name("rest_tag", usual.rest_tag),
+        needs=given.place.source.part(None, _read_needs, needs) if needs else None,
+    )
+
+
+def _read_needs(node: Node) -> Needs | None:
+    if isinstance(node, Leaf) and node.plain and node.text in ("true", "false"):
+        return Needs() if node.truth() else None
+    given, usual = table(node), Needs()
+    given.nothing_but("hunger_per_tick", "energy_per_tick", "rest_per_tick", "wake_energy", "starvation")
+    return Needs(
+        hunger_per_tick=given.integer("hunger_per_tick", usual.hunger_per_tick, 0, NEED_MOST),
+        energy_per_tick=given.integer("energy_per_tick", usual.energy_per_tick, 0, NEED_MOST),
+        rest_per_tick=given.integer("rest_per_tick", usual.rest_per_tick, 0, NEED_MOST),
+        wake_energy=given.integer("wake_energy", usual.wake_energy, 0, NEED_MOST),
+        starvation=given.truth("starvation", usual.starvation),
+    )
+
+
+def read_floors(given: Table) -> tuple[FloorKind, ...]:
+    """The section `floors`, in the order of the file."""
+    _few(given)
+    found = [place.source.part(FloorKind(name), _read_floor, name, node) for name, place, node in given.named()]
+    if not found:
+        given.place.fail("expected at least one kind of floor")
+    return tuple(found)
+
+
+def _read_floor(name: str, node: Node) -> FloorKind:
+    given = table(node)
+    given.nothing_but("walkable", "opaque", "hazards")
+    walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+    return FloorKind(name, walkable, opaque, given.names("hazards"))
+
+
+def read_items(section: Node | None) -> tuple[ItemKind, ...]:
+    """The section `items`, in the order of names; none if it is left out."""
+    if section is None:
+        return ()
+    given = table(section)
+    _few(given)
+    found = []
+    for name, place, node in given.named():
+        if not MAX_ITEM_CHARS.allows(len(name)):
+            place.note(f"expected a name of 1 to {MAX_ITEM_CHARS.maximum} characters for an item")
+        found.append(place.source.part(ItemKind(name), _read_item, name, node))
+    return tuple(sorted(found, key=lambda item: item.name))
+
+
+def _read_item(name: str, node: Node) -> ItemKind:
+    given = table(node)
+    given.nothing_but("use")
+    use = table(given.entries["use"]) if "use" in given.entries else Table(given.place, {}, {})
+    use.nothing_but("hunger", "energy")
+    hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
+    return ItemKind(name, hunger, energy)
+
+
+def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind, ...]:
+    """The section `kinds`, in the order of names; none if it is left out."""
+    if section is None:
+        return ()
+    given = table(section)
+    _few(given)
+    found = [
+        place.source.part(ObjectKind(name), _read_kind, name, place, node, items) for name, place, node in given.named()
+    ]
+    return tuple(sorted(found, key=lambda kind: kind.name))
+
+
+def _read_kind(name: str, place: Place, node: Node, items: Collection[str]) -> ObjectKind:
+    given = table(node)
+    given.nothing_but("states", "tags", "stock", "walkable", "opaque")
+    states = given.get("states")
+    if states is None:
+        walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+        read: tuple[ObjectState, ...] = (ObjectState("plain", walkable, opaque),)
+    else:
+        if "walkable" in given.entries or "opaque" in given.entries:
+            place.note(f"{name!r} has states, so walkable and opaque belong to each of them")
+        read = _read_states(table(states), items)
+    stock = given.get("stock")
+    return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)
+
+
+def _read_states(given: Table, items: Collection[str]) -> tuple[ObjectState, ...]:
+    if not given.entries or not MAX_STATES.allows(len(given.entries)):
+        given.place.fail(f"expected 1 to {MAX_STATES.maximum} states")
+    found = []
+    for name, place, node in given.named():
+        found.append(place.source.part(ObjectState(name), _read_state, name, place, node, given.entries, items))
+    return tuple(found)
+
+
+def _read_state(name: str, place: Place, node: Node, states: Collection[str], items: Collection[str]) -> ObjectState:
+    given = table(node)
+    given.nothing_but("walkable", "opaque", "actions", "change")
+    actions, read = given.get("actions"), []
+    for verb, at, action in table(actions).named() if actions else ():
+        with at.source.noting():
+            read.append(_read_action(verb, table(action), states, items))
+    if sum(one.work > 1 for one in read) > 1:
+        place.note(f"in state {name!r} more than one action takes several ticks; one can")
+    change = given.get("change")
+    walkable, opaque = given.truth("walkable", default=True), given.truth("opaque", default=False)
+    return ObjectState(name, walkable, opaque, tuple(read), _read_change(table(change), states) if change else None)
+
+
+def _read_action(verb: str, given: Table, states: Collection[str], items: Collection[str]) -> ObjectAction:
+    given.nothing_but("to", "work", "needs", "yields")
+    return ObjectAction(
+        verb=verb,
+        to=known(given.need("to"), states, "state of this kind"),
+        work=given.integer("work", 1, 1, MAX_TICKS),
+        needs=read_amounts(given.get("needs"), items),
+        yields=read_amounts(given.get("yields"), items),
+    )
+
+
+def _read_change(given: Table, states: Collection[str]) -> Change:
+    given.nothing_but("to", "ticks", "spread")
+    to = known(given.need("to"), states, "state of this kind")
+    ticks = leaf(given.need("ticks")).integer(1, MAX_TICKS)
+    return Change(to, ticks, given.integer("spread", 0, 0, MAX_TICKS))
+
+
+def _read_stock(given: Table, items: Collection[str]) -> Stock:
+    given.nothing_but("item", "most", "ticks", "spread")
+    item = known(given.need("item"), items, "item")
+    most = leaf(given.need("most")).integer(1, MAX_INVENTORY)
+    ticks = given.integer("ticks", 0, 0, MAX_TICKS)
+    return Stock(item, most, ticks, given.integer("spread", 0, 0, MAX_TICKS))
+
+
+def read_amounts(node: Node | None, items: Collection[str]) -> Items:
+    """A mapping of item kinds to amounts."""
+    found = []
+    for name, place, amount in table(node).named() if node is not None else ():
+        known(Leaf(place, name, plain=True), items, "item")
+        found.append((name, leaf(amount).integer(1, MAX_INVENTORY)))
+    return tuple(sorted(found))
+
+
+def known(node: Node, names: Collection[str], what: str) -> str:
+    """A name that must stand somewhere else in the file; the complaint lists those that do."""
+    name = leaf(node).name()
+    if name not in names:
+        there = ", ".join(sorted(names)[:20]) or "none"
+        node.place.fail(f"there is no {what} {name!r}; there are: {there}")
+    return name
+
+
+def _few(given: Table) -> None:
+    if not MAX_KINDS.allows(len(given.entries)):
+        given.place.fail(f"more than {MAX_KINDS.maximum} kinds")

@@ -1,0 +1,108 @@
+"""A world before its first tick: map, kinds, objects, actors and rules."""
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from tickmind.world.scenario.kinds import FloorKind, ItemKind, Items, ObjectKind
+from tickmind.world.scenario.settings import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSpawn:
+    """An actor at its first place."""
+
+    entity_id: str
+    type: str
+    x: int
+    y: int
+    tags: tuple[str, ...] = ()
+    facing: int = 4  # south, towards who looks at the map
+    inventory: Items = ()
+    energy: int = 1000
+    hunger: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSpawn:
+    """An object at its place."""
+
+    object_id: str
+    kind: str
+    x: int
+    y: int
+    state: str
+    stock: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GroundSpawn:
+    """Items that lie on the ground."""
+
+    item: str
+    amount: int
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, repr=False)
+class Scenario:
+    """A world before its first tick, checked: every name in it exists, and nobody stands in a wall or on another.
+
+    `parse_scenario` and `load_scenario` make it from text. Actors and objects are in the order of their ids, which is
+    the order of priority and of rows.
+    """
+
+    name: str
+    seed: int
+    rules: Rules
+    width: int
+    height: int
+    floors: tuple[FloorKind, ...]
+    floor_codes: bytes  # width x height places in `floors`, row by row from the north-west corner
+    items: tuple[ItemKind, ...]
+    kinds: tuple[ObjectKind, ...]
+    objects: tuple[ObjectSpawn, ...]
+    actors: tuple[ActorSpawn, ...]
+    ground: tuple[GroundSpawn, ...] = ()
+
+    def __repr__(self) -> str:
+        size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
+        return f"Scenario({self.name!r}, {size})"
+
+    def with_ticks_of(self, tick_duration_ms: int | None) -> "Scenario":
+        """The same scenario with ticks of another length; None leaves them as they are."""
+        if tick_duration_ms is None or tick_duration_ms == self.rules.tick_duration_ms:
+            return self
+        return replace(self, rules=self.rules.with_ticks_of(tick_duration_ms))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """What tells this scenario from every other one; snapshots carry it."""
+        state = hashlib.blake2b(digest_size=16)
+        parts = (
+            self.name,
+            self.seed,
+            self.rules,
+            self.width,
+            self.height,
+            self.floors,
+            self.items,
+            self.kinds,
+            self.objects,
+            self.actors,
+            self.ground,
+        )
+        for part in parts:
+            state.update(repr(part).encode())
+            state.update(b"\0")
+        state.update(self.floor_codes)
+        return state.digest()
+
+
+def id_order(name: str) -> tuple[tuple[int, int, str], ...]:
+    """The order of ids: by letters, and numbers in them by their value, so that `entity:9` comes before `entity:10`."""
+    return tuple(
+        (0, int(piece), piece) if piece.isdecimal() else (1, 0, piece) for piece in re.findall(r"[0-9]+|[^0-9]+", name)
+    )

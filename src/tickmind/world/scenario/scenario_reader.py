@@ -1,0 +1,83 @@
+"""Scenario files: YAML and a text map, turned into a checked `Scenario`."""
+
+from pathlib import Path
+
+from tickmind.base.problems import Problem, in_order
+from tickmind.world.errors import ScenarioError
+from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
+from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
+from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES
+from tickmind.world.scenario.map_reader import Land, read_map
+from tickmind.world.scenario.scenario import Scenario
+from tickmind.world.scenario.settings import Rules
+from tickmind.world.scenario.spawn_reader import Spawns
+from tickmind.world.scenario.yaml_nodes import leaf, read_tree, table
+
+SECTIONS = ("world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors")
+OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
+
+
+def load_scenario(path: Path | str) -> Scenario:
+    """Read a scenario file. Raises `ScenarioError` with file, line and column of all that is wrong."""
+    return parse_scenario(scenario_text(path), source=str(path))
+
+
+def scenario_text(path: Path | str) -> str:
+    """The text of a scenario file, for whoever keeps it beside a run. Raises `ScenarioError` if it can't be read."""
+    file = Path(path)
+    try:
+        with file.open(encoding="utf-8") as opened:  # it may be a pipe or a device: neither says how large it is
+            text = opened.read(int(MAX_SCENARIO_BYTES.maximum) + 1)
+    except OSError as error:
+        raise ScenarioError(str(file), [Problem((), f"can't be read: {error.strerror or error}")]) from error
+    except UnicodeDecodeError as error:
+        raise ScenarioError(str(file), [Problem((), "is not UTF-8 text")]) from error
+    if not MAX_SCENARIO_BYTES.allows(len(text)):
+        raise ScenarioError(str(file), [Problem((), f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
+    return text
+
+
+def parse_scenario(text: str, source: str = "scenario") -> Scenario:
+    """Make a scenario from its text. Raises `ScenarioError` with all that is wrong, by `source`, line and column.
+
+    A part that can't be read is noted, and the rest is read with something simple in its place.
+    """
+    given = read_tree(text, source)
+    read = given.place.source
+    given.nothing_but(*SECTIONS, *OTHER_SECTIONS)
+    name = read.part("", lambda: leaf(given.need("world")).name())
+    seed = given.integer("seed", 0, 0, 2**63 - 1)
+    rules = read.part(Rules(), read_rules, given.get("rules"))
+    floors: tuple[FloorKind, ...] = ()
+    items: tuple[ItemKind, ...] = ()
+    kinds: tuple[ObjectKind, ...] = ()
+    with read.noting():
+        floors = read_floors(table(given.need("floors")))
+    with read.noting():
+        items = read_items(given.get("items"))
+    item_names = tuple(item.name for item in items)
+    with read.noting():
+        kinds = read_kinds(given.get("kinds"), item_names)
+    land: Land | None = None
+    spawns: Spawns | None = None
+    with read.noting():
+        land = read_map(given, floors, text.split("\n")) if floors else None
+    if land is not None:
+        spawns = Spawns(seed, rules, floors, item_names, kinds, land)
+        spawns.read(given)
+    if read.problems or land is None or spawns is None:
+        raise ScenarioError(source, in_order(read.problems))
+    return Scenario(
+        name=name,
+        seed=seed,
+        rules=rules,
+        width=land.width,
+        height=land.height,
+        floors=floors,
+        floor_codes=land.floor_codes,
+        items=items,
+        kinds=kinds,
+        objects=spawns.objects(),
+        actors=spawns.actors(),
+        ground=spawns.ground(),
+    )

@@ -1,0 +1,220 @@
+"""What stands on the map at the beginning: objects, items on the ground and actors, from the map and from lists."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tickmind.protocol import Direction
+from tickmind.world.chance import scatter
+from tickmind.world.scenario.kind_reader import known, read_amounts
+from tickmind.world.scenario.kinds import FloorKind, ObjectKind
+from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHARS, MAX_OBJECTS
+from tickmind.world.scenario.map_reader import Land
+from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
+from tickmind.world.scenario.settings import NEED_MOST, Rules
+from tickmind.world.scenario.yaml_nodes import Node, Place, Table, leaf, many, table
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Bool, Int64
+
+_PLACING = 1  # what the chance is for
+_ACTOR_KEYS = ("id", "type", "tags", "facing", "inventory", "energy", "hunger")
+
+
+class Spawns:
+    """Reads the sections that put things on the map, and checks that they fit together."""
+
+    def __init__(
+        self,
+        seed: int,
+        rules: Rules,
+        floors: tuple[FloorKind, ...],
+        items: tuple[str, ...],
+        kinds: tuple[ObjectKind, ...],
+        land: Land,
+    ) -> None:
+        self._seed = seed
+        self._rules = rules
+        self._items = items
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._land = land
+        codes = np.frombuffer(land.floor_codes, dtype=np.uint8)
+        self._walkable: Bool = np.array([floor.walkable for floor in floors], dtype=np.bool_)[codes]
+        self._taken = np.zeros(len(codes), dtype=np.bool_)  # tile -> whether an actor stands there
+        self._objects: dict[str, ObjectSpawn] = {}
+        self._object_at: dict[int, str] = {}  # tile -> object id
+        self._actors: dict[str, ActorSpawn] = {}
+        self._ground: dict[tuple[int, str], int] = {}  # (tile, item) -> amount
+        self._numbers: dict[str, int] = {}  # pattern of ids -> last number given
+
+    def read(self, given: Table) -> None:
+        """Take everything in; the map first, then the lists, then the actors that go wherever there is room."""
+        noting = given.place.source.noting
+        for mark in self._land.marks:
+            with noting():
+                if (kind := mark.meaning.get("object")) is not None:
+                    self._add_object(mark.place, mark.meaning, kind, mark.x, mark.y)
+            with noting():
+                if (ground := mark.meaning.get("ground")) is not None:
+                    for item, amount in read_amounts(ground, self._items):
+                        self._add_ground(item, amount, mark.x, mark.y)
+        for node in self._list(given, "objects"):
+            with noting():
+                one = table(node)
+                one.nothing_but("id", "kind", "at", "state", "stock")
+                self._add_object(one.place, one, one.need("kind"), *self._at(one.need("at")))
+        for node in self._list(given, "ground"):
+            with noting():
+                one = table(node)
+                one.nothing_but("item", "amount", "at")
+                item = known(one.need("item"), self._items, "item")
+                self._add_ground(item, one.integer("amount", 1, 1, MAX_GROUND), *self._at(one.need("at")))
+        for mark in self._land.marks:
+            with noting():
+                if (actor := mark.meaning.get("actor")) is not None:
+                    one = table(actor)
+                    one.nothing_but(*_ACTOR_KEYS)
+                    self._add_actor(mark.place, one, mark.x, mark.y)
+        scattered = []
+        for node in self._list(given, "actors"):
+            with noting():
+                one = table(node)
+                one.nothing_but(*_ACTOR_KEYS, "at", "count", "within")
+                if "at" not in one.entries:
+                    scattered.append(one)
+                    continue
+                if "count" in one.entries or "within" in one.entries:
+                    one.place.fail("count and within are for actors without a place; this one has `at`")
+                self._add_actor(one.entries["at"].place, one, *self._at(one.entries["at"]))
+        for number, one in enumerate(scattered):
+            with noting():
+                self._scatter(number, one)
+
+    def objects(self) -> tuple[ObjectSpawn, ...]:
+        """The objects in the order of their ids."""
+        return tuple(sorted(self._objects.values(), key=lambda found: id_order(found.object_id)))
+
+    def actors(self) -> tuple[ActorSpawn, ...]:
+        """The actors in the order of their ids, which is the order of priority."""
+        return tuple(sorted(self._actors.values(), key=lambda found: id_order(found.entity_id)))
+
+    def ground(self) -> tuple[GroundSpawn, ...]:
+        """What lies on the ground, in the order of tiles."""
+        width = self._land.width
+        return tuple(
+            GroundSpawn(item, amount, tile % width, tile // width)
+            for (tile, item), amount in sorted(self._ground.items())
+        )
+
+    def _list(self, given: Table, key: str) -> tuple[Node, ...]:
+        node = given.get(key)
+        return () if node is None else node.place.source.part((), lambda: many(node).items)
+
+    def _at(self, node: Node) -> tuple[int, int]:
+        given = many(node)
+        if len(given.items) != 2:
+            given.place.fail("expected a place as [x, y]")
+        x = leaf(given.items[0]).integer(0, self._land.width - 1)
+        return x, leaf(given.items[1]).integer(0, self._land.height - 1)
+
+    def _add_object(self, place: Place, given: Table, kind_node: Node, x: int, y: int) -> None:
+        kind = self._kinds[known(kind_node, self._kinds, "kind of object")]
+        states = {state.name: state for state in kind.states}
+        state_node = given.get("state")
+        state = states[known(state_node, states, f"state of {kind.name}")] if state_node else kind.states[0]
+        stock_node = given.get("stock")
+        if stock_node is not None and kind.stock is None:
+            stock_node.place.fail(f"{kind.name!r} has no stock")
+        most = kind.stock.most if kind.stock else 0
+        stock = leaf(stock_node).integer(0, most) if stock_node is not None else most
+        tile = y * self._land.width + x
+        if tile in self._object_at:
+            place.fail(f"{self._object_at[tile]!r} is already at [{x}, {y}]; a tile has room for one object")
+        object_id = self._id(given.get("id"), kind.name + ":{n}", place, self._objects)
+        if not MAX_OBJECTS.allows(len(self._objects) + 1):
+            place.fail(f"more than {MAX_OBJECTS.maximum} objects")
+        self._object_at[tile] = object_id
+        self._objects[object_id] = ObjectSpawn(object_id, kind.name, x, y, state.name, stock)
+        self._walkable[tile] &= state.walkable
+
+    def _add_ground(self, item: str, amount: int, x: int, y: int) -> None:
+        key = (y * self._land.width + x, item)
+        self._ground[key] = self._ground.get(key, 0) + amount
+
+    def _add_actor(self, place: Place, given: Table, x: int, y: int) -> None:
+        tile = y * self._land.width + x
+        if not self._walkable[tile]:
+            place.fail(f"nobody can stand at [{x}, {y}]: the tile is not walkable")
+        if self._taken[tile]:
+            place.fail(f"somebody already stands at [{x}, {y}]")
+        if not MAX_ACTORS.allows(len(self._actors) + 1):
+            place.fail(f"more than {MAX_ACTORS.maximum} actors")
+        entity_id = self._id(given.get("id"), "entity:{n}", place, self._actors)
+        self._taken[tile] = True
+        self._actors[entity_id] = self._actor(entity_id, given, x, y)
+
+    def _actor(self, entity_id: str, given: Table, x: int, y: int) -> ActorSpawn:
+        facing = given.get("facing")
+        inventory = read_amounts(given.get("inventory"), self._items)
+        if sum(amount for _, amount in inventory) > self._rules.inventory_limit:
+            given.entries["inventory"].place.fail(f"an actor carries at most {self._rules.inventory_limit} items")
+        return ActorSpawn(
+            entity_id=entity_id,
+            type=given.name("type", "actor"),
+            x=x,
+            y=y,
+            tags=given.names("tags"),
+            facing=int(Direction[leaf(facing).one_of(*Direction.__members__)] if facing else Direction.S),
+            inventory=inventory,
+            energy=given.integer("energy", NEED_MOST, 0, NEED_MOST),
+            hunger=given.integer("hunger", 0, 0, NEED_MOST),
+        )
+
+    def _scatter(self, number: int, given: Table) -> None:
+        """Put actors on free tiles, chosen by the scenario's seed."""
+        count = given.integer("count", 1, 1, int(MAX_ACTORS.maximum) - len(self._actors))
+        free = self._free(given.get("within"))
+        if count > len(free):
+            given.place.fail(f"there is room for {len(free)} more actors, not for {count}")
+        order = scatter(self._seed, _PLACING, number, free)
+        chosen = free[np.argsort(order, kind="stable")[:count]]
+        pattern = given.get("id")
+        if count > 1 and pattern is not None and "{n}" not in leaf(pattern).text:
+            pattern.place.fail("expected {n} in the id, which stands for the number of the actor")
+        model = self._actor("", given, 0, 0)
+        for tile in chosen.tolist():
+            entity_id = self._id(pattern, "entity:{n}", given.place, self._actors)
+            y, x = divmod(tile, self._land.width)
+            self._actors[entity_id] = ActorSpawn(
+                entity_id, model.type, x, y, model.tags, model.facing, model.inventory, model.energy, model.hunger
+            )
+        self._taken[chosen] = True
+
+    def _free(self, within: Node | None) -> "Int64":
+        free = self._walkable & ~self._taken
+        if within is not None:
+            corners = many(within)
+            if len(corners.items) != 4:
+                corners.place.fail("expected two corners as [x, y, x, y]")
+            west, north, east, south = (leaf(item).integer(0, 1 << 20) for item in corners.items)
+            inside = np.zeros((self._land.height, self._land.width), dtype=np.bool_)
+            inside[north : south + 1, west : east + 1] = True
+            free &= inside.ravel()
+        return np.flatnonzero(free)
+
+    def _id(
+        self, node: Node | None, default: str, place: Place, used: dict[str, ObjectSpawn] | dict[str, ActorSpawn]
+    ) -> str:
+        """The id that is written, with the next free number for `{n}`."""
+        pattern = leaf(node).name() if node is not None else default
+        if "{n}" not in pattern:
+            if pattern in used:
+                place.fail(f"the id {pattern!r} is there twice")
+            return pattern
+        number = self._numbers.get(pattern, 0) + 1
+        while (name := pattern.replace("{n}", str(number))) in used:
+            number += 1
+        self._numbers[pattern] = number
+        if not MAX_NAME_CHARS.allows(len(name)):
+            place.fail(f"the id {name!r} is longer than {MAX_NAME_CHARS.maximum} characters; write a shorter one")
+        return name

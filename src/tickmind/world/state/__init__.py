@@ -1,0 +1,1 @@
+"""The state of a world: columns, maps, tables and snapshots."""

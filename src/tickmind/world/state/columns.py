@@ -1,0 +1,87 @@
+"""All of a world that changes, as columns."""
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tickmind.world.kernels.digest import new_lanes, take_column
+from tickmind.world.state.tables import Tables
+from tickmind.world.state.timing import change_times, stock_times
+
+if TYPE_CHECKING:
+    from tickmind.protocol.columns import Int8, Int32, Int64, UInt8, UInt16
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """The columns of a world: by actor row, by object row, and for items on the ground by ascending key."""
+
+    x: "Int32"
+    y: "Int32"
+    status: "Int32"
+    facing: "Int8"
+    energy: "Int32"
+    hunger: "Int32"
+    inventory: "UInt16"  # actor row x item code -> quantity
+
+    object_state: "UInt8"
+    object_work: "Int32"
+    object_stock: "Int32"
+    change_due: "Int64"  # object row -> tick in which it changes by itself, or NEVER
+    stock_due: "Int64"  # object row -> tick in which one more has grown, or NEVER
+
+    ground_key: "Int64"  # tile * item kinds + item code, ascending
+    ground_amount: "Int64"
+
+    def columns(self) -> "list[tuple[str, np.ndarray[Any, Any]]]":
+        """All columns with their names, always in the same order."""
+        return [(name, getattr(self, name)) for name in _NAMES]
+
+    def digest(self, tick_id: int) -> bytes:
+        """A hash of everything; equal worlds have equal ones, whatever led there."""
+        lanes = new_lanes()
+        for _, column in self.columns():
+            take_column(lanes, column)
+        return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
+
+
+_NAMES = tuple(one.name for one in fields(State))
+
+
+def first_state(tables: Tables) -> State:
+    """The state before the first tick."""
+    scenario = tables.scenario
+    actors, objects, items = scenario.actors, scenario.objects, len(scenario.items)
+    kinds = {kind.name: kind for kind in scenario.kinds}
+    inventory = np.zeros((len(actors), items), dtype=np.uint16)
+    for row, actor in enumerate(actors):
+        for code, amount in tables.item_codes(actor.inventory):
+            inventory[row, code] = amount
+    object_state = np.array([kinds[found.kind].state_code(found.state) for found in objects], dtype=np.uint8)
+    stock = np.array([found.stock for found in objects], dtype=np.int32)
+    rows = np.arange(len(objects), dtype=np.int64)
+    ground = sorted(
+        ((one.y * tables.width + one.x) * items + tables.item_code[one.item], one.amount) for one in scenario.ground
+    )
+    return State(
+        x=_column((actor.x for actor in actors), len(actors), np.int32),
+        y=_column((actor.y for actor in actors), len(actors), np.int32),
+        status=np.zeros(len(actors), dtype=np.int32),
+        facing=_column((actor.facing for actor in actors), len(actors), np.int8),
+        energy=_column((actor.energy for actor in actors), len(actors), np.int32),
+        hunger=_column((actor.hunger for actor in actors), len(actors), np.int32),
+        inventory=inventory,
+        object_state=object_state,
+        object_work=tables.kind_work[tables.object_kind, object_state],
+        object_stock=stock,
+        change_due=change_times(tables, rows, object_state, 0),
+        stock_due=stock_times(tables, rows, stock, 0),
+        ground_key=np.array([key for key, _ in ground], dtype=np.int64),
+        ground_amount=np.array([amount for _, amount in ground], dtype=np.int64),
+    )
+
+
+def _column(values: Any, count: int, dtype: Any) -> "np.ndarray[Any, Any]":
+    return np.fromiter(values, dtype=dtype, count=count)
