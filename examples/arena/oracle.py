@@ -10,7 +10,7 @@ from typing import Any
 
 from tickmind.base import Clock
 from tickmind.strategy import AsyncLLMClient, LLMClient, MockClient, Question
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.tick import TickContext, World
 
 LATENCY_S = (0.2, 1.5)

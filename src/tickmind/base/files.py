@@ -7,10 +7,12 @@ machine or lie where others write, so the name of a file may be a link to someth
 import errno
 import os
 import secrets
+import shlex
 import stat
 from contextlib import suppress
 from pathlib import Path
 
+RUNS_FOLDER = Path("runs")  # where commands keep recorded runs unless `--runs` says otherwise
 _MODE = 0o666  # less what the umask takes away
 PRIVATE_MODE = 0o600  # for this user only
 _LINK = "it is a link, and links are not followed when a file is written; remove it, or choose another name"
@@ -22,6 +24,11 @@ class UnsafeFileError(OSError):
 
     def __init__(self, path: Path, why: str) -> None:
         super().__init__(errno.ELOOP, why, str(path))
+
+
+def runs_option(folder: Path) -> str:
+    """Return ` --runs FOLDER` for messages that name a command; nothing for the default folder."""
+    return "" if folder == RUNS_FOLDER else f" --runs {shlex.quote(str(folder))}"
 
 
 def create_file(path: Path, *, mode: int = _MODE) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tickmind.agent import Stage
-    from tickmind.strategy.clients.clients import AnyClient
+    from tickmind.strategy.clients.client import AnyClient
 
 ROLE = (
     "You live in a small world of tiles and act through tools. Look first. Going somewhere and picking things up take "

@@ -43,6 +43,7 @@ from tickmind.protocol.observation import (
     ItemStack,
     Observation,
     SelfState,
+    Status,
     VisibleEntity,
     VisibleObject,
     VisibleTiles,
@@ -69,7 +70,6 @@ from tickmind.protocol.reports import (
     TreeLine,
 )
 from tickmind.protocol.result import Ack, ActionResult, Effect
-from tickmind.protocol.status import Status
 from tickmind.protocol.thought import Thought, ThoughtSink
 from tickmind.protocol.tick_event import TickEvent
 

@@ -1,11 +1,20 @@
 """What one actor perceives at the start of a tick."""
 
 from dataclasses import dataclass
+from enum import IntFlag
 
 from tickmind.protocol.direction import Direction
 from tickmind.protocol.event import Event
 from tickmind.protocol.result import ActionResult
-from tickmind.protocol.status import Status
+
+
+class Status(IntFlag):
+    """The bits of `status_bits`; none of them set is an actor that is awake and controlled."""
+
+    AWAKE = 0
+    ASLEEP = 1
+    INCAPACITATED = 2  # too hungry to do anything but wake, eat, speak and wait
+    UNCONTROLLED = 4  # nobody holds a lease
 
 
 @dataclass(frozen=True, slots=True)

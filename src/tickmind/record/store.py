@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tickmind.base import Clock, IdMaker, SystemClock, TickmindError
+from tickmind.base.files import runs_option
 from tickmind.protocol import WorldInfo
 from tickmind.record.archive import Archive
 from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
@@ -28,7 +29,6 @@ from tickmind.record.tables.sealed_source import SealedSource
 from tickmind.record.tables.sealing import Progress, no_progress, seal
 from tickmind.record.tables.targets import SEALING, ArchiveTarget, FolderTarget, Target
 from tickmind.record.tables.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
-from tickmind.record.where import where
 
 LIVE = "live"
 DISCARDED = "discarded"  # what was the log, while it is being removed
@@ -407,7 +407,7 @@ class RunStore:
             return read_meta(self._disk, folder)
         except (FileNotFoundError, NotADirectoryError):
             raise NoSuchRunError(
-                f"there is no run {run_id} in {self._root}; `tickmind runs{where(self._root)}` lists what there is"
+                f"no run {run_id} in {self._root}; `tickmind runs{runs_option(self._root)}` lists what there is"
             ) from None
         except OSError as error:
             raise reading_fault(f"run {run_id}", error) from error

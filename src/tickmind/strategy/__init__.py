@@ -2,18 +2,17 @@
 
 from tickmind.llm import LLMError
 from tickmind.strategy.callbacks import OnDeferred, OnError, OnEstimate, OnQuery, OnResponse
-from tickmind.strategy.clients.adapters import ClientStatistics, GatewayAnswers, SharedClient
-from tickmind.strategy.clients.clients import (
+from tickmind.strategy.clients.adapters import GatewayAnswers, ModelAnswers, ToolAgentAnswers
+from tickmind.strategy.clients.client import (
     AnyClient,
     AsyncLLMClient,
+    ClientStatistics,
+    Deliberation,
     LLMClient,
-    MockClient,
-    ModelAnswers,
     Question,
-    Responses,
-    ToolAgentAnswers,
+    SharedClient,
 )
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.mock import MockClient, Responses
 from tickmind.strategy.clients.workers import WorkerStatistics
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig

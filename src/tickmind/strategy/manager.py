@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, overload
 from tickmind.base import ConfigError
 from tickmind.llm import ModelClient, SyncModelClient, estimate_tokens
 from tickmind.strategy.callbacks import Callbacks
-from tickmind.strategy.clients.adapters import SharedClient
-from tickmind.strategy.clients.clients import AnyClient, answers_on_loop, as_client, folded
+from tickmind.strategy.clients.adapters import as_client
+from tickmind.strategy.clients.client import AnyClient, SharedClient, answers_on_loop, folded
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.config import LLMConfig
 from tickmind.strategy.functions import plain_function, refuse_coroutine

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from tickmind.base import Clock, SystemClock
-from tickmind.strategy.clients.adapters import ClientStatistics, SharedClient
+from tickmind.strategy.clients.client import ClientStatistics, SharedClient
 from tickmind.strategy.clients.workers import Workers, WorkerStatistics
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.answers import Answers, Counts

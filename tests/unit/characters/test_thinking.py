@@ -13,14 +13,14 @@ from tickmind.agent.character.thinking import MANNERS, Thinking
 from tickmind.ai import Action
 from tickmind.characters.villager import Villager
 from tickmind.llm import ModelClient, ModelConfig
-from tickmind.llm.messages import Message
 from tickmind.llm.testing import FakeProvider
 from tickmind.llm.testing import Say as Reply
 from tickmind.llm.tokens import estimate_tokens
 from tickmind.llm.transport import Capabilities
 from tickmind.llm.transports.chat import encode_message
 from tickmind.protocol import Say
-from tickmind.strategy.clients.deliberation import Deliberation, deliberate
+from tickmind.strategy.clients.client import Deliberation, Question
+from tickmind.strategy.clients.deliberation import deliberate
 
 PATIENCE_S = 60
 
@@ -189,11 +189,12 @@ async def test_the_opening_is_what_a_model_gets_to_read_to_the_letter(output):
         sent.append(request.messages[0])
         return Reply(plan())
 
-    question = (Message.system(f"{thinking.role}\n\n{MANNERS}"), Message.user("It is morning."))
+    opening = f"{thinking.role}\n\n{MANNERS}"
+    question = Question(opening, "It is morning.", schema=thinking.schema, timeout_s=60)
     async with FakeProvider(hear) as provider:
         config = ModelConfig(provider.base_url, model="m", capabilities=Capabilities(output=output))
         async with ModelClient(config) as client:
-            await deliberate(client, question, schema=thinking.schema, timeout_s=60)
+            await deliberate(client, question)
     form: Literal["line", "json"] = "line" if output == "grammar" else "json"
     assert [encode_message(sent[0])] == [encode_message(message) for message in thinking.opening(form)]
 

@@ -20,7 +20,7 @@ from tickmind.llm import (
 )
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import AsyncLLMClient, GatewayAnswers, MockClient, SharedClient
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.queries.schedule import Schedule, Turn
 from tickmind.tools import ToolAgent
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tickmind.llm import Message
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import make_directive_parser
-from tickmind.strategy.clients.deliberation import Deliberation, deliberate
+from tickmind.strategy.clients.client import Deliberation, Question
+from tickmind.strategy.clients.deliberation import deliberate
 
 FORM = {
     "type": "object",
@@ -143,5 +143,5 @@ def test_two_that_get_the_same_answer_do_not_share_it(stage):
 async def test_a_deliberation_carries_the_object_and_the_words(make_model, streamed):
     client = make_model(ScriptedTransport(UNTIDY))
     hear = (lambda *_: None) if streamed else None
-    found = await deliberate(client, [Message.user("What now?")], schema=FORM, on_field=hear)
+    found = await deliberate(client, Question("", "What now?", schema=FORM, on_field=hear))
     assert (found.data, found.text) == ({"goal": "hunt", "target": 5}, UNTIDY)

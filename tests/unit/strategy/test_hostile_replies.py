@@ -9,7 +9,7 @@ from tickmind.ai import Blackboard
 from tickmind.llm import Message, ModelClient, ModelConfig
 from tickmind.llm.testing import FakeProvider
 from tickmind.strategy import MockClient, ParseError, default_json_parser, make_directive_parser
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.replies.drafts import MAX_DEPTH
 from tickmind.strategy.replies.parsers import Declared, parse_into
 

@@ -10,7 +10,7 @@ import pytest
 from tickmind.ai import Blackboard
 from tickmind.base import ConfigError
 from tickmind.strategy import LLMAgent, MockClient
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.tick import BlueprintRegistry, World
 
 GOAL = '{"goal": "hunt"}'

@@ -7,10 +7,11 @@ from contextlib import suppress
 import pytest
 
 from tickmind.ai import Blackboard
-from tickmind.llm import CallConfig, LLMConnectionError, LLMCooldownError, Message, StructuredOutputError
+from tickmind.llm import CallConfig, LLMConnectionError, LLMCooldownError, StructuredOutputError
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.strategy import make_directive_parser
-from tickmind.strategy.clients.deliberation import Deliberation, deliberate
+from tickmind.strategy.clients.client import Deliberation, Question
+from tickmind.strategy.clients.deliberation import deliberate
 
 FORM = {
     "type": "object",
@@ -100,9 +101,8 @@ async def test_a_model_client_gives_out_fitting_fields_only(make_model, speed, g
     client = make_model(ScriptedTransport(['{"speed": ' + str(speed) + ', "plan": "x", "mood": "calm"}'] * 9, cut=1))
     call = CallConfig(max_retries=0)
     with suppress(StructuredOutputError):
-        await deliberate(
-            client, [Message.user("?")], call, schema=FORM, on_field=lambda name, _value: heard.append(name)
-        )
+        question = Question("", "?", schema=FORM, on_field=lambda name, _value: heard.append(name))
+        await deliberate(client, question, call)
     assert heard[: len(given_out)] == given_out
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tickmind.agent.character.thinking import Thinking
     from tickmind.agent.running import Stage
     from tickmind.strategy import Section
-    from tickmind.strategy.clients.clients import AnyClient
+    from tickmind.strategy.clients.client import AnyClient
 
 NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
 STROLL_STEPS = 8

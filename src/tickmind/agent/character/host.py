@@ -17,7 +17,7 @@ from tickmind.wire.messages.limits import MAX_DURATION_MS, MAX_MEMORIES
 if TYPE_CHECKING:
     from tickmind.agent.character.thinking import Deliberations
     from tickmind.base import Clock
-    from tickmind.strategy.clients.clients import AnyClient
+    from tickmind.strategy.clients.client import AnyClient
 
 TREE = "main"
 LONGEST_TICK_S = 10.0

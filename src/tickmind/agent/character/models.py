@@ -9,7 +9,7 @@ from tickmind.strategy.queries.pace import MOST_PATIENCE_S
 
 if TYPE_CHECKING:
     from tickmind.agent.running import Stage
-    from tickmind.strategy.clients.clients import AnyClient
+    from tickmind.strategy.clients.client import AnyClient
 
 MAX_TOKENS = 600
 LOCAL = Capabilities(output="grammar", tools=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tickmind.agent.character.character import Character
     from tickmind.ai import Blackboard
     from tickmind.base import Clock
-    from tickmind.strategy.clients.clients import AnyClient
+    from tickmind.strategy.clients.client import AnyClient
     from tickmind.tick import Engine, World
 
 PLAN = "plan"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.screen import harmless
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, typer.Option("--runs", help="The folder with the runs.")]
 RunId = Annotated[str, typer.Argument(help="The id of the run, as `tickmind runs` shows it.")]
-RUNS = Path("runs")
 LOG_FOLDER = "live"  # in a run's folder, while the run may still go on
 DropLog = Annotated[
     bool, typer.Option("--drop-log", help="Remove the log of a finished run, which can't be resumed then.")
@@ -28,7 +28,7 @@ class RunsGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command; a name that is none may well be a run."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            named = f"{args[0]}{_where(ctx.params.get('folder', RUNS))}"
+            named = f"{args[0]}{runs_option(ctx.params.get('folder', RUNS_FOLDER))}"
             ctx.fail(f"there is no command {args[0]!r}; if it is a run, `tickmind runs show {named}` tells of it")
         return super().resolve_command(ctx, args)
 
@@ -49,13 +49,13 @@ def open_store(folder: Path) -> "RunStore":
 
 
 @runs_app.callback(invoke_without_command=True)
-def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
+def list_runs(context: typer.Context, folder: Folder = RUNS_FOLDER) -> None:
     """List all runs with their length, actors, size and state."""
     if context.invoked_subcommand is not None:
         return
     found = open_store(folder).runs()
     if not found:
-        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO{_where(folder)}` records one.")
+        typer.echo(f"There are no runs in {folder}; `tickmind world SCENARIO{runs_option(folder)}` records one.")
         return
     from rich.console import Console
     from rich.table import Table
@@ -76,16 +76,9 @@ def list_runs(context: typer.Context, folder: Folder = RUNS) -> None:
         typer.echo(f"\n{_what_to_do(crashed[0], folder)}")
 
 
-def _where(folder: Path) -> str:
-    """What a command needs to find the runs in this folder."""
-    from tickmind.record.where import where
-
-    return where(folder)
-
-
 def _what_to_do(run_id: str, folder: Path) -> str:
     """How to go on with an unfinished run; or to finish it, after which it can't go on."""
-    named = f"{run_id}{_where(folder)}"
+    named = f"{run_id}{runs_option(folder)}"
     return (
         f"`tickmind world --resume {named}` goes on with the run, "
         f"`tickmind recover {named}` writes its tables and lets its log go."
@@ -108,7 +101,7 @@ def size_text(size_bytes: int) -> str:
 
 
 @runs_app.command()
-def show(run_id: RunId, folder: Folder = RUNS) -> None:
+def show(run_id: RunId, folder: Folder = RUNS_FOLDER) -> None:
     """Summarise one run."""
     store = open_store(folder)
     summary = store.summary(run_id)
@@ -144,7 +137,7 @@ def _table_text(table: "TableMeta") -> str:
     return f"{table.rows:,} row{'s' if table.rows != 1 else ''}, {size_text(table.size_bytes)}"
 
 
-def recover(run_id: RunId, folder: Folder = RUNS, drop_log: DropLog = False) -> None:
+def recover(run_id: RunId, folder: Folder = RUNS_FOLDER, drop_log: DropLog = False) -> None:
     """Finish a run that a crash has left: write the tables of every whole tick. A finished run stays as it is."""
     store = open_store(folder)
     before = store.summary(run_id)

@@ -1,7 +1,6 @@
 """A world while it is served: what the person who started it is told, and how it ends."""
 
 import asyncio
-import shlex
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tickmind.base import TickmindError
+from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.world.scenarios import new_run_id
 from tickmind.cli.world.status import EVERY_S, WorldStatus
@@ -20,7 +20,6 @@ from tickmind.world.kernels import is_compiled
 if TYPE_CHECKING:  # a world that is not recorded needs nothing of the record
     from tickmind.cli.world.run import WorldRun
 
-DEFAULT_RUNS = Path("runs")
 WAIT_AT_MOST_S = 60.0  # for characters to be there
 LOOK_S = 0.05
 
@@ -35,7 +34,7 @@ class Serving:
         pace: Pace,
         ticks: int | None,
         run: "WorldRun | None" = None,
-        runs: Path = DEFAULT_RUNS,
+        runs: Path = RUNS_FOLDER,
         wait_for: int = 0,
     ) -> None:
         self._scenario = scenario
@@ -44,7 +43,7 @@ class Serving:
         self._ticks = ticks
         self._run = run
         self._wait_for = wait_for
-        self._where = "" if runs == DEFAULT_RUNS else f" --runs {shlex.quote(str(runs))}"
+        self._where = runs_option(runs)
         self._folder = runs
         self._status = WorldStatus(scenario.name, ticks)
         self._stopped = False

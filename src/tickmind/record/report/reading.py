@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from tickmind.base.files import runs_option
 from tickmind.record.disk import OsDisk
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunNotFinishedError
 from tickmind.record.meta import read_meta
@@ -11,14 +12,13 @@ from tickmind.record.report.figures import RunFigures
 from tickmind.record.report.noted import noted_outages
 from tickmind.record.report.queries import Questions
 from tickmind.record.tables.world_files import check_sizes
-from tickmind.record.where import where
 
 
 def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what: None) -> RunFigures:
     """All figures of the run in a folder; `progress` is told what is being counted, since a large run takes a while."""
     meta, world = read_meta(OsDisk(), folder)
     if not meta.finished:
-        named = f"{meta.run_id}{where(folder.parent)}"
+        named = f"{meta.run_id}{runs_option(folder.parent)}"
         raise RunNotFinishedError(
             f"run {meta.run_id} is not finished; wait for its end, or if nothing runs it any more: "
             f"`tickmind world --resume {named}` goes on with it, `tickmind recover {named}` finishes it for good"

@@ -1,47 +1,64 @@
-"""Clients that stand before a shared door: they know when it is our turn, and let an agent's wait be known."""
+"""Adapters: clients of `tickmind.llm` and tool agents as clients that answer queries."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+import asyncio
+import inspect
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import Any, TypeVar, cast
 
-from tickmind.llm import CallConfig, Cooldown, GatewayClient, SyncGatewayClient, gateway_call
-from tickmind.strategy.clients.clients import Question
-from tickmind.strategy.clients.deliberation import Deliberation
-from tickmind.strategy.clients.gateway_deliberation import close_in_turn, deliberate_in_turn, notify_deferral
+from tickmind.base import ConfigError
+from tickmind.llm import (
+    CallConfig,
+    Cooldown,
+    GatewayClient,
+    LLMError,
+    Message,
+    ModelClient,
+    SyncGatewayClient,
+    SyncModelClient,
+    gateway_call,
+)
+from tickmind.strategy.clients.client import AnyClient, Deliberation, Question, answers_on_loop, takes
+from tickmind.strategy.clients.deliberation import deliberate, deliberate_with_tools
+from tickmind.tools import ToolAgent
+
+T = TypeVar("T")
+_log = logging.getLogger("tickmind.strategy")
 
 
-@runtime_checkable
-class SharedClient(Protocol):
-    """A client that may know beforehand that it would be refused; while it does, nobody is asked through it.
+class ModelAnswers:
+    """A `ModelClient` as an `AsyncLLMClient`.
 
-    `ready_in_s` and `cooldown` are called in the tick, so they must not wait.
+    `extra_for(entity_id)` may give fields to send along, such as the slot that a local model keeps for an entity.
     """
 
-    def ready_in_s(self) -> float:
-        """How long it is not our turn, as far as is known; 0 if it is."""
-        ...
+    def __init__(
+        self,
+        client: ModelClient,
+        call: CallConfig | None = None,
+        *,
+        extra_for: Callable[[int], Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._client = client
+        self._call = call
+        self._extra_for = extra_for
 
-    def cooldown(self) -> Cooldown | None:
-        """What was last said about our share, for display."""
-        ...
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Ask the model; with a schema the reply is an object, asked for again if it can't be read."""
+        extra = self._extra_for(question.entity_id) if self._extra_for is not None else None
+        return deliberate(self._client, question, self._call, extra=extra)
 
-    def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
-        """Make the coroutine that tells those who share that an entity waits."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ClientStatistics:
-    """How a shared client stands."""
-
-    ready_in_s: float
-    cooldown: Cooldown | None = None  # who shares, and at which pace, as the gateway last said
+    def aclose(self) -> Coroutine[Any, Any, None]:
+        """Close the client."""
+        return self._client.aclose()
 
 
 class GatewayAnswers:
     """A `GatewayClient` as an `AsyncLLMClient`; of a blocking one, the loop in its background does the work.
 
-    The gateway hears of each entity as an agent by `agent_name(entity_id)`. An agent's priority above 0 is high there,
+    The gateway knows each entity as an agent by `agent_name(entity_id)`. An agent's priority above 0 is high there,
     below 0 low. A newer question of an entity takes the place of an older one that still waits. The gateway drops one
     that it could not have answered in time, which is no failure of the agent.
     """
@@ -54,11 +71,35 @@ class GatewayAnswers:
         agent_name: Callable[[int], str] = str,
     ) -> None:
         self._client = client
+        self._async_client = client.async_client if isinstance(client, SyncGatewayClient) else client
         self._call = call
         self._agent_name = agent_name
 
     def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
-        """Ask now, or raise `LLMCooldownError`: the prompt would be stale by the time it went out."""
+        """Ask now, or raise `LLMCooldownError`: a prompt that waits for the session's turn would be stale.
+
+        A reply that can't be read is asked for again when the session's turn comes, within the same deadline.
+        """
+        return self._on_clients_loop(partial(self._ask, question))
+
+    def ready_in_s(self) -> float:
+        """Return how long it is not the session's turn."""
+        return self._client.ready_in_s()
+
+    def cooldown(self) -> Cooldown | None:
+        """Return what the gateway last said about the session's share."""
+        return self._client.cooldown()
+
+    def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
+        """Notify the gateway that an entity waits; a failure costs only statistics, so it is logged."""
+        return self._on_clients_loop(partial(self._notify_deferral, self._agent_name(entity_id), duration_s))
+
+    async def aclose(self) -> None:
+        """Close the client; a blocking one is its owner's to close."""
+        if isinstance(self._client, GatewayClient):
+            await self._client.aclose()
+
+    async def _ask(self, question: Question) -> Deliberation:
         priority = question.priority
         call = gateway_call(
             self._call,
@@ -66,28 +107,91 @@ class GatewayAnswers:
             priority="high" if priority > 0 else "low" if priority < 0 else "normal",
             replace_older=True,
         )
-        return deliberate_in_turn(
-            self._client,
-            question.messages(),
-            call,
-            schema=question.schema,
-            on_field=question.on_field,
-            on_retry=question.on_retry,
-            timeout_s=question.timeout_s,
-        )
+        self._async_client.check_ready()
+        return await deliberate(self._async_client, question, call)
 
-    def ready_in_s(self) -> float:
-        """How long it is not the session's turn."""
-        return self._client.ready_in_s()
+    async def _notify_deferral(self, agent_id: str, duration_s: float) -> None:
+        try:
+            await self._async_client.defer(agent_id, round(duration_s * 1000))
+        except LLMError as error:
+            _log.warning("the gateway does not know that %s waits: %s", agent_id, error)
 
-    def cooldown(self) -> Cooldown | None:
-        """What the gateway last said about the session's share."""
-        return self._client.cooldown()
+    def _on_clients_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> Coroutine[Any, Any, T]:
+        return _submitted(self._client, work) if isinstance(self._client, SyncGatewayClient) else work()
 
-    def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
-        """Tell the gateway that an entity waits."""
-        return notify_deferral(self._client, self._agent_name(entity_id), duration_s)
 
-    def aclose(self) -> Coroutine[Any, Any, None]:
-        """Close the client; a blocking one is its owner's to close."""
-        return close_in_turn(self._client)
+async def _submitted(client: SyncGatewayClient, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Work on the loop in the client's background. The coroutine is made here: one cancelled before has none."""
+    return await asyncio.wrap_future(client.submit(work()))
+
+
+class ToolAgentAnswers:
+    """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
+
+    Each deliberation begins anew: the entity's earlier turns go along as `conversation_turns` and `token_budget` say,
+    what its tools found earlier does not, and nothing is added to an agent's history. Of more than `most_agents` the
+    one that has been silent the longest is let go.
+    """
+
+    def __init__(self, make_agent: Callable[[int], ToolAgent], *, most_agents: int = 1024) -> None:
+        self._make_agent = make_agent
+        self._most_agents = most_agents
+        self._agents: OrderedDict[int, ToolAgent] = OrderedDict()  # entity id -> its agent, the silent ones first
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Let the entity's agent work on it."""
+        agent = self._agents.pop(question.entity_id, None) or self._make_agent(question.entity_id)
+        self._agents[question.entity_id] = agent
+        if len(self._agents) > self._most_agents:
+            self._agents.popitem(last=False)
+        return deliberate_with_tools(agent, question.messages())
+
+
+class SyncModelAnswers:
+    """A `SyncModelClient` as an `LLMClient`: it blocks a thread of the pool for each query."""
+
+    def __init__(self, client: SyncModelClient) -> None:
+        self._client = client
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Ask and wait."""
+        return self._client.complete([Message.system(system_prompt), Message.user(user_message)]).content
+
+
+class AsyncQueryAnswers:
+    """A client whose `query` is an `async def` as an `AsyncLLMClient`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        if hasattr(client, "aclose"):
+            self.aclose = client.aclose
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Make the coroutine that asks; a text that it gives is taken as well."""
+        asked: Coroutine[Any, Any, Deliberation] = self._client.query(question.system_prompt, question.folded())
+        return asked
+
+
+def as_client(client: Any) -> AnyClient:
+    """A client as it is, or with its adapter: of `tickmind.llm`, or one whose `query` is an `async def`.
+
+    Raises `ConfigError` for a class and for what can't be asked.
+    """
+    if isinstance(client, type):
+        raise ConfigError(f"a client is an object and not a class; register {client.__name__}(...)")
+    if isinstance(client, GatewayClient | SyncGatewayClient):
+        return GatewayAnswers(client)
+    if isinstance(client, ModelClient):
+        return ModelAnswers(client)
+    if isinstance(client, SyncModelClient):
+        return SyncModelAnswers(client)
+    if isinstance(client, ToolAgent):
+        return ToolAgentAnswers(lambda entity_id: client.twin(agent_id=f"{client.agent_id}-{entity_id}"))
+    if answers_on_loop(client):
+        return cast("AnyClient", client)
+    if takes(client, "query", "system_prompt", "user_message"):
+        return AsyncQueryAnswers(client) if inspect.iscoroutinefunction(client.query) else cast("AnyClient", client)
+    raise ConfigError(
+        "a client has query(system_prompt, user_message) or answer(question), or is a client of tickmind.llm; "
+        f"a {type(client).__name__} is none of these"
+    )

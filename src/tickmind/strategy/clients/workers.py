@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 from tickmind.base import Clock
 from tickmind.base.background import BackgroundLoop
 from tickmind.llm.sync import background_loop
-from tickmind.strategy.clients.deliberation import Contained, sign_of_life
+from tickmind.strategy.clients.contained import Contained, sign_of_life
 
 T = TypeVar("T")
 

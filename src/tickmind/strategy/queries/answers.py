@@ -11,7 +11,7 @@ from tickmind.ai import Blackboard
 from tickmind.base import Clock, error_text
 from tickmind.llm import LLMCooldownError, LLMDeadlineError, LLMDroppedError
 from tickmind.protocol import Thought
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.clients.workers import Job
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseError, RelevanceError, kind_of

@@ -5,7 +5,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from tickmind.strategy.clients.deliberation import Deliberation
+from tickmind.strategy.clients.client import Deliberation
 from tickmind.strategy.clients.workers import Job, Workers
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.replies.streaming import Streamed

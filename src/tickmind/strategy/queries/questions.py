@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tickmind.base import error_text
-from tickmind.strategy.clients.clients import Question, folded
+from tickmind.strategy.clients.client import Question, folded
 from tickmind.strategy.clients.workers import Job, Workers
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of

@@ -8,7 +8,9 @@ from tickmind.llm.errors import LLMConfigError, LLMError
 from tickmind.llm.messages import Message
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.llm.transport import Capabilities
-from tickmind.strategy.clients.deliberation import Contained, deliberate
+from tickmind.strategy import Question
+from tickmind.strategy.clients.contained import Contained
+from tickmind.strategy.clients.deliberation import deliberate
 
 
 @pytest.mark.asyncio
@@ -95,7 +97,7 @@ def client(reply, output):
 @pytest.mark.asyncio
 async def test_a_small_model_is_asked_for_a_line_and_a_large_one_for_json_and_both_give_the_same_plan(output, reply):
     model, transport = client(reply, output)
-    found = await deliberate(model, ASKED, schema=PLAN)
+    found = await deliberate(model, Question("You are a villager.", "It is noon.", schema=PLAN))
     assert found.data == {"goal": "visit", "who": "bram"}
     (request,) = transport.requests
     if output == "grammar":
@@ -113,7 +115,7 @@ async def test_a_small_model_is_asked_for_a_line_and_a_large_one_for_json_and_bo
 @pytest.mark.asyncio
 async def test_a_small_model_is_told_in_the_same_form_what_was_wrong_with_its_line():
     model, transport = client(["dance | bram", "rest"], "grammar")
-    found = await deliberate(model, ASKED, schema=PLAN)
+    found = await deliberate(model, Question("You are a villager.", "It is noon.", schema=PLAN))
     assert found.data == {"goal": "rest", "who": ""}
     assert "one such line" in transport.requests[1].messages[-1].text
 
@@ -122,7 +124,7 @@ async def test_a_small_model_is_told_in_the_same_form_what_was_wrong_with_its_li
 async def test_what_does_not_fit_a_line_is_asked_for_as_json():
     nested = {"type": "object", "properties": {"path": {"type": "array", "items": {"type": "integer"}}}}
     model, transport = client('{"path": [1, 2]}', "grammar")
-    found = await deliberate(model, ASKED, schema=nested)
+    found = await deliberate(model, Question("You are a villager.", "It is noon.", schema=nested))
     assert found.data == {"path": [1, 2]}
     assert transport.requests[0].output is not None
     with pytest.raises(LLMConfigError, match="ask for nested or null values as json"):

@@ -1,0 +1,139 @@
+"""What answers queries: the protocols of clients, the question they get and the reply they give."""
+
+import inspect
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from tickmind.llm import Cooldown, Message
+
+
+@runtime_checkable
+class LLMClient(Protocol):
+    """Anything that answers a prompt. The call may block: it runs in a thread of its own, never in the tick."""
+
+    def query(self, system_prompt: str, user_message: str) -> str:
+        """Ask and return the text of the reply; raise whatever went wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Everything that a client may need to know about one query."""
+
+    system_prompt: str
+    user_message: str
+    turns: tuple[tuple[str, str], ...] = ()  # earlier questions and answers, oldest first
+    entity_id: int = 0
+    schema: Mapping[str, Any] | None = None  # the form that the reply should have
+    timeout_s: float = 30.0
+    on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
+    priority: int = 0  # of the agent; one step higher if the question presses
+    on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
+
+    def folded(self) -> str:
+        """The user message with the earlier turns in front, for clients that know no conversations."""
+        return folded(self.user_message, self.turns)
+
+    def size(self, *, folds: bool) -> int:
+        """The length of the whole prompt in characters; `folds` tells whether the client gets one message for all."""
+        size = len(self.system_prompt)
+        if folds:
+            return size + len(self.folded())
+        return size + len(self.user_message) + sum(len(asked) + len(answered) for asked, answered in self.turns)
+
+    def messages(self) -> list[Message]:
+        """The whole conversation."""
+        talk = [Message.system(self.system_prompt)]
+        for asked, answered in self.turns:
+            talk += [Message.user(asked), Message.assistant(answered)]
+        return [*talk, Message.user(self.user_message)]
+
+
+def folded(user_message: str, turns: Sequence[tuple[str, str]]) -> str:
+    """A message with the earlier turns in front."""
+    if not turns:
+        return user_message
+    earlier = "\n\n".join(f"Earlier you were told:\n{asked}\n\nYou answered:\n{answered}" for asked, answered in turns)
+    return f"{earlier}\n\nNow:\n{user_message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deliberation:
+    """A reply with what is known about it."""
+
+    text: str  # as the model wrote it
+    thinking: str = ""
+    model: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    wait_s: float = 0.0  # how long the caller must wait before its next question, as the endpoint said
+    provider: str = ""  # who answered, if a gateway said so
+    attempts: int = 1
+    queued_s: float | None = None  # in a gateway's queue
+    data: Mapping[str, Any] | None = None  # the object that the text means, if one was asked for
+
+
+@runtime_checkable
+class AsyncLLMClient(Protocol):
+    """A client that answers on an event loop, and so can really be cancelled.
+
+    If it has `aclose()`, which gives a coroutine too, the system's shutdown closes it on that loop.
+    """
+
+    def answer(self, question: Question) -> Coroutine[Any, Any, Deliberation]:
+        """Make the coroutine that asks."""
+        ...
+
+
+AnyClient: TypeAlias = LLMClient | AsyncLLMClient
+
+
+@runtime_checkable
+class SharedClient(Protocol):
+    """A client that may know beforehand that it would be refused; while it does, no query goes out through it.
+
+    `ready_in_s` and `cooldown` are called in the tick, so they must not wait.
+    """
+
+    def ready_in_s(self) -> float:
+        """How long it is not our turn, as far as is known; 0 if it is."""
+        ...
+
+    def cooldown(self) -> Cooldown | None:
+        """What was last said about our share, for display."""
+        ...
+
+    def defer(self, entity_id: int, duration_s: float) -> Coroutine[Any, Any, None]:
+        """Make the coroutine that notifies the gateway that an entity waits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStatistics:
+    """How a shared client stands."""
+
+    ready_in_s: float
+    cooldown: Cooldown | None = None  # who shares, and at which pace, as the gateway last said
+
+
+def answers_on_loop(client: Any) -> bool:
+    """Whether a client is asked by `answer(question)`; one that has a `query` too only if its `answer` is async."""
+    if not takes(client, "answer", "question"):
+        return False
+    return inspect.iscoroutinefunction(client.answer) or not takes(client, "query", "system_prompt", "user_message")
+
+
+def takes(client: Any, name: str, *arguments: str) -> bool:
+    """Whether a client has a method that can be called with so many arguments."""
+    method = getattr(client, name, None)
+    if not callable(method):
+        return False
+    try:
+        inspect.signature(method).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # a built-in that does not say what it takes
+    return True
