@@ -37,6 +37,7 @@ from tickmind.server.inbox import Inbox, merge
 from tickmind.server.leases import Grant, Leases
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.pace import Pace
+from tickmind.server.seat import Seat
 from tickmind.server.statistics import ServerStatistics, Tally
 from tickmind.wire import ViewerSnapshot, ViewFilter
 from tickmind.wire.codec import encode_down, encode_tick
@@ -56,7 +57,6 @@ from tickmind.world import TileWorld, WorldView
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
-    from tickmind.server.seats import Seat
 
 MOST_ACKS = 64  # different ones that are kept for a tick
 MOST_KNOWN = 1024  # different intents that are kept for a tick

@@ -1,6 +1,7 @@
 """Control streams without the network: a seat takes frames up and leaves frames down in its outbox."""
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -33,18 +34,7 @@ if TYPE_CHECKING:
 WORN_OUT = 10  # so many times the allowed number of frames end a stream
 INVALID = REASON_CODES[Reason.INVALID_LEASE]
 ACCEPTED = Ack(True)
-
-
-class Seat(Protocol):
-    """A control stream as leases see it."""
-
-    def lose(self, rows: "Int32", reason: Reason, /) -> None:
-        """Some of its actors are no longer under its control."""
-        ...
-
-    def close(self, reason: Reason) -> None:
-        """It is over."""
-        ...
+ReaderT = TypeVar("ReaderT", bound=Listener | Host)
 
 
 class Meter:
@@ -67,31 +57,68 @@ class Meter:
         return self._count
 
 
-class ControlSeat:
-    """One actor under control over one stream."""
+class _Seat(ABC, Generic[ReaderT]):
+    """What streams of one actor and of many have in common: the grant, the count of frames, and the end."""
 
-    def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, listener: Listener) -> None:
+    def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, reader: ReaderT) -> None:
         self._authority = authority
         self._stream = stream
         self._grant = grant
-        self._listener = listener
+        self._reader = reader
         self._meter = Meter(authority)
         self._limit = int(authority.limits.frames_per_tick.maximum)
+
+    def close(self, reason: Reason) -> None:
+        """End the stream and say why; leases run on if they have time left."""
+        self._end(Closed(reason))
+
+    def leave(self) -> None:
+        """Let go of a stream that is gone; leases run on until their time is over."""
+        self._authority.audience.remove(self._reader)
+        if self._authority.seats.get(self._grant.number) is self:
+            del self._authority.seats[self._grant.number]
+
+    def _open(self, opened: ControlOpened | BatchOpened) -> None:
+        self._authority.seats[self._grant.number] = self
+        self._stream.outbox.put(self._encode(opened))
+        self._authority.audience.add(self._reader)
+        self._authority.on_progress()
+
+    def _release(self) -> None:
+        self.leave()
+        self._authority.leases.release_grant(self._grant)
+        self._end(Closed())
+
+    def _end(self, closed: Closed) -> None:
+        self.leave()
+        self._stream.outbox.end(self._encode(closed))
+
+    def _send(self, data: bytes) -> None:
+        if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
+            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
+
+    @abstractmethod
+    def lose(self, rows: "Int32", reason: Reason) -> None:
+        """Take some of its actors out of its control."""
+
+    @abstractmethod
+    def _encode(self, frame: Any) -> bytes: ...
+
+
+class ControlSeat(_Seat[Listener]):
+    """One actor under control over one stream."""
 
     @classmethod
     def open(cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes]) -> "ControlSeat | None":
         """Take control as the first frame asks; a refusal is the last frame down."""
-        found = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id)
-        if isinstance(found, Closed):
-            stream.outbox.end(encode_down(found).SerializeToString())
+        taken = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id)
+        if isinstance(taken, Closed):
+            stream.outbox.end(encode_down(taken).SerializeToString())
             return None
-        grant, lease = found
+        grant, lease = taken
         listener = Listener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
         seat = cls(authority, stream, grant, listener)
-        authority.seats[grant.number] = seat
-        stream.outbox.put(encode_down(ControlOpened(lease, authority.run_id)).SerializeToString())
-        authority.audience.add(listener)
-        authority.on_progress()
+        seat._open(ControlOpened(lease, authority.run_id))
         return seat
 
     def take(self, data: bytes) -> None:
@@ -122,9 +149,7 @@ class ControlSeat:
             self._authority.remember(data, frame)
             self._answer(frame, overloaded=overloaded)
         elif isinstance(frame, Release):
-            self._leave()
-            self._authority.leases.release_grant(self._grant)
-            self._stream.outbox.end(encode_down(Closed()).SerializeToString())
+            self._release()
         elif isinstance(frame, ControlOpen):
             raise MessageError("open", "the first frame and no other")
 
@@ -133,7 +158,7 @@ class ControlSeat:
         if overloaded:
             reason = Reason.OVERLOADED
         else:
-            reason = authority.inbox.offer(self._listener.row, frame.tick_id, frame.intent)
+            reason = authority.inbox.offer(self._reader.row, frame.tick_id, frame.intent)
         if reason:
             self._acknowledge(frame.tick_id, authority.refuse(reason))
         else:
@@ -141,66 +166,41 @@ class ControlSeat:
             authority.count_answers(1)
 
     def _acknowledge(self, tick_id: int, ack: Ack) -> None:
-        data = self._authority.acknowledgement(tick_id, ack)
-        if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
-            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
+        self._send(self._authority.acknowledgement(tick_id, ack))
 
     def lose(self, _rows: "Int32", reason: Reason) -> None:
         """The lease is over, or belongs to a newer stream."""
         self.close(reason)
 
-    def close(self, reason: Reason) -> None:
-        """End the stream and say why; the lease runs on if it has time left."""
-        self._leave()
-        self._stream.outbox.end(encode_down(Closed(reason)).SerializeToString())
-
-    def leave(self) -> None:
-        """The stream is gone; the lease runs on until its time is over."""
-        self._leave()
-
-    def _leave(self) -> None:
-        self._authority.audience.remove(self._listener)
-        if self._authority.seats.get(self._grant.number) is self:
-            del self._authority.seats[self._grant.number]
+    def _encode(self, frame: ControlOpened | Closed) -> bytes:
+        return encode_down(frame).SerializeToString()
 
 
-class HostSeat:
+class HostSeat(_Seat[Host]):
     """Many actors of one host under control over one stream."""
-
-    def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, host: Host) -> None:
-        self._authority = authority
-        self._stream = stream
-        self._grant = grant
-        self._host = host
-        self._meter = Meter(authority)
-        self._limit = int(authority.limits.frames_per_tick.maximum)
 
     @classmethod
     def open(cls, authority: Authority, opening: BatchOpen, stream: Stream[bytes]) -> "HostSeat | None":
         """Take control as the first frame asks; a refusal is the last frame down."""
-        found = (
+        taken = (
             Closed(Reason.STOPPING)
             if authority.stopping
             else authority.leases.acquire_many(opening.actor, opening.controller_id, opening.previous_lease_id)
         )
-        if isinstance(found, Closed):
-            stream.outbox.end(encode_batch_down(found).SerializeToString())
+        if isinstance(taken, Closed):
+            stream.outbox.end(encode_batch_down(taken).SerializeToString())
             return None
-        host = Host(found.granted, found.grant, stream.outbox)
-        seat = cls(authority, stream, found.grant, host)
-        authority.seats[found.grant.number] = seat
+        seat = cls(authority, stream, taken.grant, Host(taken.granted, taken.grant, stream.outbox))
         opened = BatchOpened(
-            found.lease_id,
+            taken.lease_id,
             authority.leases.ttl_ms,
-            found.granted,
-            found.epoch,
-            found.refused,
-            found.refused_reason,
+            taken.granted,
+            taken.epoch,
+            taken.refused,
+            taken.refused_reason,
             authority.run_id,
         )
-        stream.outbox.put(encode_batch_down(opened).SerializeToString())
-        authority.audience.add(host)
-        authority.on_progress()
+        seat._open(opened)
         return seat
 
     def take(self, data: bytes) -> None:
@@ -214,9 +214,7 @@ class HostSeat:
         elif isinstance(frame, IntentBatch):
             self._answer(frame, overloaded=frames > self._limit)
         elif isinstance(frame, Release):
-            self._leave()
-            self._authority.leases.release_grant(self._grant)
-            self._stream.outbox.end(encode_batch_down(Closed()).SerializeToString())
+            self._release()
         elif isinstance(frame, BatchOpen):
             raise MessageError("open", "the first frame and no other")
 
@@ -226,15 +224,15 @@ class HostSeat:
             codes = np.full(len(intents), REASON_CODES[Reason.OVERLOADED], dtype=np.uint8)
         else:
             codes = self._offer(batch.tick_id, intents)
-        taken = codes == 0
-        rows = np.concatenate((intents.actor[~taken], batch.refused))
-        reasons = np.concatenate((codes[~taken], batch.refused_reason))
+        accepted_ones = codes == 0
+        rows = np.concatenate((intents.actor[~accepted_ones], batch.refused))
+        reasons = np.concatenate((codes[~accepted_ones], batch.refused_reason))
         order = np.argsort(rows)
-        accepted = int(taken.sum())
+        accepted = int(accepted_ones.sum())
         for code, count in zip(*np.unique(reasons, return_counts=True), strict=True):
             authority.refuse(REASONS[code], int(count))
         acks = AckBatch(batch.tick_id, accepted, rows[order], reasons[order])
-        self._send(encode_batch_down(acks).SerializeToString())
+        self._send(self._encode(acks))
         if accepted:
             authority.count_answers(accepted)
 
@@ -246,29 +244,14 @@ class HostSeat:
         codes[held] = self._authority.inbox.offer_many(tick_id, select(intents, held))
         return codes
 
-    def _send(self, data: bytes) -> None:
-        if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
-            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
-
     def lose(self, rows: "Int32", reason: Reason) -> None:
         """Some of the actors, or all of them, are no longer under control."""
         if self._grant.ended:
             self.close(reason)
             return
-        self._host.lose(rows)
+        self._reader.lose(rows)
         lost = LeasesLost(np.sort(rows), np.full(len(rows), REASON_CODES[reason], dtype=np.uint8))
-        self._send(encode_batch_down(lost).SerializeToString())
+        self._send(self._encode(lost))
 
-    def close(self, reason: Reason) -> None:
-        """End the stream and say why; leases run on if they have time left."""
-        self._leave()
-        self._stream.outbox.end(encode_batch_down(Closed(reason)).SerializeToString())
-
-    def leave(self) -> None:
-        """The stream is gone; leases run on until their time is over."""
-        self._leave()
-
-    def _leave(self) -> None:
-        self._authority.audience.remove(self._host)
-        if self._authority.seats.get(self._grant.number) is self:
-            del self._authority.seats[self._grant.number]
+    def _encode(self, frame: BatchOpened | AckBatch | LeasesLost | Closed) -> bytes:
+        return encode_batch_down(frame).SerializeToString()
