@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 from tickmind.agent.contract import Launch, log_level
 from tickmind.agent.minds import Cast, Mind, PlainCast, Start
@@ -18,9 +18,6 @@ from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
 from tickmind.protocol import Intent, Observation
 from tickmind.tick.hooks import checked
-
-if TYPE_CHECKING:
-    from tickmind.agent.character.character import Character
 
 EXIT_FAILED = 1
 MOST_YOUNG = 200_000  # new objects after which garbage is looked for even within a tick
@@ -34,7 +31,7 @@ class Stage:
     launch: Launch
     secrets: Mapping[str, Secret]
     env: Mapping[str, str]
-    characters: "dict[int, Character]" = field(default_factory=dict)  # entity of the private world -> who it is
+    characters: dict[int, Any] = field(default_factory=dict)  # entity of the private world -> its character
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""

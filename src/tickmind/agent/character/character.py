@@ -1,98 +1,49 @@
-"""Characters: a body, a behaviour tree that reads the Blackboard, and, if it likes, a model that writes to it."""
+"""Characters with ready conditions and actions: needs, ways, items, speech and exploring."""
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NoReturn, Self
 
-from tickmind.agent.character.body import NO_WAY_TICKS, Body
+from tickmind.agent.character.base import BaseCharacter
+from tickmind.agent.character.body import NO_WAY_TICKS
+from tickmind.agent.character.host import Company
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Thing, Tile, distance
+from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
-from tickmind.ai import Action, Node, Status
+from tickmind.ai import Status
 from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
 from tickmind.protocol import Status as BodyStatus
-from tickmind.tick.hooks import checked
 
 if TYPE_CHECKING:
-    from tickmind.agent.character.thinking import Thinking
     from tickmind.agent.running import Stage
-    from tickmind.strategy import Section
     from tickmind.strategy.clients.client import AnyClient
 
 NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
 STROLL_STEPS = 8
 
 
-class Character(Body):
+class Character(BaseCharacter):
     """One class is one kind of character; each entity gets an instance of its own.
 
-    `tree` is a `Node`, XML, or the `Path` of an XML file; its actions and conditions are methods marked with `@action`
-    and `@condition`, those below included. Or override `decide`. With `thinking`, a model is asked now and then what
-    to do: `describe` tells it the situation, and its answer is on the Blackboard under `plan`.
+    Its tree may name the conditions and actions below beside its own methods.
     """
-
-    tree: ClassVar[Node | Path | str] = Action("wait")
-    thinking: ClassVar["Thinking | None"] = None
-
-    thinks = False
-    """Whether there is a model that is asked."""
-
-    plan_tick: int | None = None
-    """The tick of the question that `plan` answers, which may be long ago; None before the first plan."""
 
     _frontier: Tile | None = None
     _explored_until = 0
     _stroll: Tile | None = None
 
-    def __init_subclass__(cls, **given: Any) -> None:
-        """Refuse methods that are called in a tick and are an `async def`, with a `ConfigError`."""
-        super().__init_subclass__(**given)
-        for name in ("decide", "describe", "pressing", "remember"):
-            checked(getattr(cls, name), f"{name} of a character")
-
-    def decide(self, tactics: Callable[[], Status]) -> None:
-        """Decide what to do in this tick with `do(...)`; `tactics()` runs the tree."""
-        tactics()
-
-    def describe(self) -> "str | Iterable[Section]":
-        """The situation, for a model. What others said belongs in `strategy.quoted`."""
-        return f"You are {self.name} at {self.at}."
-
-    def pressing(self) -> bool:
-        """Whether something has happened that should be thought about before the interval is over."""
-        return False
-
-    def fits(self, plan: Mapping[str, Any], asked_tick: int) -> bool:  # noqa: ARG002  a rule may go by it
-        """Whether a plan that was asked for in an earlier tick is still to be followed; by default if it is possible.
-
-        A plan that does not fit is dropped, and the one before stays.
-        """
-        return self.possible(plan)
-
-    def possible(self, plan: Mapping[str, Any]) -> bool:  # noqa: ARG002  what a plan aims for is the kind's business
-        """Whether what a plan aims for can be done as things are now."""
-        return True
-
-    @property
-    def plan(self) -> Mapping[str, Any]:
-        """What the model last answered, in the declared form; empty before that."""
-        found = self.blackboard.data.get("plan")
-        return found if isinstance(found, Mapping) else {}
-
     @classmethod
     def client(cls, stage: "Stage") -> "AnyClient | None":
         """Whom a thinking character asks: the gateway or the model that the process was given, or nobody."""
-        from tickmind.agent.character.models import find_model
+        from tickmind.agent.character.models import find_model  # it takes a while to import, and many never think
 
         return find_model(stage)
 
     @classmethod
     def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
         """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
-        from tickmind.agent.character.host import Company
-        from tickmind.agent.knowledge.memory_files import MemoryFiles
 
-        def company(stage: "Stage") -> Company:
+        def company(stage: "Stage") -> Company[Self]:
             client = cls.client(stage) if cls.thinking else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)

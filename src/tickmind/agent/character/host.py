@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from tickmind.agent.character.character import Character
+from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
 from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
 from tickmind.agent.minds import Start
@@ -15,17 +15,18 @@ from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_DURATION_MS, MAX_MEMORIES
 
 if TYPE_CHECKING:
-    from tickmind.agent.character.thinking import Deliberations
+    from tickmind.agent.character.deliberations import Deliberations
     from tickmind.base import Clock
     from tickmind.strategy.clients.client import AnyClient
 
+CharacterT = TypeVar("CharacterT", bound=BaseCharacter)
 TREE = "main"
 LONGEST_TICK_S = 10.0
 LOCKSTEP_TICK_S = 1.0  # where the world waits for everybody, a tick is as long as it mostly is
 KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
 
 
-class Company:
+class Company(Generic[CharacterT]):
     """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
     Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
@@ -35,11 +36,11 @@ class Company:
 
     def __init__(
         self,
-        kind: type[Character],
+        kind: type[CharacterT],
         start: Callable[[str], Start],
         *,
         client: "AnyClient | None" = None,
-        characters: dict[int, Character] | None = None,
+        characters: dict[int, CharacterT] | None = None,
         memories: MemoryFiles | None = None,
         clock: "Clock | None" = None,
     ) -> None:
@@ -54,7 +55,7 @@ class Company:
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
         self._ctx: TickContext | None = None
-        self._characters: dict[str, Character] = {}  # entity id -> character
+        self._characters: dict[str, CharacterT] = {}  # entity id -> character
         self._eids: dict[str, int] = {}  # entity id -> entity of the private world
         self._by_eid = {} if characters is None else characters
         self._ai = AIManager()
@@ -63,7 +64,7 @@ class Company:
         self._mirror = Mirror()
         self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
 
-    def character(self, entity_id: str) -> Character:
+    def character(self, entity_id: str) -> CharacterT:
         """One of them; made when it is first asked for or seen."""
         return self._characters.get(entity_id) or self._enter(entity_id)
 
@@ -156,7 +157,7 @@ class Company:
         if self._deliberations is not None:
             self._deliberations.close()
 
-    def _keep(self, characters: Iterable[Character]) -> None:
+    def _keep(self, characters: Iterable[BaseCharacter]) -> None:
         if self._memories is None:
             return
         for one in characters:
@@ -193,7 +194,8 @@ class Company:
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
             if self._kind.thinking is not None and self._client is not None:
-                from tickmind.agent.character.thinking import Deliberations
+                # The strategic layer takes a while to import, and many agents never think.
+                from tickmind.agent.character.deliberations import Deliberations
 
                 self._deliberations = Deliberations(self._kind.thinking, self._client, engine, clock=self._clock)
             engine.add_system(self._note_context)
@@ -213,7 +215,7 @@ class Company:
         for known in (self._characters, self._eids, self._by_eid, self._kept):
             known.clear()
 
-    def _enter(self, entity_id: str) -> Character:
+    def _enter(self, entity_id: str) -> CharacterT:
         character = self._characters[entity_id] = self._kind(self._start(entity_id))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
         self._eids[entity_id], self._by_eid[eid] = eid, character
