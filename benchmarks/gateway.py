@@ -169,15 +169,17 @@ def queue_alone() -> list[Result]:
     from tickmind.gateway import ApiKey, GatewayConfig, Limits, Provider
     from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.dispatcher import Dispatcher
-    from tickmind.gateway.queue.job import Job, Outcome, Plan, Target
+    from tickmind.gateway.queue.job import Outcome
     from tickmind.gateway.queue.job import Result as Ending
     from tickmind.gateway.queue.testing import SimulatedTime
+    from tickmind.gateway.queue.ticket import Ticket
+    from tickmind.gateway.routing.plan import Plan, Target
 
     class Carrier:
-        def send(self, job: Job, target: Target) -> None:
+        def send(self, job: Ticket, target: Target) -> None:
             """Nobody is called."""
 
-        def refuse(self, _job: Job, refusal: object) -> None:
+        def refuse(self, _job: Ticket, refusal: object) -> None:
             raise AssertionError(refusal)
 
     limits = Limits(requests_per_minute=60e6, tokens_per_minute=60e9, burst=100_000, concurrency=2 * IN_FLIGHT)
@@ -188,8 +190,8 @@ def queue_alone() -> list[Result]:
     carrier, good = Carrier(), Outcome(Ending.OK, 200, prompt_tokens=10, completion_tokens=10)
 
     def one_round() -> float:
-        jobs = [Job(plan, sessions[n % 8], carrier, float("inf"), tokens=20) for n in range(QUEUE_JOBS)]
-        under_way: deque[Job] = deque()
+        jobs = [Ticket(plan, sessions[n % 8], carrier, float("inf"), tokens=20) for n in range(QUEUE_JOBS)]
+        under_way: deque[Ticket] = deque()
         began_s = time.process_time()
         for job in jobs:
             dispatcher.submit(job)

@@ -4,11 +4,10 @@ A call is the queue's carrier, the provider connection's listener and what the c
 caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
 """
 
-from typing import TYPE_CHECKING
-
 import orjson
 
 from tickmind.gateway.accounting.budgets import FREE
+from tickmind.gateway.call_host import CallHost
 from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.fairness.cache import EVENT_STREAM, JSON, Kept
 from tickmind.gateway.form import Form
@@ -21,13 +20,12 @@ from tickmind.gateway.http.reply import Exchange, ReplyHead
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
 from tickmind.gateway.http.shared_stream import StreamReader
 from tickmind.gateway.http.stream_reply import StreamReply
-from tickmind.gateway.queue.job import Job, Outcome, Result, State, Target
+from tickmind.gateway.queue.job import Outcome, Result, State
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.routing.plan import Target
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.http.inflating import Inflater
-
-if TYPE_CHECKING:
-    from tickmind.gateway.gateway import Gateway
 
 MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
 _MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
@@ -50,7 +48,7 @@ class Call:
 
     def __init__(
         self,
-        gateway: "Gateway",
+        gateway: "CallHost[Call]",
         responder: Responder,
         form: Form,
         body: bytes,
@@ -64,7 +62,7 @@ class Call:
         self.body = body
         self.model = model
         self.streamed = streamed
-        self.job: Job | None = None
+        self.job: Ticket | None = None
         self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
         self.admitted = False  # and not let out yet
@@ -78,7 +76,7 @@ class Call:
 
     # The queue's side
 
-    def send(self, job: Job, target: Target) -> None:
+    def send(self, job: Ticket, target: Target) -> None:
         """Put it on the wire."""
         self._head = None
         body = self.form.request(self, target)
@@ -87,7 +85,7 @@ class Call:
         self.secrets = way.secrets
         self._exchange = way.send(job.plan.surface, body, self)
 
-    def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
+    def refuse(self, job: Ticket, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Tell the caller, and be done."""
         self.gateway.refused(self, refusal)
 
@@ -384,7 +382,7 @@ class Call:
             exchange.cancel()
         self.gateway.deadlines.remove(self)
 
-    def _sent(self) -> tuple[Job, Target]:
+    def _sent(self) -> tuple[Ticket, Target]:
         """What was sent, and where to."""
         job = self.job
         assert job is not None, "a call is sent with its job"
@@ -392,7 +390,7 @@ class Call:
         assert target is not None, "a job that was sent has a target"
         return job, target
 
-    def _end(self, job: Job, target: Target, outcome: Outcome, *, used: bool) -> bool:
+    def _end(self, job: Ticket, target: Target, outcome: Outcome, *, used: bool) -> bool:
         """Tell of an attempt that gave no answer, though it may have cost one; True if the call is over with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
@@ -403,7 +401,7 @@ class Call:
             gateway.failed(self, used=used)
         return over
 
-    def _answer(self, job: Job, status: int, body: bytes, outcome: Outcome) -> None:
+    def _answer(self, job: Ticket, status: int, body: bytes, outcome: Outcome) -> None:
         cooldown = self.gateway.cooldown_of(job)
         waited_ms = int(1000 * (job.sent_s - job.arrived_s))
         if self.cache_key:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from tickmind.gateway.queue.job import Attempt, Job, Outcome, Target
+from tickmind.gateway.queue.job import Attempt, Job, Outcome
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.routing.plan import Target
 
 
 class Asked(Protocol):
@@ -13,9 +14,13 @@ class Asked(Protocol):
     body: bytes  # the request, as its form wants it
     model: str  # as the caller named it
     streamed: bool
-    job: Job | None
     secrets: tuple[bytes, ...]  # what the provider was sent and nobody else may see
     hides_usage: bool  # the form has asked for token counts that the caller did not ask for
+
+    @property
+    def job(self) -> Job | None:
+        """The job that carries it, once it is queued."""
+        ...
 
 
 class Form(Protocol):

@@ -18,23 +18,21 @@ from tickmind.gateway.fairness.cache import ReplyCache, Role
 from tickmind.gateway.fairness.caller_keys import CallerKeys
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
-from tickmind.gateway.fairness.holding import Holding
 from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.http.deadlines import Deadlines
-from tickmind.gateway.http.exchange import Handler, Request
+from tickmind.gateway.http.exchange import Request
 from tickmind.gateway.http.reply_headers import refusal_headers
 from tickmind.gateway.http.upstreams import Upstreams
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Handle, Job, Outcome, Plan, Target
+from tickmind.gateway.queue.holding import Holding
+from tickmind.gateway.queue.job import Handle, Outcome
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.limits.pace import local_pace
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.config import GatewayConfig
-from tickmind.gateway.surface.calls import CallEndpoints
-from tickmind.gateway.surface.pages import Pages
-from tickmind.gateway.surface.routes import Routes
-from tickmind.llm.safety import is_loopback
 
 
 class Gateway:
@@ -70,16 +68,6 @@ class Gateway:
         self._replace_older = config.queue.replace_older
         self._closing = False
         self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
-        local_pages = bool(config.callers) and is_loopback(config.host)
-        self._routes = Routes(origins=config.allowed_origins, local_pages=local_pages)
-        CallEndpoints(self).add_to(self._routes)
-        Pages(self).add_to(self._routes)
-        self.handle: Handler = self._routes.handle  # serves a request of any kind
-
-    def listening(self, port: int) -> None:
-        """Note by which names callers may call a gateway on this machine, so that no other site's name leads here."""
-        if is_loopback(self.config.host):
-            self._routes.answer_to({"127.0.0.1", "localhost", "[::1]", self.config.host}, port)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that must wait, until the gateway stops."""
@@ -142,7 +130,7 @@ class Gateway:
             replace_older = self._replace_older
         agent = wishes.agent
         tokens = prompt_tokens + reply_tokens
-        job = Job(plan, session, call, now_s + timeout_s, agent, wishes.priority, tokens, replace_older)
+        job = Ticket(plan, session, call, now_s + timeout_s, agent, wishes.priority, tokens, replace_older)
         job.prompt_tokens = prompt_tokens
         if wishes.drop_after_s is not None:
             job.drop_after_s = now_s + wishes.drop_after_s
@@ -164,7 +152,7 @@ class Gateway:
         else:
             self.holding.hold(job, held_until_s)
 
-    def _reserve(self, call: Call, job: Job) -> Refusal | None:
+    def _reserve(self, call: Call, job: Ticket) -> Refusal | None:
         """Hold what the call may take of a budget, or say why it can't be served."""
         if self._closing:
             return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
@@ -175,7 +163,7 @@ class Gateway:
         call.hold_of_budget = found
         return None
 
-    def _must_ask(self, call: Call, job: Job) -> bool:
+    def _must_ask(self, call: Call, job: Ticket) -> bool:
         """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
         key = self.cache.key(job.session, job.plan, call.form.name, call.body)
         found = self.cache.lookup(key, call)
@@ -193,7 +181,7 @@ class Gateway:
 
     # Calls out
 
-    def served(self, call: Call, job: Job, target: Target, outcome: Outcome) -> None:
+    def served(self, call: Call, job: Ticket, target: Target, outcome: Outcome) -> None:
         """A call was answered by a target; count it."""
         prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
         attempts, session = job.attempts, job.session
@@ -231,7 +219,7 @@ class Gateway:
         headers = refusal_headers(refusal, job.attempts if job is not None else (), cooldown)
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 
-    def cooldown_of(self, job: Job) -> bytes:
+    def cooldown_of(self, job: Ticket) -> bytes:
         """When the caller of a job may ask again, as every reply tells it.
 
         Under overload that is the turn of this caller alone, and it hears besides how long an answer takes.

@@ -17,12 +17,28 @@ from tickmind.gateway.http.exchange import Head
 from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.inbound import InboundConnection
 from tickmind.gateway.settings.config import GatewayConfig
+from tickmind.gateway.surface.calls import CallEndpoints
+from tickmind.gateway.surface.pages import Pages
+from tickmind.gateway.surface.routes import Routes
+from tickmind.llm.safety import is_loopback
 
 CHECK_EVERY_S = 1.0
 GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind
 DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
 SAY_S = 1.0  # how long a caller may take to hear the last of a reply then
 _log = get_logger("tickmind.gateway")
+
+
+def assemble_routes(gateway: Gateway, port: int) -> Routes:
+    """Return the table of all endpoints. On this machine only its own names lead there, so no other site's does."""
+    config = gateway.config
+    local = is_loopback(config.host)
+    routes = Routes(origins=config.allowed_origins, local_pages=bool(config.callers) and local)
+    CallEndpoints(gateway).add_to(routes)
+    Pages(gateway).add_to(routes)
+    if local:
+        routes.answer_to({"127.0.0.1", "localhost", "[::1]", config.host}, port)
+    return routes
 
 
 class GatewayServer:
@@ -52,6 +68,7 @@ class GatewayServer:
         self._server: asyncio.Server | None = None
         self._check: asyncio.TimerHandle | None = None
         self._gateway: Gateway | None = None
+        self._routes: Routes | None = None
         self._turned_away = 0  # since it was last logged
         self._closed_idle = 0
 
@@ -94,7 +111,7 @@ class GatewayServer:
             self._server = await loop.create_server(
                 self._accept, **where, ssl=self._tls, backlog=1024, start_serving=False
             )
-            gateway.listening(self.port)  # before anybody is served
+            self._routes = assemble_routes(gateway, self.port)
             await self._server.start_serving()
         except OSError as exc:
             if self._server is not None:
@@ -142,8 +159,9 @@ class GatewayServer:
         if len(self._connections) >= self.config.wire.max_connections and not self._make_room():
             self._turned_away += 1
             return _Closed()
+        assert self._routes is not None, "start() assembles them before it serves"
         connection = InboundConnection(
-            self.gateway.handle, self.config.wire, self._clock, self._connections.discard, self._heads
+            self._routes.handle, self.config.wire, self._clock, self._connections.discard, self._heads
         )
         self._connections.add(connection)
         return connection

@@ -12,10 +12,12 @@ from random import Random
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.limits.circuit import CircuitState
 from tickmind.gateway.queue.testing import SimulatedTime
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig
 
 LATENCY_S = 0.002  # from a caller to the gateway
@@ -197,13 +199,13 @@ class _Caller:
         """Send the next question; it arrives a little later."""
         owner = self._owner
         case, asked_s = owner.figures.case, owner.time.monotonic()
-        job = Job(owner.plan, self._session, self, asked_s + case.patience_s, agent=self._agent, tokens=100)
+        job = Ticket(owner.plan, self._session, self, asked_s + case.patience_s, agent=self._agent, tokens=100)
         if case.drop_after_s is not None:
             job.drop_after_s = asked_s + case.drop_after_s
         owner.figures.requests += 1
         owner.time.after(LATENCY_S, lambda: owner.dispatcher.submit(job))
 
-    def send(self, job: Job, target: Target) -> None:  # noqa: ARG002 - the port's signature
+    def send(self, job: Ticket, target: Target) -> None:  # noqa: ARG002 - the port's signature
         """The model works on it until it is done or the deadline passes."""
         owner = self._owner
         figures, now, service_s = owner.figures, owner.time.monotonic(), owner.service_s()
@@ -218,12 +220,12 @@ class _Caller:
             figures.hopeless += 1
         owner.time.at(job.deadline_s, lambda: self._cut_off(job))
 
-    def refuse(self, job: Job, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
+    def refuse(self, job: Ticket, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
         """Come back when it is time to."""
         self._owner.figures.refusals[refusal.code.value] += 1
         self._again(refusal.retry_after_s or 0.0)
 
-    def _answered(self, job: Job) -> None:
+    def _answered(self, job: Ticket) -> None:
         owner = self._owner
         owner.dispatcher.ended(job, Outcome(Result.OK, 200))
         now = owner.time.monotonic()
@@ -232,7 +234,7 @@ class _Caller:
         told_s = owner.dispatcher.forecast(self._session, owner.plan, now, self._agent) - now
         owner.time.after(told_s if self._pause_s is None else 0.0, self.ask)
 
-    def _cut_off(self, job: Job) -> None:
+    def _cut_off(self, job: Ticket) -> None:
         owner = self._owner
         owner.dispatcher.ended(job, Outcome(Result.DEADLINE))
         owner.figures.refusals["cut off"] += 1

@@ -10,7 +10,7 @@ from tests.conftest import LoopClock
 
 from tickmind.gateway.call import Call
 from tickmind.gateway.fairness.caller_keys import hash_key
-from tickmind.gateway.queue.job import Job
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
 from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Redirect, Refuse, Say
 
@@ -49,7 +49,7 @@ async def test_a_streamed_chat_arrives_as_events_and_ends(housing: Any) -> None:
 
 
 def count_of_calls() -> int:
-    return sum(isinstance(thing, Call | Job) for thing in gc.get_objects())
+    return sum(isinstance(thing, Call | Ticket) for thing in gc.get_objects())
 
 
 @pytest.mark.parametrize("stream", [False, True])

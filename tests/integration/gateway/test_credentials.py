@@ -58,7 +58,7 @@ async def ask(house, call, headers):
 
 async def test_the_table_names_every_path_that_needs_a_key(housing):
     async with housing(settings={"callers": CALLERS}) as house:
-        table = house.gateway._routes._table
+        table = house.server._routes._table
         served = {(method.decode(), path.decode()) for path, methods in table.items() for method in methods}
         free = {(method, path) for method, path in served if path in OPEN or path.startswith("/dashboard/")}
         assert served - free == set(CALLS)

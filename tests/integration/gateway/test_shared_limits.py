@@ -12,9 +12,11 @@ from tickmind.gateway.cluster.pace import SharedPace
 from tickmind.gateway.cluster.script import RESERVE
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.lanes import Lanes
 from tickmind.gateway.queue.testing import SimulatedTime
+from tickmind.gateway.queue.ticket import Ticket
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig
 
 pytestmark = pytest.mark.slow
@@ -100,7 +102,7 @@ class Gateway:
 
     def submit(self, session, tokens, real_tokens):
         world = self.world
-        job = Job(world.plan, session, self, world.time.monotonic() + 10_000, tokens=tokens)
+        job = Ticket(world.plan, session, self, world.time.monotonic() + 10_000, tokens=tokens)
         self._real_tokens = real_tokens
         self.dispatcher.submit(job)
 

@@ -16,9 +16,11 @@ from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
 from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, Target
+from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig, SharingConfig
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
@@ -72,7 +74,7 @@ class Gateway:
             self.submit(Session(f"s{number}", f"s{number}"))
 
     def submit(self, session):
-        self.dispatcher.submit(Job(self.plan, session, self, CLOCK.monotonic() + 1000))
+        self.dispatcher.submit(Ticket(self.plan, session, self, CLOCK.monotonic() + 1000))
 
     def send(self, job, target):
         self.sent.append(CLOCK.monotonic())

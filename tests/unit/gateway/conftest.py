@@ -9,24 +9,26 @@ import pytest
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
+from tickmind.gateway.queue.job import Outcome, Priority, Result, State
 from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider
 
 
 @dataclass
-class Ticket:
+class Submission:
     """What became of one job."""
 
-    job: Job
+    job: Ticket
     sent: list[tuple[float, str]] = field(default_factory=list)
     ended: Outcome | None = None
     refused: Refusal | None = None
     cancelled: bool = False
     over_s: float = -1.0
-    on_over: Callable[["Ticket"], None] | None = None
+    on_over: Callable[["Submission"], None] | None = None
 
     @property
     def over(self) -> bool:
@@ -69,7 +71,7 @@ class Desk:
             random=random.Random(seed),
             on_event=self.events.append,
         )
-        self.tickets: dict[Job, Ticket] = {}
+        self.tickets: dict[Ticket, Submission] = {}
         self.sessions: dict[str, Session] = {}
         self.plans: dict[tuple[str, ...], Plan] = {}
         self.keep = True
@@ -102,10 +104,10 @@ class Desk:
         tokens: int = 0,
         replace_older: bool = False,
         drop_after_s: float | None = None,
-        on_over: Callable[[Ticket], None] | None = None,
-    ) -> Ticket:
+        on_over: Callable[[Submission], None] | None = None,
+    ) -> Submission:
         now = self.time.monotonic()
-        job = Job(
+        job = Ticket(
             self.plan(*(chain or tuple(self.providers))),
             self.session(session),
             self,
@@ -116,18 +118,18 @@ class Desk:
             replace_older=replace_older,
             drop_after_s=drop_after_s,
         )
-        ticket = self.tickets[job] = Ticket(job, on_over=on_over)
+        ticket = self.tickets[job] = Submission(job, on_over=on_over)
         self.dispatcher.submit(job)
         return ticket
 
-    def cancel(self, ticket: Ticket) -> None:
+    def cancel(self, ticket: Submission) -> None:
         ticket.cancelled = True
         self.dispatcher.cancel(ticket.job)
         assert ticket.job.state is State.DONE
 
     # The carrier
 
-    def send(self, job: Job, target: Target) -> None:
+    def send(self, job: Ticket, target: Target) -> None:
         ticket = self.tickets[job]
         assert not ticket.over
         assert not ticket.cancelled
@@ -136,14 +138,14 @@ class Desk:
         outcome = self.upstream[target.provider.name].call(job)
         self.time.after(self.chance.uniform(*self.service_s), lambda: self._end(ticket, outcome))
 
-    def refuse(self, job: Job, refusal: Refusal) -> None:
+    def refuse(self, job: Ticket, refusal: Refusal) -> None:
         ticket = self.tickets[job]
         assert not ticket.over
         assert not ticket.cancelled
         ticket.refused = refusal
         self._over(ticket)
 
-    def _end(self, ticket: Ticket, outcome: Outcome) -> None:
+    def _end(self, ticket: Submission, outcome: Outcome) -> None:
         if ticket.cancelled:
             return
         assert not ticket.over
@@ -151,7 +153,7 @@ class Desk:
             ticket.ended = outcome
             self._over(ticket)
 
-    def _over(self, ticket: Ticket) -> None:
+    def _over(self, ticket: Submission) -> None:
         assert ticket.job.state is State.DONE
         assert ticket.job.lane is None
         ticket.over_s = self.time.monotonic()
@@ -162,14 +164,16 @@ class Desk:
 
     # Sources
 
-    def worker(self, session: str, until_s: float, served: list[Ticket], chain: tuple[str, ...] | None = None) -> None:
+    def worker(
+        self, session: str, until_s: float, served: list[Submission], chain: tuple[str, ...] | None = None
+    ) -> None:
         """One that asks again as soon as it has an answer, and waits as it is told after a refusal."""
 
         def ask() -> None:
             if self.time.monotonic() < until_s:
                 self.submit(session, chain, on_over=again)
 
-        def again(ticket: Ticket) -> None:
+        def again(ticket: Submission) -> None:
             if ticket.refused is None:
                 served.append(ticket)
                 self.time.after(0.0, ask)
@@ -200,7 +204,7 @@ def desk(time):
         limits: Mapping[str, Limits],
         *,
         real: Mapping[str, ScriptedProvider] | None = None,
-        script: Mapping[str, Callable[[Job, float], Outcome | None]] | None = None,
+        script: Mapping[str, Callable[[Ticket, float], Outcome | None]] | None = None,
         **options,
     ) -> Desk:
         upstream = {name: ScriptedProvider(time, script=(script or {}).get(name)) for name in limits}

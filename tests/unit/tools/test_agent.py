@@ -22,7 +22,7 @@ from tickmind.tools import (
 )
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 
 @tool

@@ -25,7 +25,7 @@ from tickmind.tools.agent import trimmed
 
 if TYPE_CHECKING:
     from tests.conftest import LoopClock
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 
 @tool

@@ -16,7 +16,7 @@ from tickmind.tools import AgentHub, ToolAgent, ToolContext, tool
 from tickmind.tools.config import AgentTimeouts
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 CONFIG = ModelConfig(
     base_url="http://127.0.0.1:9/v1", model="double", default_temperature=0.25, default_max_tokens=77, timeout_s=33.0

@@ -14,7 +14,7 @@ from tickmind.llm.transports.retrying import RetryingTransport
 from tickmind.tools import ToolAgent
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport as Scripted
+    from tests.unit.tools.conftest import ScriptedTransport as Scripted
 
 CONFIG = ModelConfig(base_url="http://127.0.0.1:9/v1", model="double")
 CALL = ModelReply("", "tool_calls", tool_calls=(ToolCall("a", "look", "{}"),), usage=Usage(10, 2))

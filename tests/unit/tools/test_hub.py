@@ -10,7 +10,7 @@ from tickmind.llm.errors import LLMConfigError, LLMRateLimitError
 from tickmind.tools import AgentConfig, AgentHub, HubEvent, HubEventKind, ToolRegistry, tool
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport
+    from tests.unit.tools.conftest import ScriptedTransport
 
 
 @tool

@@ -13,7 +13,7 @@ from tickmind.llm.transport import ModelReply, ModelRequest, Usage
 from tickmind.tools import AgentState, Interrupt, StopReason, Tool, ToolAgent, ToolContext, tool
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 
 @tool

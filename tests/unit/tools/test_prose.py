@@ -10,7 +10,7 @@ from tickmind.tools import ToolAgent, tool
 from tickmind.tools.execution.prose_calls import ProseCall, recover_calls
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 
 @tool

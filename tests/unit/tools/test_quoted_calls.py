@@ -9,7 +9,7 @@ from tickmind.tools import Tool, ToolAgent, tool
 from tickmind.tools.execution.prose_calls import recover_calls
 
 if TYPE_CHECKING:
-    from tests.unit.llm.tools.conftest import ScriptedTransport
+    from tests.unit.tools.conftest import ScriptedTransport
 
 CALL = '{"name": "delete_save", "arguments": {"slot": 1}}'
 IN_A_FENCE = f"Never do this:\n```json\n{CALL}\n```\nI have NOT done so."

@@ -28,7 +28,7 @@ from tickmind.tools.events import EventLog
 
 if TYPE_CHECKING:
     from tests.conftest import LoopClock
-    from tests.unit.llm.tools.conftest import ScriptedTransport, Whole
+    from tests.unit.tools.conftest import ScriptedTransport, Whole
 
 
 @tool

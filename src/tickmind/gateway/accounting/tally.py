@@ -9,8 +9,9 @@ from operator import add
 from tickmind.base import Clock, Limit
 from tickmind.gateway.accounting.histogram import Durations, Histogram, HistogramSnapshot
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Result, Target
+from tickmind.gateway.queue.job import Result
 from tickmind.gateway.refusal import Code
+from tickmind.gateway.routing.plan import Target
 from tickmind.llm.prices import PRICES, Price, find_price
 
 MAX_TARGETS = Limit("providers and models told apart in statistics", 256)

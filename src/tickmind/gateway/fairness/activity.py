@@ -4,10 +4,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tickmind.gateway.fairness.sessions import Session
+from typing import Protocol
 
 NEVER = -inf
 _MANY_USES = 32  # of one session; from then on those that are over are cleared away
@@ -75,6 +72,16 @@ class Use:
         self.told_shares = -1  # and for which shares of the key
 
 
+class ActiveSession(Protocol):
+    """What an activity needs of a session."""
+
+    label: str
+    owner: str
+    weight: float
+    group: str
+    uses: dict[str, Use]
+
+
 class Activity:
     """The uses of one key, with their number and weight always at hand.
 
@@ -97,7 +104,7 @@ class Activity:
         self._due: list[tuple[float, int, Use]] = []  # a heap of (over at, number, use)
         self._numbers = count()
 
-    def use(self, session: "Session", now_s: float) -> Use:
+    def use(self, session: ActiveSession, now_s: float) -> Use:
         """The use of a session, which is active from now on."""
         use = session.uses.get(self.group)
         if use is None or use.gone:
@@ -154,7 +161,7 @@ class Activity:
         share = self._weight / owner.weight
         return share if owner.crowd is None else share * owner.crowd.owners
 
-    def share_with(self, session: "Session") -> float:
+    def share_with(self, session: ActiveSession) -> float:
         """What the share would be of a session that is not active yet."""
         owner = self._owners.get(session.owner)
         if owner is not None:

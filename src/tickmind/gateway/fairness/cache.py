@@ -19,7 +19,7 @@ import orjson
 from tickmind.base import Clock
 from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Plan
+from tickmind.gateway.routing.plan import Plan
 from tickmind.gateway.settings.config import CacheConfig
 
 JSON = b"application/json"

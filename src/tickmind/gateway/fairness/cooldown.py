@@ -8,8 +8,8 @@ from typing import NamedTuple
 from tickmind.base import Clock, Limit
 from tickmind.gateway.fairness.activity import NEVER, Activity, Use
 from tickmind.gateway.fairness.sessions import Session, Sessions
-from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import Limits, SharingConfig
 
 MAX_PLANS = Limit("plans whose rates are remembered", 4096)

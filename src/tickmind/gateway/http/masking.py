@@ -4,7 +4,7 @@ import re
 
 import orjson
 
-from tickmind.gateway.queue.job import Target
+from tickmind.gateway.routing.plan import Target
 
 MASKED = b"***"
 SHORTEST_MASKED = 8  # of a caller's own headers: what is shorter is a word, and would be missing in replies

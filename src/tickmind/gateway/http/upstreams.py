@@ -8,7 +8,7 @@ from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.masking import secrets_of
 from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
 from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
-from tickmind.gateway.queue.job import Target
+from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
 MAX_POOLS = 1024  # those of callers' own endpoints come and go; the oldest is closed

@@ -8,13 +8,14 @@ however slow it was: that is how it is noticed that it has become faster.
 import math
 from dataclasses import dataclass
 
-from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.forecast import per_second, slots_of, start_s
-from tickmind.gateway.queue.job import Job, Priority
+from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.limits.reservations import LATE_PART, Reservation
 from tickmind.gateway.queue.limits.service_time import MAX_PART
 from tickmind.gateway.queue.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import QueueConfig
 
@@ -48,7 +49,7 @@ class Admission:
     def __init__(self, config: QueueConfig) -> None:
         self._config = config
 
-    def need(self, job: Job, queue: FairQueue, now: float) -> Need:
+    def need(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> Need:
         """Return what a job needs of the quickest lane that is known."""
         patience_s = job.deadline_s - job.arrived_s
         best = NOTHING_KNOWN
@@ -57,21 +58,21 @@ class Admission:
             if known is None or not known.attempts:
                 return NOTHING_KNOWN
             seconds = known.need_s(job.prompt_tokens, job.tokens - job.prompt_tokens, patience_s)
-            oldest = next(iter(lane.key.running), None)
-            if oldest is not None and oldest.lane is lane and now - oldest.sent_s > seconds:
+            oldest, its_lane = next(iter(lane.key.running.items()), (None, None))
+            if oldest is not None and its_lane is lane and now - oldest.sent_s > seconds:
                 seconds = min(now - oldest.sent_s, MAX_PART * patience_s)  # it has become slower
             if best is NOTHING_KNOWN or seconds < best.seconds:
                 best = Need(seconds, known.deviation_s)
         return best
 
-    def latest_start_s(self, job: Job, queue: FairQueue, now: float) -> float:
+    def latest_start_s(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
         """Return until when a job may wait for its start."""
         need_s = self.need(job, queue, now).seconds
         limit_s = job.queued_s + self._config.max_wait_s
         return min(job.deadline_s - need_s, limit_s, job.drop_after_s or math.inf)
 
     def refusal_of(
-        self, job: Job, queue: FairQueue, now: float, *, replaced: int = 0, gives_way: bool = False
+        self, job: Ticket, queue: FairQueue[Ticket], now: float, *, replaced: int = 0, gives_way: bool = False
     ) -> Refusal | None:
         """Let a job wait, until its `expires_s`, or say why not.
 
@@ -85,20 +86,20 @@ class Admission:
             return None
         return overloaded(job, queue, now, self.come_back(job, queue, now))
 
-    def _is_too_late(self, job: Job, queue: FairQueue, now: float, replaced: int) -> bool:
+    def _is_too_late(self, job: Ticket, queue: FairQueue[Ticket], now: float, replaced: int) -> bool:
         """Whether it can't be expected to start in time. Only slots tell: a rate says little of whose turn it is."""
         if not self._has_turns(queue):
             return False
-        return start_s(queue, now, max(0, queue.ahead_of(job) - replaced)) > job.expires_s
+        return start_s(queue.lanes, now, max(0, queue.ahead_of(job) - replaced)) > job.expires_s
 
-    def _has_turns(self, queue: FairQueue) -> bool:
+    def _has_turns(self, queue: FairQueue[Ticket]) -> bool:
         return self._config.learn_service_times and all(slots_of(lane) < math.inf for lane in queue.lanes)
 
-    def turn_need_s(self, job: Job, queue: FairQueue, now: float) -> float:
+    def turn_need_s(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
         """Return how long an answer takes, to be all but sure; 0 if that is not known, or slots don't decide."""
         return self.need(job, queue, now).seconds if self._has_turns(queue) else 0.0
 
-    def gives_way(self, job: Job, queue: FairQueue, lane: Lane, now: float) -> bool:
+    def gives_way(self, job: Ticket, queue: FairQueue[Ticket], lane: Lane, now: float) -> bool:
         """Whether a caller that comes before its time must leave a free slot to another, who is due and had less."""
         place = job.place
         if place is None or place.at_s <= now + MIN_LATE_S:
@@ -106,7 +107,7 @@ class Admission:
         due = queue.reserved.due(now, job.session.owner, GUARD_PART * self._spacing_s(queue, now, 0.0))
         return due is not None and lane.key.ledger.lead(job.session.owner, due) > HAD_MORE * lane.cost_s(job.tokens)
 
-    def passes_over(self, job: Job, lane: Lane, queue: FairQueue, now: float) -> bool:
+    def passes_over(self, job: Ticket, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
         """Whether a lane with room was too slow for such a job the last time, and another of the chain has room."""
         if job.deadline_s - now > lane.slow_s or now - lane.sent_s >= PROBE_S:
             return False
@@ -114,7 +115,7 @@ class Admission:
             not other.waiting and not other.slow_s and other.earliest_s(now, job.tokens) <= now for other in queue.lanes
         )
 
-    def held_until_s(self, job: Job, refusal: Refusal, now: float) -> float:
+    def held_until_s(self, job: Ticket, refusal: Refusal, now: float) -> float:
         """Return until when to hold a refusal back: not at all, but for a caller that comes before it was told to.
 
         It would come again at once, so it hears of it when it may, or when its patience ends.
@@ -123,23 +124,23 @@ class Admission:
             return now
         return min(now + (refusal.retry_after_s or 0.0), job.deadline_s, job.drop_after_s or math.inf)
 
-    def is_late(self, job: Job, now: float) -> bool:
+    def is_late(self, job: Ticket, now: float) -> bool:
         """Whether a job that waits can't be answered in time any more."""
         queue = job.queue
         assert queue is not None, "a job that waits has a queue"
         return job.expires_s <= now or self.latest_start_s(job, queue, now) < now
 
-    def late(self, queue: FairQueue, now: float) -> list[Job]:
+    def late(self, queue: FairQueue[Ticket], now: float) -> list[Ticket]:
         """Return all jobs of a queue that can't be answered in time any more."""
         return [job for job in queue.jobs() if self.is_late(job, now)]
 
-    def expired(self, job: Job, now: float) -> Refusal:
+    def expired(self, job: Ticket, now: float) -> Refusal:
         """Say why a job does not wait any longer, and when to come back."""
         queue = job.queue
         assert queue is not None, "a job that was submitted has a queue"
         return expired(job, queue, now, self.come_back(job, queue, now), self._config.max_wait_s)
 
-    def come_back(self, job: Job, queue: FairQueue, now: float) -> float:
+    def come_back(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
         """Keep a place for the job's caller; returns how long it should wait before it asks again."""
         need = self.need(job, queue, now) if self._config.learn_service_times else NOTHING_KNOWN
         if need is NOTHING_KNOWN:
@@ -154,7 +155,7 @@ class Admission:
             at_s = kept.at_s
         else:
             lead_s = LEAD_PART * max(0.0, slack_s)
-            free_s = start_s(queue, now, queue.live, margin if kept is None else 0.0) - lead_s
+            free_s = start_s(queue.lanes, now, queue.live, margin if kept is None else 0.0) - lead_s
             if kept is not None:
                 at_s = max(free_s, now) + (places.before(kept) * spacing_s if kept.hasty else 0.0)
             else:
@@ -163,25 +164,25 @@ class Admission:
         places.reserve(session, agent, at_s, now + wait_s, kept, hasty=_is_hasty(kept, now))
         return wait_s
 
-    def answered(self, job: Job, queue: FairQueue, now: float) -> None:
+    def answered(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         """Keep a place for a caller that has its answer, if others are expected: it may have a question already."""
         self._forget_late(queue, now)
         if queue.reserved:
             self.come_back(job, queue, now)
 
     @classmethod
-    def _forget_late(cls, queue: FairQueue, now: float) -> None:
+    def _forget_late(cls, queue: FairQueue[Ticket], now: float) -> None:
         queue.reserved.expire(now, max(MIN_LATE_S, LATE_PART * cls._spacing_s(queue, now, 0.0)))
 
-    def arrived(self, job: Job, queue: FairQueue, now: float) -> None:
+    def arrived(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         """Take note that a caller has come for whom there may be a place."""
         place = queue.reserved.arrived(job.session, job.agent, now, MIN_LATE_S)
         job.place = place or job.place  # that of a caller whose refusal was held back may be forgotten meanwhile
 
     @staticmethod
-    def _spacing_s(queue: FairQueue, now: float, margin: float) -> float:
+    def _spacing_s(queue: FairQueue[Ticket], now: float, margin: float) -> float:
         """Return the time between two starts, so many deviations longer than the mean."""
-        rate = per_second(queue, now)
+        rate = per_second(queue.lanes, now)
         if rate == math.inf:
             return 0.0
         known = queue.lanes[0].service.estimate()

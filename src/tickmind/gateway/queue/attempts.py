@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 
 from tickmind.gateway.queue.fair import MIN_WEIGHT
-from tickmind.gateway.queue.job import Job, Outcome, State, Target
+from tickmind.gateway.queue.job import Outcome, State
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.limits.pace import DAY_S, MINUTE_S
 from tickmind.gateway.queue.limits.ratelimit_headers import read_rate_limits
+from tickmind.gateway.queue.ticket import Ticket
+from tickmind.gateway.routing.plan import Target
 
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
 _SENT = State.SENT
 
 
-def begin(job: Job, lane: Lane, now: float, *, spare: bool) -> Target:
+def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:
     """Take a permit and what the attempt costs, and return where it goes; `spare`: of what nobody else would use."""
     queue = job.queue
     assert queue is not None, "a job has a queue before it is sent"
@@ -26,13 +28,13 @@ def begin(job: Job, lane: Lane, now: float, *, spare: bool) -> Target:
     job.sent_s = lane.sent_s = now
     job.lane = lane
     job.place = None
-    lane.key.running[job] = None
+    lane.key.running[job] = lane
     queue.under_way += 1
     target = job.target = queue.targets[lane]
     return target
 
 
-def end(job: Job, lane: Lane) -> None:
+def end(job: Ticket, lane: Lane) -> None:
     """Give the permit back."""
     assert job.queue is not None, "a job that was sent has a queue"
     job.queue.under_way -= 1
@@ -41,7 +43,7 @@ def end(job: Job, lane: Lane) -> None:
     job.lane = None
 
 
-def settle(job: Job, lane: Lane, outcome: Outcome) -> None:
+def settle(job: Ticket, lane: Lane, outcome: Outcome) -> None:
     """Put the estimate right when the real number of tokens is known."""
     prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
     if prompt_tokens is None and completion_tokens is None:
@@ -55,7 +57,7 @@ def settle(job: Job, lane: Lane, outcome: Outcome) -> None:
         lane.key.ledger.correct(job.account, change)
 
 
-def refund(job: Job, lane: Lane) -> None:
+def refund(job: Ticket, lane: Lane) -> None:
     """Give back all that the attempt was to cost."""
     lane.settle(job.sent_s, job.tokens, 0)
     if job.account is not None:

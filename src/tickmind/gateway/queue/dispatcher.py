@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING
 from tickmind.base import Clock, get_logger
 from tickmind.gateway.queue import attempts
 from tickmind.gateway.queue.admission import MIN_WAIT_S, Admission
-from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Result, State, Timers
+from tickmind.gateway.queue.fair_queue import FairQueue
+from tickmind.gateway.queue.job import Outcome, Result, State, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes, next_turn
 from tickmind.gateway.queue.limits.retry_budget import RetryBudget
 from tickmind.gateway.queue.refusals import full, unavailable
 from tickmind.gateway.queue.reporter import Reporter
 from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.queue.waiting import Waiting
 from tickmind.gateway.queue.wakeups import Wakeups
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.routing.plan import Plan
 from tickmind.gateway.settings.config import GatewayConfig
 
 if TYPE_CHECKING:
@@ -71,7 +73,7 @@ class Dispatcher:
 
     # What carriers call
 
-    def submit(self, job: Job) -> None:
+    def submit(self, job: Ticket) -> None:
         """Take a job in: it is sent now, or waits, or is refused, and its carrier hears which."""
         assert job.state is _NEW or job.state is _HELD, "a job is submitted once"
         now = self._monotonic()
@@ -103,7 +105,7 @@ class Dispatcher:
         self._admit(job, queue, now)
         self._wakeups.arm()
 
-    def ended(self, job: Job, outcome: Outcome) -> bool:
+    def ended(self, job: Ticket, outcome: Outcome) -> bool:
         """An attempt is over. True: so is the job, and the carrier delivers what it has. False: it went back.
 
         After False the carrier hears `send` or `refuse` again, perhaps before this returns.
@@ -129,7 +131,7 @@ class Dispatcher:
             self._admission.answered(job, job.queue, now)
         return over
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job: Ticket) -> None:
         """The caller went away: the job is over and whatever it held is free. Again is harmless."""
         now = self._monotonic()
         if job.state is _QUEUED:
@@ -148,19 +150,19 @@ class Dispatcher:
         """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
         return self._lanes.queue_of(plan, now).forecast(session, now, agent)
 
-    def come_back_s(self, job: Job) -> float:
+    def come_back_s(self, job: Ticket) -> float:
         """How long the caller of a job that was cut off should wait before it asks again."""
         now = self._monotonic()
         return max(MIN_WAIT_S, self.forecast(job.session, job.plan, now, job.agent) - now)
 
-    def turn_need_s(self, job: Job) -> float:
+    def turn_need_s(self, job: Ticket) -> float:
         """How long an answer to a job takes where each caller has a turn of its own; 0 where none is in the way."""
         queue = job.queue
         if queue is None or not (queue.reserved or queue.live):
             return 0.0
         return self._admission.turn_need_s(job, queue, self._monotonic())
 
-    def learn(self, job: Job, headers: Mapping[str, str]) -> None:
+    def learn(self, job: Ticket, headers: Mapping[str, str]) -> None:
         """Learn limits from a reply's headers (names in lower case) while its job is under way."""
         if job.lane is not None:
             attempts.learn_limits(job.lane, headers, self._monotonic(), self._wall())
@@ -200,7 +202,7 @@ class Dispatcher:
 
     # Waiting
 
-    def _admit(self, job: Job, queue: FairQueue, now: float, *, gives_way: bool = False) -> None:
+    def _admit(self, job: Ticket, queue: FairQueue[Ticket], now: float, *, gives_way: bool = False) -> None:
         """Let a new job wait, if that is of any use and there is room."""
         older = self._waiting.of_agent(job) if job.replace_older else []
         replaced = sum(one.queue is queue for one in older)
@@ -222,14 +224,14 @@ class Dispatcher:
             self._turn_away(victim, refusal)
         self._wait(job, queue, now)
 
-    def _may_wait(self, job: Job, queue: FairQueue, now: float) -> bool:
+    def _may_wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> bool:
         """Whether it can be served in time; else it is refused at once."""
         refusal = self._admission.refusal_of(job, queue, now)
         if refusal is not None:
             self._refuse(job, refusal)
         return refusal is None
 
-    def _wait(self, job: Job, queue: FairQueue, now: float) -> None:
+    def _wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         if queue.forgotten:  # while another was refused for it
             queue = self._lanes.queue_of(queue.plan, now)
         self._waiting.add(job, queue, now)
@@ -237,13 +239,13 @@ class Dispatcher:
             if not lane.key.pumping:
                 self._pump(lane.key, now)
 
-    def _turn_away(self, job: Job, refusal: Refusal) -> None:
+    def _turn_away(self, job: Ticket, refusal: Refusal) -> None:
         """Refuse a job that waits, unless the refusal of another has just ended it."""
         if job.state is _QUEUED:
             self._waiting.remove(job)
             self._refuse(job, refusal)
 
-    def _expire(self, job: Job, now: float) -> None:
+    def _expire(self, job: Ticket, now: float) -> None:
         """Refuse a job that has waited in vain, and all others of its queue that can't be answered in time any more."""
         queue = job.queue
         assert queue is not None, "a job that waits has a queue"
@@ -251,8 +253,9 @@ class Dispatcher:
             self._admission.arrived(job, queue, now)
             self._turn_away(job, self._admission.expired(job, now))
             return
-        if job.backlog is not None and now < job.queued_s + self._config.queue.max_wait_s:
-            job.backlog.newest_first = True
+        backlog = queue.backlogs.get(job.session)
+        if backlog is not None and now < job.queued_s + self._config.queue.max_wait_s:
+            backlog.newest_first = True
         late = [job, *(one for one in self._admission.late(queue, now) if one is not job)]
         for one in late:
             self._waiting.remove(one)  # all of them before the first is told when to come back
@@ -312,7 +315,7 @@ class Dispatcher:
 
     # Sending and what comes of it
 
-    def _send(self, job: Job, lane: Lane, now: float, spare: bool = False) -> None:
+    def _send(self, job: Ticket, lane: Lane, now: float, spare: bool = False) -> None:
         target = attempts.begin(job, lane, now, spare=spare)
         self._sent += 1
         self._in_flight += 1
@@ -328,13 +331,13 @@ class Dispatcher:
                 lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
 
-    def _let_go(self, job: Job, lane: Lane, result: Result, status: int, now: float) -> None:
+    def _let_go(self, job: Ticket, lane: Lane, result: Result, status: int, now: float) -> None:
         """The attempt is over: its permit comes back, and it is noted."""
         attempts.end(job, lane)
         self._in_flight -= 1
         job.note(result, status, now)
 
-    def _after_trouble(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+    def _after_trouble(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Whether the job is over; if not, it waits, was sent or was refused."""
         job.state = _NEW
         over = True
@@ -361,12 +364,12 @@ class Dispatcher:
                 lane.undecided(now, job.sent_s)
         if over:
             job.state = _DONE
-        for queue in lane.queues:
+        for queue in self._lanes.queues_of(lane):
             if queue.live:
                 self._dismiss_hopeless(queue, now)
         return over
 
-    def _after_limit(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+    def _after_limit(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
         """Back to the front, uncharged, if there is a way left for it."""
         if lane.rate_limited(now, job.sent_s, outcome.retry_after_s):
             self._reporter.closed(job, lane)
@@ -386,7 +389,7 @@ class Dispatcher:
             self._send_or_wait(job, queue, now)
         return False
 
-    def _after_error(self, job: Job, lane: Lane, outcome: Outcome, now: float) -> bool:
+    def _after_error(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
         """On to where it has not failed yet, if the provider's errors are to be passed over.
 
         Without that a key that is refused is passed over all the same for another one of its provider.
@@ -408,7 +411,7 @@ class Dispatcher:
         self._send_or_wait(job, tail, now)
         return False
 
-    def _send_or_wait(self, job: Job, queue: FairQueue, now: float) -> None:
+    def _send_or_wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         job.queued_s = now
         for lane in queue.lanes:
             if not lane.waiting and lane.earliest_s(now, job.tokens) <= now:
@@ -417,7 +420,7 @@ class Dispatcher:
         self._wait(job, queue, now)
         self._wakeups.arm()
 
-    def _may_retry(self, lane: Lane, queue: FairQueue, now: float) -> bool:
+    def _may_retry(self, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
         """Whether one more try may be made: free after news and towards a healthy lane, else from the one budget.
 
         News is the first refusal after a success, with all that were on their way at that time.
@@ -426,7 +429,7 @@ class Dispatcher:
             return True
         return self._budget.spend(self._submitted)
 
-    def _dismiss_hopeless(self, queue: FairQueue, now: float) -> None:
+    def _dismiss_hopeless(self, queue: FairQueue[Ticket], now: float) -> None:
         """Refuse those who would wait in vain, now that a lane is limited for longer or down."""
         back_s, down = queue.outlook(now, 0)
         if not down and back_s <= max(now, queue.checked_s):
@@ -439,7 +442,7 @@ class Dispatcher:
 
     # Refusals and events
 
-    def _refuse(self, job: Job, refusal: Refusal) -> None:
+    def _refuse(self, job: Ticket, refusal: Refusal) -> None:
         job.state = _DONE
         self._refusals[refusal.code] = self._refusals.get(refusal.code, 0) + 1
         try:

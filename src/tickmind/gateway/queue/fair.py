@@ -25,11 +25,10 @@ sessions are charged to one account, so that asking under ever new names brings 
 import math
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from tickmind.gateway.fairness.sessions import Session
-    from tickmind.gateway.queue.backlog import Backlog
+from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.queue.backlog import Backlog
 
 MIN_WEIGHT = 1e-6
 MAX_GROUPS = 256  # addresses that are told apart at a key
@@ -131,7 +130,7 @@ class Ledger(Share):
         """Whether there are groups that take turns."""
         return len(self._groups) > 1
 
-    def account(self, session: "Session") -> SessionAccount:
+    def account(self, session: Session) -> SessionAccount:
         """The session's account, made if it is new."""
         group = session.group
         ledger = self._groups.get(group) or self._new_group(group)
@@ -146,7 +145,7 @@ class Ledger(Share):
         self._groups[group] = made
         return made
 
-    def _account(self, session: "Session") -> SessionAccount:
+    def _account(self, session: Session) -> SessionAccount:
         owner = self._owners.get(session.owner)
         if owner is None:
             is_new = bool(session.group)
@@ -267,11 +266,11 @@ class Place:
         self.account = account
         self.turns = turns
         self.inner = inner
-        self.backlogs: list[Backlog] = []  # of a session: one for each chain
+        self.backlogs: list[Backlog[Any]] = []  # of a session: one for each chain
         self.entry_tag = account.tag  # when it was entered
         self.entry = turns.entry(self)
 
-    def first(self) -> "Backlog | None":
+    def first(self) -> Backlog[Any] | None:
         """Who is next here, None if nobody waits any more."""
         if self.inner is not None:
             return self.inner.first()
@@ -330,7 +329,7 @@ class Turns:
             place.entry = self.entry(place)
             heappush(self._heap, place.entry)
 
-    def first(self) -> "Backlog | None":
+    def first(self) -> Backlog[Any] | None:
         """The jobs whose turn it is, or None if nobody waits."""
         heap = self._heap
         while heap:
@@ -381,7 +380,7 @@ class LaneTurns:
     def __len__(self) -> int:
         return sum(map(len, self._groups.values()))
 
-    def add(self, backlog: "Backlog", now: float) -> None:
+    def add(self, backlog: Backlog[Any], now: float) -> None:
         """These jobs wait here, too."""
         account = self._ledger.account(backlog.session)
         owner = account.owner
@@ -397,7 +396,7 @@ class LaneTurns:
         if backlog not in place.backlogs:
             place.backlogs = [*(other for other in place.backlogs if other.live), backlog]
 
-    def first(self, now: float, request_s: float) -> "Backlog | None":
+    def first(self, now: float, request_s: float) -> Backlog[Any] | None:
         """The jobs whose turn it is; `request_s` is the time that the lane takes for a request."""
         if len(self._groups) == 1:
             return self._first_of(self._owners, now, request_s)
@@ -410,7 +409,7 @@ class LaneTurns:
         self._groups = {self._ledger: self._owners}
         return None
 
-    def _first_of(self, turns: Turns, now: float, request_s: float) -> "Backlog | None":
+    def _first_of(self, turns: Turns, now: float, request_s: float) -> Backlog[Any] | None:
         while (backlog := turns.first()) is not None:
             place = turns.first_place()
             owner = place.account

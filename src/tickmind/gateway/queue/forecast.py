@@ -1,34 +1,31 @@
 """Say when a queue's lanes can start a request: by their limits, by what is under way and by what waits already."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from tickmind.gateway.queue.backlog import FairQueue
-    from tickmind.gateway.queue.job import Job
-    from tickmind.gateway.queue.lane import Lane
+from tickmind.gateway.queue.job import Job
+from tickmind.gateway.queue.lane import Lane
 
 SURE = 0.25  # deviations: an end that is expected so close to the deadline is taken to be at it
 HALF_WIDTH = math.sqrt(3)  # deviations from the middle of a uniform range to its ends
 MOST_SLOTS = 64  # that are looked at one by one; of more, one gets free every so often
 
 
-def slots_of(lane: "Lane") -> float:
+def slots_of(lane: Lane) -> float:
     """Return how many requests a lane carries at once; infinite if nothing but its connections bounds it."""
     if lane.concurrency < math.inf:
         return min(lane.concurrency, lane.key.concurrency)
     return math.inf if lane.key.unbounded else lane.key.concurrency
 
 
-def end_s(job: "Job", now: float, margin: float = 0.0) -> float:
+def end_s(job: Job, lane: Lane, now: float, margin: float = 0.0) -> float:
     """Return when an attempt under way should be over, and so many deviations later; `now` if that is not known.
 
     Ends are taken to be spread evenly around the mean. Of an attempt that has lasted for so long that it could be over
     at any time, the middle of what is left is expected. None goes beyond its deadline.
     """
-    lane = job.lane
-    known = lane.service.estimate() if lane is not None else None
-    if known is None or not known.attempts:
+    known = lane.service.estimate()
+    if not known.attempts:
         return now
     deviation_s, age_s = known.deviation_s, now - job.sent_s
     expected_s = known.expected_s(job.prompt_tokens, job.tokens - job.prompt_tokens)
@@ -44,34 +41,34 @@ def end_s(job: "Job", now: float, margin: float = 0.0) -> float:
     return over_s
 
 
-def free_slots_s(lane: "Lane", now: float, margin: float = 0.0) -> list[float] | None:
+def free_slots_s(lane: Lane, now: float, margin: float = 0.0) -> list[float] | None:
     """Return when each slot of a lane gets free, in no order; None if it has more than can be looked at."""
     slots = slots_of(lane)
     if slots > MOST_SLOTS:
         return None
     key = lane.key
-    running = [job for job in key.running if key.concurrency <= slots or job.lane is lane]
-    ends = [end_s(job, now, margin) for job in running]
+    running = [pair for pair in key.running.items() if key.concurrency <= slots or pair[1] is lane]
+    ends = [end_s(job, its_lane, now, margin) for job, its_lane in running]
     return ends + [now] * (int(slots) - len(ends))
 
 
-def start_s(queue: "FairQueue", now: float, ahead: int, margin: float = 0.0) -> float:
-    """Return when the queue's lanes can start one more request after `ahead` others; `now` if nothing is in its way."""
-    back_s = min(lane.back_s(now, 0) for lane in queue.lanes)
+def start_s(lanes: Sequence[Lane], now: float, ahead: int, margin: float = 0.0) -> float:
+    """Return when the lanes can start one more request after `ahead` others; `now` if nothing is in its way."""
+    back_s = min(lane.back_s(now, 0) for lane in lanes)
     free: list[float] = []
-    for lane in queue.lanes:
+    for lane in lanes:
         slots = free_slots_s(lane, now, margin)
         if slots is None:
-            return back_s + (ahead / per_second(queue, now) if ahead else 0.0)
+            return back_s + (ahead / per_second(lanes, now) if ahead else 0.0)
         free += slots
     free.sort()
     rounds, place = divmod(ahead, len(free))
     started_s = free[place]
     if rounds:
-        started_s += rounds * len(free) / per_second(queue, now)
+        started_s += rounds * len(free) / per_second(lanes, now)
     return max(back_s, started_s)
 
 
-def per_second(queue: "FairQueue", now: float) -> float:
-    """Return how many requests all lanes of a queue take in the long run; infinite if that is not known."""
-    return sum(lane.per_second(now) for lane in queue.lanes)
+def per_second(lanes: Sequence[Lane], now: float) -> float:
+    """Return how many requests all lanes take together in the long run; infinite if that is not known."""
+    return sum(lane.per_second(now) for lane in lanes)

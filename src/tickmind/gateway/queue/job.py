@@ -3,20 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from tickmind.base import Secret
+from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.refusal import Refusal
-from tickmind.gateway.settings.config import ApiKey, Provider, Surface
-
-if TYPE_CHECKING:
-    from tickmind.gateway.fairness.sessions import Session
-    from tickmind.gateway.queue.backlog import Backlog, FairQueue
-    from tickmind.gateway.queue.fair import SessionAccount
-    from tickmind.gateway.queue.lane import Lane
-    from tickmind.gateway.queue.limits.reservations import Reservation
-    from tickmind.gateway.routing.origins import Pin
-
+from tickmind.gateway.routing.plan import Plan, Target
 
 new_tuple = tuple.__new__  # makes an `Attempt` or `Outcome` from all of its fields in a third of the usual time
 
@@ -27,27 +18,6 @@ class Priority(IntEnum):
     HIGH = 0
     NORMAL = 1
     LOW = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One place where a request may go. `base_url` is checked; `custom` says that the caller named it."""
-
-    provider: Provider
-    key: ApiKey
-    model: str  # the name that this provider knows
-    custom: bool = False
-    pin: "Pin | None" = None  # the only addresses to connect to; only where the caller named the endpoint
-    headers: tuple[tuple[str, Secret], ...] = ()  # the caller's own; only where it named the endpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The chain of targets of a request, best first. Equal plans wait in one queue; it is made once and kept."""
-
-    targets: tuple[Target, ...]
-    model: str  # as the caller named it
-    surface: Surface = "chat"
 
 
 class Result(Enum):
@@ -110,24 +80,25 @@ class Carrier(Protocol):
     """Who brings a job to its provider and hears its end: the HTTP side, or a double in tests.
 
     `send` puts the job on the wire of the lane's target and reports later by `Dispatcher.ended`. `refuse` is the end.
-    Exactly one of `refuse` and a final `ended` comes for each submitted job, and nothing after a `cancel`.
+    Exactly one of `refuse` and a final `ended` comes for each submitted job, and nothing after a `cancel`. The job is
+    the `Ticket` that was submitted, which stands above this module.
     """
 
-    def send(self, job: "Job", target: Target) -> None:
+    def send(self, job: Any, target: Target) -> None:
         """Send it now."""
         ...
 
-    def refuse(self, job: "Job", refusal: Refusal) -> None:
+    def refuse(self, job: Any, refusal: Refusal) -> None:
         """Tell the caller that it was not served."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """One request. The fields above the line are given, those below belong to the dispatcher."""
+    """The facts of one request, and below them where it is; `Ticket` adds what the dispatcher holds for it."""
 
     plan: Plan
-    session: "Session"
+    session: Session
     carrier: Carrier
     deadline_s: float  # monotonic; the total
     agent: str = ""
@@ -141,16 +112,12 @@ class Job:
     arrived_s: float = field(init=False, repr=False)  # those without a value get one by `submit`
     queued_s: float = field(init=False, repr=False)
     sent_s: float = 0.0
-    lane: "Lane | None" = None
     target: Target | None = None
     rounds: int = 0
     attempts: tuple[Attempt, ...] = ()
     number: int = field(init=False, repr=False)  # in the order of arrival
     expires_s: float = 0.0  # monotonic: when it stops waiting
-    queue: "FairQueue | None" = None
-    backlog: "Backlog | None" = None  # while it is queued
-    place: "Reservation | None" = None  # that was kept for its caller
-    account: "SessionAccount | None" = None  # what its way to the provider was charged to
+    backlog: object | None = None  # that it waits in, while it is queued
     charged: float = 0.0
 
     def untried(self) -> tuple[Target, ...]:

@@ -9,20 +9,16 @@ for every request; what is out of step is an assertion, not a leak.
 import math
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from tickmind.base import redact
 from tickmind.gateway.queue.fair import LaneTurns, Ledger
+from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.limits.circuit import Circuit, CircuitState
 from tickmind.gateway.queue.limits.pace import PaceMaker, PaceStatistics, local_pace, tightest
 from tickmind.gateway.queue.limits.ratelimit_headers import RateLimits
 from tickmind.gateway.queue.limits.restraint import Restraint
 from tickmind.gateway.queue.limits.service_time import ServiceTime, ServiceTimes
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, Limits, Provider, RetryConfig
-
-if TYPE_CHECKING:
-    from tickmind.gateway.queue.backlog import FairQueue
-    from tickmind.gateway.queue.job import Job
 
 MIN_WAIT_S = 0.1  # after a 429, whatever it says
 MAX_DEFAULT_WAIT_S = 60.0  # after many 429s that do not say how long
@@ -95,7 +91,7 @@ class KeyState:
         self.unbounded = limits.concurrency is None
         self.concurrency = most if limits.concurrency is None else min(limits.concurrency, most)
         self.in_flight = 0
-        self.running: dict[Job, None] = {}  # jobs under way, the oldest first
+        self.running: dict[Job, Lane] = {}  # jobs under way, the oldest first -> the lane that each goes by
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
         self.lanes: list[Lane] = []
@@ -124,7 +120,6 @@ class Lane:
         "model",
         "pace",
         "paused_until_s",
-        "queues",
         "reason",
         "request_s",
         "restraint",
@@ -162,7 +157,6 @@ class Lane:
         self.circuit = Circuit(circuit)
         self.turns = LaneTurns(key.ledger)
         self.waiting = 0  # jobs that could go by this lane
-        self.queues: list[FairQueue] = []  # whose chains it is in
         self.in_flight = 0
         self.limited_until_s = -math.inf
         self.paused_until_s = -math.inf
@@ -353,7 +347,7 @@ class Lane:
         self.reason = reason
         self._reckon_block()
 
-    def cut_off(self, job: "Job", now: float, *, overdue: bool) -> None:
+    def cut_off(self, job: Job, now: float, *, overdue: bool) -> None:
         """An attempt ended before its answer, by its deadline or because its caller left: slow, which is no failure."""
         self.service.add(now - job.sent_s, job.prompt_tokens, job.tokens - job.prompt_tokens, whole=False)
         if overdue:

@@ -3,12 +3,13 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.job import Job, Plan, Target
+from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.limits.pace import PaceMaker, local_pace
+from tickmind.gateway.queue.ticket import Ticket
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import GatewayConfig
 
 _PLANS = 4096  # plan objects that are found without comparing them
@@ -27,6 +28,7 @@ class Lanes:
         "_chance",
         "_config",
         "_make_pace",
+        "_queues_of",
         "_sweep_at",
         "keys",
         "lanes",
@@ -42,15 +44,16 @@ class Lanes:
         self.on_made: Callable[[Lane], None] | None = None
         self.keys: dict[KeyName, KeyState] = {}
         self.lanes: dict[LaneName, Lane] = {}
-        self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue] = {}  # lanes and models of a chain -> queue
-        self._by_plan: dict[int, tuple[Plan, FairQueue]] = {}  # id of a plan -> that plan, so that it lives, and queue
+        self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue[Ticket]] = {}  # lanes and models of a chain
+        self._queues_of: dict[Lane, list[FairQueue[Ticket]]] = {}  # lane -> the queues in whose chains it is
+        self._by_plan: dict[int, tuple[Plan, FairQueue[Ticket]]] = {}  # id of a plan -> the plan, so that it lives
         self._sweep_at = _SWEEP
 
-    def queue_of(self, plan: Plan, now: float) -> FairQueue:
+    def queue_of(self, plan: Plan, now: float) -> FairQueue[Ticket]:
         """The queue in which a plan waits; plans with the same targets share one."""
-        found = self._by_plan.get(id(plan))
-        if found is not None:
-            return found[1]
+        known = self._by_plan.get(id(plan))
+        if known is not None:
+            return known[1]
         names = self._lane_names(plan)
         name = tuple(zip(names, (target.model for target in plan.targets), strict=True))
         queue = self.queues.get(name)
@@ -62,11 +65,15 @@ class Lanes:
             queue = FairQueue(plan, lanes, capacity=queue_config.capacity, age_s=queue_config.priority_age_s)
             self.queues[name] = queue
             for lane in lanes:
-                lane.queues.append(queue)
+                self._queues_of.setdefault(lane, []).append(queue)
         if len(self._by_plan) >= _PLANS:
             self._by_plan.clear()
         self._by_plan[id(plan)] = (plan, queue)
         return queue
+
+    def queues_of(self, lane: Lane) -> Sequence[FairQueue[Ticket]]:
+        """Return the queues in whose chains a lane is."""
+        return self._queues_of.get(lane, ())
 
     def _lane(self, name: LaneName, target: Target, now: float) -> Lane:
         lane = self.lanes.get(name)
@@ -103,10 +110,11 @@ class Lanes:
                 del self.queues[name]
                 queue.forgotten = True
                 for lane in queue.lanes:
-                    lane.queues.remove(queue)
+                    self._queues_of[lane].remove(queue)
         for lane_name, lane in list(self.lanes.items()):
-            if not lane.queues and lane.is_idle(now):
+            if not self._queues_of.get(lane) and lane.is_idle(now):
                 del self.lanes[lane_name]
+                self._queues_of.pop(lane, None)
                 lane.key.lanes.remove(lane)
         for key_name, key in list(self.keys.items()):
             if not key.lanes and not key.in_flight and key.pace.is_fresh(now):
@@ -126,7 +134,7 @@ class Lanes:
         return target.model in target.provider.model_limits or target.provider.name in self._apart
 
 
-def next_turn(key: KeyState, now: float) -> tuple[float, Job | None, Lane | None, bool]:
+def next_turn(key: KeyState, now: float) -> tuple[float, Ticket | None, Lane | None, bool]:
     """Find whose turn it is by a key's ledger: the job, its lane and whether it takes only what is spare.
 
     If none may go now, there is no job, and the first value says when one may.

@@ -1,6 +1,8 @@
 """What the queue says to those whom it can't serve."""
 
-from tickmind.gateway.queue.backlog import FairQueue
+from typing import Any
+
+from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.llm.gateway_contract import DROP_AFTER_HEADER
@@ -9,7 +11,7 @@ MIN_RETRY_AFTER_S = 1.0
 MAX_RETRY_AFTER_S = 60.0  # for a full queue
 
 
-def expired(job: Job, queue: FairQueue, now: float, wait_s: float, max_wait_s: float) -> Refusal:
+def expired(job: Job, queue: FairQueue[Any], now: float, wait_s: float, max_wait_s: float) -> Refusal:
     """Why a job does not wait any longer, and after how long to ask again."""
     if job.deadline_s <= now:
         words = f"the request's deadline passed while it waited; ask again in {wait_s:.3g} s, or for more time"
@@ -23,7 +25,7 @@ def expired(job: Job, queue: FairQueue, now: float, wait_s: float, max_wait_s: f
     return Refusal(Code.QUEUE_TIMEOUT, words, wait_s)
 
 
-def overloaded(job: Job, queue: FairQueue, now: float, wait_s: float) -> Refusal:
+def overloaded(job: Job, queue: FairQueue[Any], now: float, wait_s: float) -> Refusal:
     """No reply can be expected before the deadline."""
     left_s = job.deadline_s - now
     mean_s = max(lane.service.estimate().mean_s for lane in queue.lanes)
@@ -35,7 +37,7 @@ def overloaded(job: Job, queue: FairQueue, now: float, wait_s: float) -> Refusal
     )
 
 
-def unavailable(queue: FairQueue, wait_s: float, *, down: bool) -> Refusal:
+def unavailable(queue: FairQueue[Any], wait_s: float, *, down: bool) -> Refusal:
     """No lane of the chain can take it in time; `down`: not because of a limit."""
     wait_s = max(wait_s, MIN_RETRY_AFTER_S)
     names = ", ".join(dict.fromkeys(lane.key.provider.name for lane in queue.lanes))
@@ -45,7 +47,7 @@ def unavailable(queue: FairQueue, wait_s: float, *, down: bool) -> Refusal:
     return Refusal(Code.ALL_LIMITED, f"{names}: all are limited for {wait_s:.3g} s; try after that", wait_s)
 
 
-def full(queue: FairQueue, now: float) -> Refusal:
+def full(queue: FairQueue[Any], now: float) -> Refusal:
     """There is no place in the queue; the wait is how long those who are in it will take."""
     rate = sum(lane.per_second(now) for lane in queue.lanes)
     back_s, _ = queue.outlook(now, 0)

@@ -3,8 +3,9 @@
 from collections import deque
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from tickmind.gateway.queue.backlog import FairQueue
+from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.forecast import start_s
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane, LaneStatistics
@@ -67,7 +68,7 @@ class ChainStatistics:
     wait_s: float  # that one more would wait for its turn
 
     @classmethod
-    def of(cls, queue: FairQueue, now: float) -> "ChainStatistics":
+    def of(cls, queue: FairQueue[Any], now: float) -> "ChainStatistics":
         """The figures of a queue."""
         expected = queue.reserved.expected(now)
         return cls(
@@ -77,7 +78,7 @@ class ChainStatistics:
             capacity=queue.capacity,
             waiting=tuple((session.label, backlog.live) for session, backlog in queue.backlogs.items()),
             expected=expected,
-            wait_s=max(0.0, start_s(queue, now, queue.live + expected) - now),
+            wait_s=max(0.0, start_s(queue.lanes, now, queue.live + expected) - now),
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 
 from tickmind.base import ManualClock
-from tickmind.gateway.queue.job import Job, Outcome, Result
+from tickmind.gateway.queue.job import Outcome, Result
+from tickmind.gateway.queue.ticket import Ticket
 
 
 class _Timer:
@@ -86,7 +87,7 @@ class ScriptedProvider:
         bucket: float = 0.0,
         retry_after: bool = True,
         whole_seconds: bool = False,
-        script: Callable[[Job, float], Outcome | None] | None = None,
+        script: Callable[[Ticket, float], Outcome | None] | None = None,
     ) -> None:
         self._time = time
         self._limit = limit
@@ -102,7 +103,7 @@ class ScriptedProvider:
         self.calls: list[float] = []
         self.limited = 0
 
-    def call(self, job: Job) -> Outcome:
+    def call(self, job: Ticket) -> Outcome:
         """What comes of a call now."""
         now = self._time.monotonic()
         self.calls.append(now)

@@ -1,7 +1,8 @@
 """All jobs that wait, whichever queue they are in, by whom they are from."""
 
-from tickmind.gateway.queue.backlog import FairQueue
-from tickmind.gateway.queue.job import Job, State
+from tickmind.gateway.queue.fair_queue import FairQueue
+from tickmind.gateway.queue.job import State
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.queue.wakeups import Wakeups
 
 MAX_HELD = 1000  # requests whose refusal is held back
@@ -18,11 +19,11 @@ class Waiting:
 
     def __init__(self, wakeups: Wakeups) -> None:
         self.count = 0
-        self.held: dict[Job, None] = {}
+        self.held: dict[Ticket, None] = {}
         self._wakeups = wakeups
-        self._agents: dict[tuple[str, str, str], dict[Job, None]] = {}  # owner, session, agent -> its jobs
+        self._agents: dict[tuple[str, str, str], dict[Ticket, None]] = {}  # owner, session, agent -> its jobs
 
-    def add(self, job: Job, queue: FairQueue, now: float) -> None:
+    def add(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
         """It waits from now on, until its `expires_s`."""
         job.queued_s = now
         job.queue = queue
@@ -30,7 +31,7 @@ class Waiting:
         queue.push(job)
         self._enter(job)
 
-    def hold(self, job: Job, now: float) -> bool:
+    def hold(self, job: Ticket, now: float) -> bool:
         """It waits for its refusal, until its `expires_s`; False if that is over, or too many do."""
         if job.expires_s <= now or len(self.held) >= MAX_HELD:
             return False
@@ -38,13 +39,13 @@ class Waiting:
         self._enter(job)
         return True
 
-    def _enter(self, job: Job) -> None:
+    def _enter(self, job: Ticket) -> None:
         job.state = State.QUEUED
         if job.agent:
             self._agents.setdefault(_name(job), {})[job] = None
         self._wakeups.expire(job)
 
-    def remove(self, job: Job) -> None:
+    def remove(self, job: Ticket) -> None:
         """It waits no longer; what becomes of it is up to the caller."""
         queue = job.queue
         assert job.state is State.QUEUED, "only a job that waits can be taken out"
@@ -62,10 +63,10 @@ class Waiting:
             if not jobs:
                 del self._agents[name]
 
-    def of_agent(self, job: Job) -> list[Job]:
+    def of_agent(self, job: Ticket) -> list[Ticket]:
         """The waiting jobs of the same agent of the same session."""
         return list(self._agents.get(_name(job), ())) if job.agent else []
 
 
-def _name(job: Job) -> tuple[str, str, str]:
+def _name(job: Ticket) -> tuple[str, str, str]:
     return job.session.owner, job.session.id, job.agent

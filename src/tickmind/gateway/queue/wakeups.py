@@ -4,8 +4,9 @@ import math
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from tickmind.gateway.queue.job import Handle, Job, State, Timers
+from tickmind.gateway.queue.job import Handle, State, Timers
 from tickmind.gateway.queue.lane import KeyState
+from tickmind.gateway.queue.ticket import Ticket
 
 _GARBAGE = 256  # entries that may be out of date
 
@@ -31,7 +32,7 @@ class Wakeups:
         self._handle: Handle | None = None
         self._armed_s = math.inf
         self._number = 0
-        self._expiries: list[tuple[float, int, Job]] = []  # heap; out of date if the job is not queued until then
+        self._expiries: list[tuple[float, int, Ticket]] = []  # heap; out of date if the job is not queued until then
         self._keys: list[tuple[float, int, KeyState]] = []  # heap; out of date if the key's wake_s is another
         self._sweep_at = _GARBAGE
         self._sweep_keys_at = _GARBAGE
@@ -39,7 +40,7 @@ class Wakeups:
     def __len__(self) -> int:
         return len(self._expiries) + len(self._keys)
 
-    def expire(self, job: Job) -> None:
+    def expire(self, job: Ticket) -> None:
         """The job stops waiting at its `expires_s`."""
         if len(self._expiries) >= self._sweep_at:
             self._expiries = [entry for entry in self._expiries if self._is_due(entry)]
@@ -79,7 +80,7 @@ class Wakeups:
         if at_s < math.inf:
             self._handle = self._timers(at_s, self._rang)
 
-    def expired(self, now: float) -> Job | None:
+    def expired(self, now: float) -> Ticket | None:
         """A job whose time is over, None if there is none left."""
         expiries = self._expiries
         while expiries and (expiries[0][0] <= now or not self._is_due(expiries[0])):
@@ -106,7 +107,7 @@ class Wakeups:
         self._armed_s = math.inf
 
     @staticmethod
-    def _is_due(entry: tuple[float, int, Job]) -> bool:
+    def _is_due(entry: tuple[float, int, Ticket]) -> bool:
         return entry[2].state is State.QUEUED and entry[2].expires_s == entry[0]
 
     def _rang(self) -> None:

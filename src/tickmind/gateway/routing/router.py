@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from tickmind.base import Clock, ConfigError, Secret, SystemClock
-from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.origins import Origins, Resolver, read_custom_url, resolve_by_system
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.base_url import BaseUrl, parse_base_url
 from tickmind.gateway.settings.config import UNKNOWN_LIMITS, ApiKey, GatewayConfig, Provider, Route, Surface
 from tickmind.gateway.settings.header_rules import problem_of_name, problem_of_value

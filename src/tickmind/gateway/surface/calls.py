@@ -22,7 +22,7 @@ from tickmind.gateway.surface.routes import JSON, Routes, cors, reply_refusal
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
-    from tickmind.gateway.queue.job import Plan
+    from tickmind.gateway.routing.plan import Plan
 
 _OPENAI = OpenAIForm()
 _GENERATE = GenerateForm()

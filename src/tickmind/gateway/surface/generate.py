@@ -10,8 +10,9 @@ from tickmind.gateway.form import Asked
 from tickmind.gateway.http.masking import masked
 from tickmind.gateway.http.outcomes import tokens_of, told_error
 from tickmind.gateway.http.reply_headers import attempts_json
-from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result, Target
+from tickmind.gateway.queue.job import Attempt, Outcome, Priority, Result
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.surface.documents import (
     flag,
     load_json,

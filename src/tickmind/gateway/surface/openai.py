@@ -8,8 +8,9 @@ import orjson
 
 from tickmind.gateway.form import Asked
 from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
-from tickmind.gateway.queue.job import Attempt, Outcome, Result, Target, new_tuple
+from tickmind.gateway.queue.job import Attempt, Outcome, Result, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
 from tickmind.gateway.surface.prompt_tokens import prompt_tokens_of
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS

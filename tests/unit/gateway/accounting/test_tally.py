@@ -9,8 +9,9 @@ from tickmind.base import Limit, ManualClock, Secret
 from tickmind.gateway.accounting.histogram import BOUNDS_S, Durations, Histogram
 from tickmind.gateway.accounting.tally import OTHER, Tally
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Result, Target
+from tickmind.gateway.queue.job import Result
 from tickmind.gateway.refusal import Code
+from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import ApiKey, Provider
 from tickmind.llm.prices import Price
 

@@ -10,7 +10,7 @@ from tickmind.gateway.cluster.port import LaneLimit
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
 from tickmind.gateway.fairness.sessions import Sessions
-from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Limits, Provider, SharingConfig
 
 PROVIDER = Provider("p", "http://127.0.0.1/v1", limits=Limits(requests_per_minute=30))

@@ -9,8 +9,8 @@ from tickmind.gateway.cluster.pace import SharedPace, part_of
 from tickmind.gateway.cluster.pool import LOOK_AGAIN_S, MAX_BATCH, MAX_REFUNDS, Pool
 from tickmind.gateway.cluster.script import LEASE_S, SHORT_LEASE_S, request_spec, token_spec
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.queue.lanes import Lanes
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider
 
 FIXED = 8  # arguments of a question before its windows

@@ -6,7 +6,7 @@ from tickmind.base import ManualClock, Secret
 from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.fairness.cache import Kept, ReplyCache, Role, request_key
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Plan, Target
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CacheConfig, Provider
 
 OK = Kept(200, b"application/json", b'{"a": 1}')

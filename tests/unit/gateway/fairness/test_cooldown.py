@@ -8,8 +8,8 @@ from tickmind.base import ManualClock, Secret
 from tickmind.gateway.fairness.activity import Active, Activity
 from tickmind.gateway.fairness.cooldown import Cooldown, Cooldowns, group_of, rate_per_minute
 from tickmind.gateway.fairness.sessions import Session, Sessions
-from tickmind.gateway.queue.job import Plan, Target
 from tickmind.gateway.refusal import Code
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Limits, Provider, SharingConfig
 
 

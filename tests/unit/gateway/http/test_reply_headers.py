@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.http.reply_headers import attempts_json, reply_headers
-from tickmind.gateway.queue.job import Attempt, Job, Plan, Result, Target
+from tickmind.gateway.queue.job import Attempt, Result
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Provider
 
 NAMES = st.text("ab%d/", min_size=1, max_size=8)
@@ -17,10 +19,10 @@ TIMES = st.floats(0.0, 100.0)
 
 
 class Nobody:
-    def send(self, job: Job, target: Target) -> None:
+    def send(self, job: Ticket, target: Target) -> None:
         raise AssertionError
 
-    def refuse(self, job: Job, refusal: Refusal) -> None:
+    def refuse(self, job: Ticket, refusal: Refusal) -> None:
         raise AssertionError
 
 
@@ -35,7 +37,7 @@ def test_a_reply_tells_who_answered_after_which_attempts(
     provider: str, model: str, times: list[tuple[float, float]]
 ) -> None:
     target = Target(Provider(provider, "http://127.0.0.1/v1"), ApiKey("key", Secret("")), model)
-    job = Job(Plan((target,), model), Session("game", "game"), Nobody(), 0.0)
+    job = Ticket(Plan((target,), model), Session("game", "game"), Nobody(), 0.0)
     job.target = target
     job.attempts = tuple(
         Attempt(provider, "key", model, Result.OK, 200, waited_s, took_s) for waited_s, took_s in times

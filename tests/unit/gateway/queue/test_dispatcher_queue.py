@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from tests.long import short_or_long
 
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
+from tickmind.gateway.queue.job import Outcome, Priority, Result, State
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import Limits
 
 
@@ -200,7 +202,7 @@ def test_thousands_leave_queued_and_in_flight_and_nothing_stays(desk, time, tune
 def test_jobs_that_are_over_are_not_kept_alive(desk, time, tune):
     def jobs():
         gc.collect()
-        return sum(isinstance(thing, Job) for thing in gc.get_objects())
+        return sum(isinstance(thing, Ticket) for thing in gc.get_objects())
 
     before = jobs()
     patient = tune(queue={"learn_service_times": False})  # else they are refused at once

@@ -11,8 +11,10 @@ from tests.long import short_or_long
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Job, Outcome, Plan, Priority, Result, State, Target
+from tickmind.gateway.queue.job import Outcome, Priority, Result, State
 from tickmind.gateway.queue.testing import SimulatedTime
+from tickmind.gateway.queue.ticket import Ticket
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, GatewayConfig, Limits, Provider, QueueConfig
 
 LIMITS = {"a": Limits(concurrency=2), "b": Limits(requests_per_second=2, burst=3, concurrency=4)}
@@ -50,9 +52,9 @@ class QueueMachine(RuleBasedStateMachine):
         chains = ((("a", "m"),), (("a", "m"), ("b", "m")), (("b", "own"), ("b", "m")), (("b", "m"), ("a", "own")))
         self.plans = [Plan(tuple(target[name] for name in chain), "m") for chain in chains]
         self.sessions = [Session(f"s{number}", f"o{number % 2}", 1.0 + number) for number in range(3)]
-        self.sent: list[Job] = []  # on their way now
-        self.queued: list[Job] = []
-        self.ended: set[Job] = set()
+        self.sent: list[Ticket] = []  # on their way now
+        self.queued: list[Ticket] = []
+        self.ended: set[Ticket] = set()
         self.calls: list[tuple[float, str, str]] = []  # time, provider, model
 
     # The carrier
@@ -103,7 +105,7 @@ class QueueMachine(RuleBasedStateMachine):
         replace=st.booleans(),
     )
     def submit(self, plan, session, priority, tokens, timeout_s, agent, replace):
-        job = Job(
+        job = Ticket(
             self.plans[plan],
             self.sessions[session],
             self,
@@ -163,7 +165,7 @@ class QueueMachine(RuleBasedStateMachine):
             assert queue.live == sum(backlog.live for backlog in queue.backlogs.values())
             assert queue.live <= 8 + 6  # those who came back after a 429 are let in
         for lane in self.dispatcher.lanes():
-            assert lane.waiting == sum(queue.live for queue in lane.queues)
+            assert lane.waiting == sum(queue.live for queue in self.dispatcher._lanes.queues_of(lane))
             assert lane.key.waiting == sum(other.waiting for other in lane.key.lanes)
 
     @invariant()

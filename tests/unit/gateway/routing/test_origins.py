@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tickmind.base import ManualClock, Secret
 from tickmind.base.problems import ConfigFileError
 from tickmind.gateway.http.masking import secrets_of
-from tickmind.gateway.queue.job import Plan
 from tickmind.gateway.refusal import Code, RefusedError
 from tickmind.gateway.routing.origins import RESOLVE_TTL_S, Pin, resolve_by_system
+from tickmind.gateway.routing.plan import Plan
 from tickmind.gateway.routing.router import Router
 from tickmind.gateway.settings.addresses import forbidden_kind, special_kind
 from tickmind.gateway.settings.base_url import BaseUrlError, parse_base_url

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from tickmind.base import Secret
 from tickmind.gateway.call import Call
 from tickmind.gateway.http.outcomes import tokens_of
-from tickmind.gateway.queue.job import Result, Target
+from tickmind.gateway.queue.job import Result
 from tickmind.gateway.refusal import RefusedError
+from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import ApiKey, Provider
 from tickmind.gateway.surface.documents import is_simple
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS, OpenAIForm, read_chat

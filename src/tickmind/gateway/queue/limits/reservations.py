@@ -6,10 +6,9 @@ take turns: the first place of each comes before the second place of any other.
 """
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from tickmind.gateway.fairness.sessions import Session
+from tickmind.gateway.fairness.sessions import Session
 
 MAX_RESERVATIONS = 256  # in one queue; who comes after them is told the end of the line
 MAX_UNNAMED = 32  # of one session whose callers don't say which agent asks
@@ -39,7 +38,7 @@ class Reservations:
     def __len__(self) -> int:
         return len(self._by_caller)
 
-    def arrived(self, session: "Session", agent: str, now: float, early_s: float) -> Reservation | None:
+    def arrived(self, session: Session, agent: str, now: float, early_s: float) -> Reservation | None:
         """Give up the place of a caller that is here, and return it; None if it had none, or came too early for it.
 
         Agents of one session may use each other's places, as our client lets them: one that comes before its own time
@@ -56,7 +55,7 @@ class Reservations:
             return None
         return self._by_caller.pop(key)
 
-    def _arrived_by_name(self, key: tuple["Session", str, int], due_s: float) -> Reservation | None:
+    def _arrived_by_name(self, key: tuple[Session, str, int], due_s: float) -> Reservation | None:
         places = self._by_caller
         own = places.pop(key, None)
         if own is not None and (own.told_s <= due_s or own.hasty):
@@ -85,7 +84,7 @@ class Reservations:
         until_s = now + within_s
         return next((one.owner for one in self._by_caller.values() if one.at_s <= until_s and one.owner != but), None)
 
-    def next_s(self, session: "Session", free_s: float, spacing_s: float) -> float:
+    def next_s(self, session: Session, free_s: float, spacing_s: float) -> float:
         """Return when the next caller of a session should come, if requests can start at `free_s` and so far apart."""
         own = sum(one.owner == session.owner for one in self._by_caller.values())
         passed: dict[str, int] = {}  # owner -> how many of its places were passed
@@ -104,7 +103,7 @@ class Reservations:
         return sum(one.since_s < place.since_s for one in self._by_caller.values())
 
     def reserve(
-        self, session: "Session", agent: str, at_s: float, told_s: float, kept: Reservation | None, *, hasty: bool
+        self, session: Session, agent: str, at_s: float, told_s: float, kept: Reservation | None, *, hasty: bool
     ) -> None:
         """Expect a caller at a time; `kept` is the place that it had before."""
         if len(self._by_caller) >= MAX_RESERVATIONS:
@@ -117,7 +116,7 @@ class Reservations:
             key = (session, "", self._number)
         self._by_caller[key] = Reservation(at_s, told_s, session.owner, session.weight, since_s, hasty)
 
-    def of(self, session: "Session", agent: str) -> float | None:
+    def of(self, session: Session, agent: str) -> float | None:
         """Return when a caller was asked to come; of those without a name the last one of its session."""
         if agent:
             found = self._by_caller.get((session, agent, 0))

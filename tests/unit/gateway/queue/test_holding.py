@@ -4,11 +4,13 @@ import pytest
 
 from tickmind.base import Limit, Secret
 from tickmind.gateway.fairness.defer import Decision, Defers
-from tickmind.gateway.fairness.holding import Holding
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Job, Plan, State, Target
+from tickmind.gateway.queue.holding import Holding
+from tickmind.gateway.queue.job import State
 from tickmind.gateway.queue.testing import SimulatedTime
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
+from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, Provider
 
 KEY = ApiKey("k", Secret("s"))
@@ -23,8 +25,8 @@ class Desk:
         self.time = SimulatedTime()
         self.defers = Defers(self.time)
         self.holding = Holding(self.defers, self.time, self.time.at, submit=self._take, **limits)
-        self.free: list[Job] = []
-        self.refused: dict[Job, Refusal] = {}
+        self.free: list[Ticket] = []
+        self.refused: dict[Ticket, Refusal] = {}
 
     def _take(self, job):
         assert job.state is State.NEW
@@ -39,7 +41,7 @@ class Desk:
         raise AssertionError("nothing is sent from here")
 
     def ask(self, *, timeout_s=100.0, agent="ann", **more):
-        job = Job(PLAN, GAME, self, self.time.monotonic() + timeout_s, agent, **more)
+        job = Ticket(PLAN, GAME, self, self.time.monotonic() + timeout_s, agent, **more)
         until_s = self.defers.held_until(GAME, agent)
         assert until_s is not None
         self.holding.hold(job, until_s)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from tickmind.base import Clock, Limit
 from tickmind.gateway.fairness.defer import Defers
-from tickmind.gateway.queue.job import Handle, Job, State, Timers
+from tickmind.gateway.queue.job import Handle, State, Timers
+from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 
 MAX_HELD = Limit("requests held for deferred agents", 10_000)
@@ -26,7 +27,7 @@ class Holding:
         clock: Clock,
         timers: Timers,
         *,
-        submit: Callable[[Job], None],
+        submit: Callable[[Ticket], None],
         max_held: Limit = MAX_HELD,
         max_of_an_agent: Limit = MAX_HELD_OF_AN_AGENT,
     ) -> None:
@@ -36,7 +37,7 @@ class Holding:
         self._submit = submit
         self._max_held = max_held
         self._max_of_an_agent = max_of_an_agent
-        self._jobs: dict[_Agent, dict[Job, None]] = {}  # in the order of their coming
+        self._jobs: dict[_Agent, dict[Ticket, None]] = {}  # in the order of their coming
         self._handles: dict[_Agent, Handle] = {}  # the timer of each agent in `_jobs`
         self._count = 0
         defers.on_changed = self._changed
@@ -44,7 +45,7 @@ class Holding:
     def __len__(self) -> int:
         return self._count
 
-    def hold(self, job: Job, until_s: float) -> None:
+    def hold(self, job: Ticket, until_s: float) -> None:
         """Take a job whose agent has deferred until then; what speaks against it is its refusal."""
         agent = (job.session.label, job.agent)
         job.state = State.HELD
@@ -66,7 +67,7 @@ class Holding:
         if agent not in self._handles:
             self._arm(agent, until_s)
 
-    def leave(self, job: Job) -> None:
+    def leave(self, job: Ticket) -> None:
         """The caller of a job that is held has gone; what becomes of it is up to the caller of this."""
         agent = (job.session.label, job.agent)
         jobs = self._jobs.get(agent, {})
@@ -109,14 +110,14 @@ class Holding:
         del self._jobs[agent]
         self._handles.pop(agent).cancel()
 
-    def _refuse(self, job: Job, refusal: Refusal) -> None:
+    def _refuse(self, job: Ticket, refusal: Refusal) -> None:
         if job.state is State.HELD:
             self.leave(job)
             job.state = State.DONE
             job.carrier.refuse(job, refusal)
 
 
-def _end_s(job: Job) -> float:
+def _end_s(job: Ticket) -> float:
     return job.deadline_s if job.drop_after_s is None else min(job.deadline_s, job.drop_after_s)
 
 

@@ -1,0 +1,28 @@
+"""The chain of targets of a request: providers, keys and models, best first."""
+
+from dataclasses import dataclass
+
+from tickmind.base import Secret
+from tickmind.gateway.routing.origins import Pin
+from tickmind.gateway.settings.config import ApiKey, Provider, Surface
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One place where a request may go. `base_url` is checked; `custom` says that the caller named it."""
+
+    provider: Provider
+    key: ApiKey
+    model: str  # the name that this provider knows
+    custom: bool = False
+    pin: Pin | None = None  # the only addresses to connect to; only where the caller named the endpoint
+    headers: tuple[tuple[str, Secret], ...] = ()  # the caller's own; only where it named the endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The chain of targets of a request, best first. Equal plans wait in one queue; it is made once and kept."""
+
+    targets: tuple[Target, ...]
+    model: str  # as the caller named it
+    surface: Surface = "chat"
