@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.harness import Result
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.structured import parse as tickmind_parse
+from tickmind.llm.structured import parse_fields as tickmind_parse
 
 WANTED_SCORE = 90.0
 REPLIES = Path(__file__).parent.parent / "tests" / "data" / "replies"

@@ -7,13 +7,13 @@ prompts that tell everything each time. Run as a module, as a host of characters
 from collections.abc import Iterable
 from typing import ClassVar
 
-from tickmind.agent import Stage
+from tickmind.agent import ProcessContext
 from tickmind.agent.character.models import find_client
 from tickmind.agent.character.thinking import Thinking
 from tickmind.agent.knowledge import distance
 from tickmind.characters.villager import PLAN, ROLE, Villager
 from tickmind.llm import CallConfig, GatewayClient, gateway_call
-from tickmind.strategy import AnyClient, GatewayAnswers, LLMConfig, Section, quoted
+from tickmind.strategy import AnyClient, GatewayAdapter, LLMConfig, Section, quoted
 
 TIMEOUT_S = 60.0
 
@@ -50,12 +50,12 @@ class OldVillager(Villager):
             yield Section(f"{self._goal} {self._who}".strip(), title="Your last plan")
 
     @classmethod
-    def client(cls, stage: Stage) -> AnyClient | None:
+    def client(cls, stage: ProcessContext) -> AnyClient | None:
         """Ask the gateway, and have questions dropped that waited there for half of their time."""
         client = find_client(stage)
         assert isinstance(client, GatewayClient), "the benchmark names a gateway"
         call = gateway_call(CallConfig(max_tokens=600), drop_after_s=TIMEOUT_S / 2)
-        return GatewayAnswers(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
+        return GatewayAdapter(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from tickmind.agent import Assignment, Launch, Settings
 from tickmind.protocol import AgentStatus, Insight, Thought, ThoughtReport
 from tickmind.server import ServerConfig, ServerStatistics, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
-from tickmind.server.pace import Pace
-from tickmind.server.statistics import Tally
+from tickmind.server.pace import TickPace
+from tickmind.server.statistics import TickTally
 from tickmind.world import TileWorld
 
 READY_S = 120
@@ -106,7 +106,7 @@ def _serve(pipe: Connection, make_world: Callable[[], TileWorld], tps: float) ->
 
 async def _serve_until_stopped(pipe: Connection, make_world: Callable[[], TileWorld], tps: float) -> None:
     world, reports = make_world(), ThoughtList()
-    config, pace = ServerConfig("127.0.0.1:0", keep_garbage=True), Pace(1 / tps, 0.5 / tps)
+    config, pace = ServerConfig("127.0.0.1:0", keep_garbage=True), TickPace(1 / tps, 0.5 / tps)
     async with WorldServer(world, config, pace=pace, reports=reports) as server:
         running = asyncio.create_task(server.run())
         pipe.send((server.address, [actor.entity_id for actor in world.info.actors]))
@@ -119,7 +119,7 @@ async def _serve_until_stopped(pipe: Connection, make_world: Callable[[], TileWo
                 break
             pipe.send((server.statistics(), reports.thoughts))
             if word == "reset":
-                server.authority.tally = Tally()
+                server.authority.tally = TickTally()
                 reports.thoughts = []
         server.stop()
         await running

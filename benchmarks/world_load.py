@@ -27,7 +27,7 @@ from tickmind.protocol import ACTION_CODES as CODES
 from tickmind.protocol import UNUSED, ActionType, IntentColumns, Move, WorldInfo
 from tickmind.protocol.direction import Direction
 from tickmind.server.event_loop import run_on_quick_loop
-from tickmind.wire import Connection, WorldClient
+from tickmind.wire import WorldClient, WorldEndpoint
 from tickmind.wire.client.connection import client_options
 from tickmind.wire.codec import encode_intent
 from tickmind.wire.v1 import action_pb2, control_pb2, lease_pb2, observation_pb2
@@ -95,7 +95,7 @@ def _serve(pipe: Pipe, actors: int, tick_ms: int) -> None:
 
 async def _serve_until_told(pipe: Pipe, actors: int, tick_ms: int) -> None:
     from tickmind.server import ServerConfig, WorldServer
-    from tickmind.server.statistics import Tally
+    from tickmind.server.statistics import TickTally
     from tickmind.server.testing import meadow
     from tickmind.world import TileWorld
 
@@ -111,7 +111,7 @@ async def _serve_until_told(pipe: Pipe, actors: int, tick_ms: int) -> None:
                 continue
             match pipe.recv():
                 case "reset":
-                    server.authority.tally = Tally()
+                    server.authority.tally = TickTally()
                     began_s, most_mb = time.process_time(), _memory_mb()
                     pipe.send(most_mb)
                 case "figures":
@@ -171,7 +171,7 @@ def world(actors: int, tick_ms: int = 1000) -> Iterator[tuple[str, Pipe]]:
 
 
 def _channels(address: str, count: int = CHANNELS) -> list[Any]:
-    return [grpc.aio.insecure_channel(address, options=client_options(Connection(address))) for _ in range(count)]
+    return [grpc.aio.insecure_channel(address, options=client_options(WorldEndpoint(address))) for _ in range(count)]
 
 
 OBSERVATION_TAG = control_pb2.ControlResponse.OBSERVATION_FIELD_NUMBER << 3 | 2
@@ -249,7 +249,7 @@ async def _stalled_reader(channel: Any, opened: asyncio.Semaphore, stop: asyncio
 
 
 async def _world(address: str) -> WorldInfo:
-    async with WorldClient(Connection(address, timeout_s=60)) as client:
+    async with WorldClient(WorldEndpoint(address, timeout_s=60)) as client:
         return await client.world()
 
 
@@ -260,7 +260,7 @@ async def _host(
     dice = np.random.default_rng(number)
     move = CODES[ActionType.MOVE]
     async with (
-        WorldClient(Connection(address, timeout_s=60)) as client,
+        WorldClient(WorldEndpoint(address, timeout_s=60)) as client,
         client.control_batch(await info, f"host:{number}", rows) as session,
     ):
         opened.release()
@@ -429,7 +429,7 @@ def flooded(leases: int, control: int, most_asked: int) -> Agents:
         channels = _channels(address)
         agents = [_leaseholder(channels[number % CHANNELS], number, opened, stop) for number in range(leases)]
         agents += [_control_agent(channels[n % CHANNELS], n, opened, stop) for n in range(leases, leases + control)]
-        options = [*client_options(Connection(address)), ("grpc.use_local_subchannel_pool", 1)]  # not the agents' one
+        options = [*client_options(WorldEndpoint(address)), ("grpc.use_local_subchannel_pool", 1)]
         return [*agents, _flood(grpc.aio.insecure_channel(address, options=options), most_asked, opened, stop)]
 
     return make

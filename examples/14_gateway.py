@@ -13,10 +13,10 @@ from dataclasses import replace
 from tickmind.base import Secret
 from tickmind.gateway import ApiKey, GatewayConfig, GatewayServer, Limits, Provider, Route, load_config
 from tickmind.llm import GatewayClient, ModelConfig, gateway_call, load_gateway_config
-from tickmind.llm.testing import FakeProvider, Refuse, Say, Step
+from tickmind.llm.testing import FakeProvider, Refuse, Respond, Step
 
 WORKERS = {"greedy": 12, "village": 2, "harbour": 2, "tower": 2}  # game -> how many of its characters ask at once
-THOUGHT = Say("I look around and think.")
+THOUGHT = Respond("I look around and think.")
 LIMITED: list[Step] = [*[THOUGHT] * 6, Refuse(429, retry_after=0.5)]  # what the quick provider does, again and again
 
 

@@ -8,7 +8,7 @@ import asyncio
 import random
 
 from tickmind.protocol import Direction, Heard, Intent, Move, Observation, Say
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.wire import WorldClient
 from tickmind.world import TileWorld
@@ -52,7 +52,7 @@ async def main() -> None:
     options = parser.parse_args()
 
     world = TileWorld.from_scenario(meadow(6, side=12))
-    pace = Pace(lockstep=True, controllers=2)
+    pace = TickPace(lockstep=True, controllers=2)
     async with (
         WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace) as server,
         WorldClient(server.address) as client,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tickmind.llm import CallConfig, LLMConfigError, ModelClient, load_model_config
 from tickmind.llm.local import LocalModel, choose_model
-from tickmind.strategy import AsyncLLMClient, LLMConfig, ModelAnswers
+from tickmind.strategy import AsyncLLMClient, LLMConfig, ModelAdapter
 
 ENDPOINT_LIMITS = LLMConfig(
     max_queries_per_tick=1, max_queries_per_second=4, max_in_flight=4, query_timeout=20.0, token_budget=1500
@@ -33,14 +33,14 @@ def chosen_model(*, endpoint: bool, local: bool) -> Iterator[Answers | None]:
     """The model that was asked for, ready to answer; None is the mock."""
     if endpoint:
         config = load_model_config()
-        yield Answers(ModelAnswers(ModelClient(config), ENDPOINT_CALL), config.model, ENDPOINT_LIMITS)
+        yield Answers(ModelAdapter(ModelClient(config), ENDPOINT_CALL), config.model, ENDPOINT_LIMITS)
     elif local:
         choice = choose_model()
         if not choice.weights:
             raise LLMConfigError(f"There is no model to run here. {choice.why}")
         print(choice.why, "It takes a moment to start.", flush=True)
         with LocalModel(choice.weights, slots=LOCAL_SLOTS) as model:
-            answers = ModelAnswers(
+            answers = ModelAdapter(
                 ModelClient(model.model_config()), LOCAL_CALL, extra_for=lambda eid: model.extra_for(str(eid))
             )
             yield Answers(answers, choice.name, LOCAL_LIMITS)

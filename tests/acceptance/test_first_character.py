@@ -11,7 +11,7 @@ import pytest
 from tests.acceptance.test_documents import ASSIGNMENT, BLOCKS, ROOT, RUN_CLI, commands_of, fresh_environment
 
 from tickmind.protocol import ActionType, Direction, Move
-from tickmind.wire import Connection, SyncWorldClient, WireError
+from tickmind.wire import SyncWorldClient, WireError, WorldEndpoint
 
 GUIDE = ROOT / "docs" / "guides" / "first-character.md"
 COMMANDS = [words for block in BLOCKS[GUIDE] if block.language == "console" for words in commands_of(block)]
@@ -83,7 +83,7 @@ def test_the_guide_leads_to_a_character_that_walks_eats_and_speaks(steps):
     assert "Wrote test_gatherer.py" in printed
     assert "passed" in steps.run(test_words)
 
-    with SyncWorldClient(Connection(found[1], timeout_s=60)) as client:
+    with SyncWorldClient(WorldEndpoint(found[1], timeout_s=60)) as client:
         info = client.world()
         ids = [actor.entity_id for actor in info.actors]
         done, said = defaultdict(set), defaultdict(list)
@@ -122,7 +122,7 @@ def test_the_guide_leads_to_a_character_that_walks_eats_and_speaks(steps):
 def come_by(address, done):
     """Let a third character go to and fro, so that there is somebody to greet."""
     with (
-        SyncWorldClient(Connection(address, timeout_s=60)) as client,
+        SyncWorldClient(WorldEndpoint(address, timeout_s=60)) as client,
         client.control("entity:3", "a visitor") as session,
     ):
         for observation in session:

@@ -15,12 +15,12 @@ from tests.sim.network import Network, Node
 from tickmind.base import Secret
 from tickmind.protocol import Direction, Intent, Lease, Move, Pickup, Say, Thought, Wait, WorldInfo
 from tickmind.protocol.compiling import WorldCodes, compile_intents
-from tickmind.wire import Connection, LeaseRefusedError, WireError, WorldClient
+from tickmind.wire import LeaseRefusedError, WireError, WorldClient, WorldEndpoint
 from tickmind.wire.client import async_client as wire_client
 
 PATIENCE_S = 0.8  # of one plain call
 LONGEST_WAIT_S = 0.5  # between two tries
-HERE = Connection("127.0.0.1:1", timeout_s=PATIENCE_S)
+HERE = WorldEndpoint("127.0.0.1:1", timeout_s=PATIENCE_S)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from tests.sim.simulation import SCENARIO
 from tickmind.base import Secret
 from tickmind.protocol import Direction, Lease, Move
 from tickmind.record import RunStore
-from tickmind.wire import Connection, ViewerEvent, WireError, WorldClient
+from tickmind.wire import ViewerEvent, WireError, WorldClient, WorldEndpoint
 from tickmind.world import TileWorld, parse_scenario
 
 ROOT = Path(__file__).parents[2]
@@ -118,14 +118,14 @@ class KillSite:
                     raise result
 
     async def _watch(self) -> None:
-        async with WorldClient(Connection(f"unix:{self.socket}", timeout_s=PATIENCE_S)) as client:
+        async with WorldClient(WorldEndpoint(f"unix:{self.socket}", timeout_s=PATIENCE_S)) as client:
             world = await client.world()
             async for event in client.viewer_events(world, retry=None):
                 before = self.seen.setdefault(event.tick_id, event)
                 assert before is event, f"tick {event.tick_id} was shown twice"
 
     async def _act(self) -> None:
-        async with WorldClient(Connection(f"unix:{self.socket}", timeout_s=PATIENCE_S)) as client:
+        async with WorldClient(WorldEndpoint(f"unix:{self.socket}", timeout_s=PATIENCE_S)) as client:
             session = client.control("entity:1", "me", previous=self._previous, release=False)
             async with session:
                 self._hold(session.lease)

@@ -24,7 +24,7 @@ from tickmind.cli.world import serving as world_serving
 from tickmind.cli.world.run import WorldRuns
 from tickmind.cli.world.status import WorldStatus
 from tickmind.record import DiskFile, DiskLock, LogOptions, OsDisk
-from tickmind.server import Pace, ServerConfig
+from tickmind.server import ServerConfig, TickPace
 from tickmind.world.kernels import warm_up
 
 CHECKPOINT_TICKS = 5
@@ -135,7 +135,7 @@ def serve(order: Order) -> None:
     runs = WorldRuns(Path(order.runs), disk, options=LogOptions(keep_log=True))
     run = runs.begin(order.scenario, "kill.yaml", order.run_id) if order.scenario else runs.resume(order.run_id)
     config = ServerConfig(f"unix:{order.socket}", checkpoint_every_ticks=CHECKPOINT_TICKS)
-    pace = Pace(order.tick_s, order.tick_s / 2)
+    pace = TickPace(order.tick_s, order.tick_s / 2)
     world_serving.Serving(run.scenario, config, pace, order.ticks, run, Path(order.runs)).run()
 
 

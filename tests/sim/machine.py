@@ -23,12 +23,12 @@ from tickmind.record import DiskFaultError, LogOptions, RunStore, store
 from tickmind.record.limits import MAX_CHUNK_BYTES
 from tickmind.record.tables.world_files import WORLD_TABLES, write_world
 from tickmind.record.testing import CrashedError, MemoryDisk
-from tickmind.server import Authority, Checkpoint, Pace, TickLoop, resume
+from tickmind.server import Authority, Checkpoint, TickLoop, TickPace, resume
 from tickmind.server.services import services_of
 from tickmind.world import Scenario, TileWorld, parse_scenario
 
 ROOT = Path("/sim/runs")
-PACE = Pace(0.2, 0.1)
+PACE = TickPace(0.2, 0.1)
 TTL_MS = 600
 CHECKPOINT_TICKS = 3
 OPTIONS = LogOptions()

@@ -288,6 +288,33 @@ def test_every_file_is_written_through_the_module_that_follows_no_link():
     assert found == set(OPENS_BY_ITSELF)
 
 
+# Names of the two designs that both must keep: a node of behaviour trees, and an intent.
+MEANT_TO_REPEAT = {"Wait"}
+
+
+def test_a_public_class_name_means_one_thing_in_all_packages():
+    homes: dict[str, list[str]] = {}
+    for file in sorted((SRC / "tickmind").rglob("*.py")):
+        if "v1" in file.parts:  # generated
+            continue
+        for node in ast.parse(file.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(file.relative_to(SRC / "tickmind")))
+    assert {name: files for name, files in homes.items() if len(files) > 1 and name not in MEANT_TO_REPEAT} == {}
+
+
+MAX_LOOSE_MODULES = 15
+MAX_LINES = 450
+
+
+def test_every_package_has_rooms_and_no_module_is_long():
+    packages = {file.parent for file in (SRC / "tickmind").rglob("*.py") if "v1" not in file.parts}
+    loose = {str(package): sum(file.name != "__init__.py" for file in package.glob("*.py")) for package in packages}
+    assert {package: count for package, count in loose.items() if count > MAX_LOOSE_MODULES} == {}
+    lines = {str(file): len(file.read_text().splitlines()) for package in packages for file in package.glob("*.py")}
+    assert {file: count for file, count in lines.items() if count > MAX_LINES} == {}
+
+
 def test_test_folders_are_not_packages():
     assert list((ROOT / "tests").rglob("__init__.py")) == []
 

@@ -11,34 +11,34 @@ The shortest character is a function:
 """
 
 from tickmind.agent.character.character import Character
-from tickmind.agent.character.host import Company
+from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.contract import Assignment, Launch, encode_secrets
 from tickmind.agent.errors import AgentError, ControlLostError, LaunchError
-from tickmind.agent.minds import Cast, Mind, Start
-from tickmind.agent.process.agent_process import Life
-from tickmind.agent.process.heartbeat import Heartbeat, Pulse
+from tickmind.agent.minds import Mind, MindHost, Start
+from tickmind.agent.process.agent_process import AgentProcess
+from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.reporting.insights import show_mind
-from tickmind.agent.running import Agent, Stage, agent, run
+from tickmind.agent.running import Agent, ProcessContext, agent, run
 from tickmind.agent.settings import Json, Settings
 
 __all__ = [
     "Agent",
     "AgentError",
+    "AgentProcess",
     "Assignment",
-    "Cast",
     "Character",
-    "Company",
+    "CharacterHost",
     "ControlLostError",
     "Heartbeat",
+    "HeartbeatWriter",
     "Json",
     "Launch",
     "LaunchError",
-    "Life",
     "Mind",
-    "Pulse",
+    "MindHost",
+    "ProcessContext",
     "Settings",
-    "Stage",
     "Start",
     "action",
     "agent",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Protocol
 
-from tickmind.agent.reporting.insights import MindState, Mirror, showing
+from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
 from tickmind.protocol import Insight, Intent, Observation, Thought
 
@@ -27,7 +27,7 @@ class Mind(Protocol):
         ...
 
 
-class Cast(Protocol):
+class MindHost(Protocol):
     """All minds of one process.
 
     One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
@@ -70,7 +70,7 @@ class Cast(Protocol):
         ...
 
 
-class PlainCast:
+class PlainMindHost:
     """Minds that need nothing but observations; each is made when its entity is first seen."""
 
     def __init__(self, make: Callable[[Start], Mind], start: Callable[[str], Start]) -> None:
@@ -78,7 +78,7 @@ class PlainCast:
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
         self._run_id: str | None = None  # of the world
-        self._mirror = Mirror()
+        self._mirror = InsightCollector()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
 
     def enter(self, run_id: str) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from tickmind.agent.contract import Launch, log_level
-from tickmind.agent.minds import Cast, Mind, PlainCast, Start
-from tickmind.agent.process.agent_process import Life
+from tickmind.agent.minds import Mind, MindHost, PlainMindHost, Start
+from tickmind.agent.process.agent_process import AgentProcess
 from tickmind.base import ConfigError, Secret, TickmindError, configure_logging, redact
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.base.process_guard import guard_process
@@ -25,7 +25,7 @@ ActFn = Callable[[Observation], Intent]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ProcessContext:
     """What a process was started with, for whoever makes its cast."""
 
     launch: Launch
@@ -61,7 +61,7 @@ class Agent:
 
     def run(self, env: Mapping[str, str] | None = None) -> NoReturn:
         """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
-        run(lambda stage: PlainCast(self.make, stage.start), env)
+        run(lambda stage: PlainMindHost(self.make, stage.start), env)
 
 
 def agent(act: ActFn | type[Mind]) -> Agent:
@@ -95,14 +95,14 @@ def _check_act(act: Callable[..., Intent], what: str, arguments: int) -> None:
         pass  # of built-in functions nobody knows what they take
 
 
-def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None) -> NoReturn:
+def run(make_cast: Callable[[ProcessContext], MindHost], env: Mapping[str, str] | None = None) -> NoReturn:
     """Read the launch contract, live until SIGTERM or Ctrl-C, and exit: 0, or 1 with a sentence that says why."""
     env = os.environ if env is None else env
     guard_process()
     try:
         configure_logging(level=log_level(env))
         launch = Launch.from_environment(env)
-        stage = Stage(launch, launch.take_secrets(), env)
+        stage = ProcessContext(launch, launch.take_secrets(), env)
         asyncio.run(_live(stage, make_cast(stage)))
     except TickmindError as error:
         sys.stderr.write(f"{redact(str(error))}\n")
@@ -110,10 +110,10 @@ def run(make_cast: Callable[[Stage], Cast], env: Mapping[str, str] | None = None
     sys.exit(0)
 
 
-async def _live(stage: Stage, cast: Cast) -> None:
+async def _live(stage: ProcessContext, cast: MindHost) -> None:
     garbage = GarbageKeeper(most_young=MOST_YOUNG, phase=os.getpid())
     garbage.start()  # so that no act waits while it is looked for
-    life = Life(stage.launch, cast, secrets=stage.secrets, on_quiet=garbage.collect)
+    life = AgentProcess(stage.launch, cast, secrets=stage.secrets, on_quiet=garbage.collect)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, life.stop)

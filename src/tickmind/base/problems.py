@@ -15,7 +15,7 @@ from typing import Any
 
 from tickmind.base.errors import ConfigError, LimitExceededError
 from tickmind.base.secret import redact
-from tickmind.base.yaml_source import MAX_FILE_BYTES, Document, Path, Place, YamlError, read_yaml
+from tickmind.base.yaml_source import MAX_FILE_BYTES, Document, Path, SourcePosition, YamlError, read_yaml
 
 _MOST_SHOWN = 20
 _LONGEST_VALUE = 60
@@ -35,7 +35,7 @@ class Problem:
 
     path: Path
     message: str
-    place: Place | None = None
+    place: SourcePosition | None = None
 
     def text(self, file: str) -> str:
         """The line that a person sees: `gateway.yaml:12:7: queue.capacity: ...`, which editors can jump to."""
@@ -88,7 +88,7 @@ def read_config(path: FilePath, *, hint: str) -> Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FileForm:
     """What a kind of file must look like, and how its secrets are given instead of being written into it."""
 
     schema: Mapping[str, Any]  # JSON schema; `x-expected` and `examples` become words
@@ -113,7 +113,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda it: (it.place.line, it.place.column) if it.place else (0, 0))
 
 
-def _explain(error: Any, document: Document, form: Form) -> Iterator[Problem]:
+def _explain(error: Any, document: Document, form: FileForm) -> Iterator[Problem]:
     """What a `ValidationError` means; its fields are Any because the stubs count those of one not yet raised."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties":
@@ -138,7 +138,7 @@ def _explain(error: Any, document: Document, form: Form) -> Iterator[Problem]:
     yield Problem(path, message, document.place(path))
 
 
-def _unknown(name: str, known: Sequence[str], form: Form) -> str:
+def _unknown(name: str, known: Sequence[str], form: FileForm) -> str:
     if name in _KEY_NAMES:
         return f"there is no such setting; {form.how_to_give_keys}"
     return f"there is no such setting{nearest(name, known)}; there are: {', '.join(known)}"
@@ -174,7 +174,7 @@ def _kind(kind: str, schema: Mapping[str, Any]) -> str:
     return " ".join([noun, *bounds])
 
 
-def _given(error: Any, path: Path, form: Form) -> str:
+def _given(error: Any, path: Path, form: FileForm) -> str:
     """What stands there instead, unless it may be secret."""
     value = error.instance
     if value is None:

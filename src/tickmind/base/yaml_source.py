@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[e
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourcePosition:
     """A spot in a file; both count from 1, as editors do."""
 
     line: int
@@ -39,7 +39,7 @@ class Place:
 class YamlError(ValueError):
     """The text can't be read; `place` says where."""
 
-    def __init__(self, message: str, place: Place | None = None, path: Path = ()) -> None:
+    def __init__(self, message: str, place: SourcePosition | None = None, path: Path = ()) -> None:
         super().__init__(redact(message))
         self.place = place
         self.path = path
@@ -50,10 +50,10 @@ class Document:
     """What a file says, and where: `keys` are the places of a mapping's keys, `values` those of all values."""
 
     value: Any
-    keys: dict[Path, Place] = field(default_factory=dict)
-    values: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[Path, SourcePosition] = field(default_factory=dict)
+    values: dict[Path, SourcePosition] = field(default_factory=dict)
 
-    def place(self, path: Path, *, of_key: bool = False) -> Place | None:
+    def place(self, path: Path, *, of_key: bool = False) -> SourcePosition | None:
         """Where a value stands (or the key before it); of one that is not there, where it would belong."""
         if of_key and path in self.keys:
             return self.keys[path]
@@ -83,16 +83,16 @@ def read_yaml(text: str) -> Document:
     return Document(builder.build(root, ()), builder.keys, builder.values)
 
 
-def _place(mark: "yaml.Mark") -> Place:
-    return Place(mark.line + 1, mark.column + 1)
+def _place(mark: "yaml.Mark") -> SourcePosition:
+    return SourcePosition(mark.line + 1, mark.column + 1)
 
 
 class _Builder:
     """Turns nodes into plain values and notes the places."""
 
     def __init__(self) -> None:
-        self.keys: dict[Path, Place] = {}
-        self.values: dict[Path, Place] = {}
+        self.keys: dict[Path, SourcePosition] = {}
+        self.values: dict[Path, SourcePosition] = {}
 
     def build(self, node: "yaml.Node", path: Path) -> Any:
         import yaml

@@ -10,8 +10,8 @@ from typing import ClassVar
 from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.knowledge import Person, Thing, Tile, distance
 from tickmind.ai import Action, Condition, Node, Selector, Sequence, Status
+from tickmind.protocol import ActorStatus as BodyStatus
 from tickmind.protocol import Drop, Pickup
-from tickmind.protocol import Status as BodyStatus
 
 GEM = "gem"
 DOWN_TICKS = 60  # so long one lies down who was tagged

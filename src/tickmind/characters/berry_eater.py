@@ -2,7 +2,7 @@
 
 from tickmind.agent import agent
 from tickmind.agent.knowledge import direction_to, distance, find_path
-from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Status, Use, Wait, Wake
+from tickmind.protocol import ActorStatus, Direction, Entered, Intent, Move, Observation, Pickup, Say, Use, Wait, Wake
 
 HUNGRY = 200
 ENOUGH = 5  # berries to carry
@@ -17,7 +17,7 @@ def berry_eater(observation: Observation) -> Intent:
     berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
     others = {(other.x, other.y) for other in observation.visible_entities}
 
-    if me.status & Status.ASLEEP:  # as all are who were exhausted; the world says when it is enough
+    if me.status & ActorStatus.ASLEEP:  # as all are who were exhausted; the world says when it is enough
         return Wake()
     if any(isinstance(event, Entered) for event in observation.events):
         return Say("Hello there!")

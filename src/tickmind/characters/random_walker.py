@@ -1,7 +1,7 @@
 """Goes about at random: the least that an agent can be."""
 
 from tickmind.agent import Start, agent
-from tickmind.protocol import Direction, Intent, Move, Observation, Status, Wait, Wake
+from tickmind.protocol import ActorStatus, Direction, Intent, Move, Observation, Wait, Wake
 
 
 class RandomWalker:
@@ -13,7 +13,7 @@ class RandomWalker:
     def act(self, observation: Observation) -> Intent:
         """Choose a way."""
         me, tiles = observation.me, observation.visible_tiles
-        if me.status & Status.ASLEEP:
+        if me.status & ActorStatus.ASLEEP:
             return Wake()
         taken = {(other.x, other.y) for other in observation.visible_entities}
         ways = [

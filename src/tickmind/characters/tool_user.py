@@ -15,13 +15,13 @@ from tickmind.ai.board_tools import board_tools
 from tickmind.characters.errands import Errands
 from tickmind.llm.texts import shortened
 from tickmind.protocol import Give, Interact, Pickup
-from tickmind.strategy import LLMConfig, ToolAgentAnswers, quoted
+from tickmind.strategy import LLMConfig, ToolAgentAdapter, quoted
 from tickmind.tools import Tool, ToolAgent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tickmind.agent import Stage
+    from tickmind.agent import ProcessContext
     from tickmind.strategy.clients.client import AnyClient
 
 ROLE = (
@@ -96,7 +96,7 @@ class ToolUser(Character):
         return "\n".join(lines)
 
     @classmethod
-    def client(cls, stage: "Stage") -> "AnyClient | None":
+    def client(cls, stage: "ProcessContext") -> "AnyClient | None":
         """A tool agent for each character, all asking through one client."""
         model = find_client(stage)
         if model is None:
@@ -110,7 +110,7 @@ class ToolUser(Character):
             tools = [*character.tools(), *board_tools(boards)]
             return ToolAgent(model, tools, agent_id=character.entity_id, answer_at_limit=True)
 
-        return ToolAgentAnswers(make_agent)
+        return ToolAgentAdapter(make_agent)
 
     def tools(self) -> list[Tool]:
         """What the model may do. Each is something that the character could decide on by itself."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tickmind.agent import Character, Start, action, condition
 from tickmind.agent.character.thinking import Thinking
-from tickmind.agent.knowledge import Line, distance
+from tickmind.agent.knowledge import SpokenLine, distance
 from tickmind.ai import Action, Condition, Inverter, Node, Selector, Sequence, Status
 from tickmind.strategy import Section, quoted
 
@@ -252,7 +252,7 @@ class Villager(Character):
             return Status.FAILURE
         return self.do(self.speech.say(self.tick, text, to))
 
-    def _simple_answer(self, line: Line) -> str:
+    def _simple_answer(self, line: SpokenLine) -> str:
         """What one says without much thought; to what is neither greeting nor question, nothing."""
         text = line.text.lower()
         if any(item in text for item in (*self.food, "food", "eat")) and "?" in text:

@@ -40,7 +40,7 @@ _TASKS_NOT_CAPPED = (
 )
 
 
-class Verdict(StrEnum):
+class Severity(StrEnum):
     """How bad a finding is."""
 
     GOOD = "good"
@@ -53,7 +53,7 @@ class Finding:
     """What was looked at, how it is, and what to do if it is not well."""
 
     what: str
-    verdict: Verdict
+    verdict: Severity
     text: str
 
 
@@ -67,7 +67,7 @@ def doctor(
     worst_is_mend = False
     for finding in _findings(runs):
         typer.echo(f"{finding.verdict}  {finding.what}: {finding.text}")
-        worst_is_mend |= finding.verdict is Verdict.MEND
+        worst_is_mend |= finding.verdict is Severity.MEND
     if worst_is_mend:
         typer.echo("Do what is said where it says mend, and ask the doctor again.")
         raise typer.Exit(1)
@@ -81,7 +81,7 @@ def _findings(runs: Path) -> Iterator[Finding]:
     system = os.uname()
     cores = os.cpu_count() or 1
     python = f"{sys.version.split()[0]} on {system.sysname} {system.release}, {cores} cores"
-    yield Finding("python", Verdict.GOOD, python)
+    yield Finding("python", Severity.GOOD, python)
     for extra, modules in _VILLAGE.items():
         yield _extra(extra, modules, "the whole village: tickmind[village]")
     for extra, modules in _MORE.items():
@@ -99,8 +99,8 @@ def _findings(runs: Path) -> Iterator[Finding]:
 
 def _extra(extra: str, modules: tuple[str, ...], hint: str) -> Finding:
     if all(_is_installed(name) for name in modules):
-        return Finding(extra, Verdict.GOOD, "installed")
-    return Finding(extra, Verdict.NOTE, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
+        return Finding(extra, Severity.GOOD, "installed")
+    return Finding(extra, Severity.NOTE, f"`pip install 'tickmind[{extra}]'` to have it ({hint})")
 
 
 def how_to_install(module: str) -> str | None:
@@ -122,15 +122,15 @@ def _is_installed(name: str) -> bool:
 def page() -> Finding:
     """Whether the viewer's page is there to be served."""
     if not _is_installed("aiohttp"):
-        return Finding("page", Verdict.NOTE, "its server needs tickmind[viewer]")
+        return Finding("page", Severity.NOTE, "its server needs tickmind[viewer]")
     from tickmind.viewer.errors import PageMissingError
     from tickmind.viewer.page import page_files
 
     try:
         size = sum(len(file.data) for file in page_files().values())
     except PageMissingError as error:
-        return Finding("page", Verdict.NOTE, str(error))
-    return Finding("page", Verdict.GOOD, f"built, {size / 1000:,.0f} kB")
+        return Finding("page", Severity.NOTE, str(error))
+    return Finding("page", Severity.GOOD, f"built, {size / 1000:,.0f} kB")
 
 
 def model() -> Finding:
@@ -141,8 +141,8 @@ def model() -> Finding:
     try:
         choice = choose_model()
     except TickmindError as error:
-        return Finding("model", Verdict.MEND, str(error))
-    return Finding("model", Verdict.GOOD if choice.is_real else Verdict.NOTE, choice.why)
+        return Finding("model", Severity.MEND, str(error))
+    return Finding("model", Severity.GOOD if choice.is_real else Severity.NOTE, choice.why)
 
 
 def runtimes() -> Iterator[Finding]:
@@ -161,7 +161,7 @@ def runtimes() -> Iterator[Finding]:
         return  # what is wrong was found with the model
     if rungs:
         trial = rungs[0].trial
-        verdict = Verdict.GOOD if trial is not None and trial.works else Verdict.NOTE
+        verdict = Severity.GOOD if trial is not None and trial.works else Severity.NOTE
         yield Finding("runtime", verdict, describe_rungs(rungs))
 
 
@@ -172,8 +172,8 @@ def ports(wanted: dict[str, int]) -> Finding:
     taken = [f"{port} ({name})" for name, port in wanted.items() if why_taken(port)]
     if taken:
         text = f"{', '.join(taken)} taken by another program; end it, or use `tickmind demo --any-ports`"
-        return Finding("ports", Verdict.NOTE, text)
-    return Finding("ports", Verdict.GOOD, f"{', '.join(map(str, wanted.values()))} are free")
+        return Finding("ports", Severity.NOTE, text)
+    return Finding("ports", Severity.GOOD, f"{', '.join(map(str, wanted.values()))} are free")
 
 
 def browser() -> Finding:
@@ -184,8 +184,8 @@ def browser() -> Finding:
         found = webbrowser.get()
     except webbrowser.Error:
         text = "none here that can be opened by itself; open the address that is printed in one of yours"
-        return Finding("browser", Verdict.NOTE, text)
-    return Finding("browser", Verdict.GOOD, f"{getattr(found, 'name', 'the default one')} opens the page")
+        return Finding("browser", Severity.NOTE, text)
+    return Finding("browser", Severity.GOOD, f"{getattr(found, 'name', 'the default one')} opens the page")
 
 
 def disk(runs: Path) -> Finding:
@@ -204,20 +204,20 @@ def disk(runs: Path) -> Finding:
             sync_ms = (time.perf_counter() - began) * 1000
     except OSError as error:
         text = f"{place} can't be written ({error.strerror}); go to another folder, or say --runs FOLDER"
-        return Finding("disk", Verdict.MEND, text)
+        return Finding("disk", Severity.MEND, text)
     free_mb = shutil.disk_usage(place).free // 1_000_000
     text = f"{free_mb:,} MB free for {runs}, {sync_ms:.1f} ms to keep a tick"
     if free_mb < LOW_DISK_MB:
-        return Finding("disk", Verdict.MEND, f"{text}; make room: a world stops when its disk is full")
+        return Finding("disk", Severity.MEND, f"{text}; make room: a world stops when its disk is full")
     if sync_ms > SLOW_SYNC_MS:
-        return Finding("disk", Verdict.NOTE, f"{text}, which is slow; `tickmind world --sync` can wait for fewer")
-    return Finding("disk", Verdict.GOOD, text)
+        return Finding("disk", Severity.NOTE, f"{text}, which is slow; `tickmind world --sync` can wait for fewer")
+    return Finding("disk", Severity.GOOD, text)
 
 
 def agents() -> Finding:
     """How strictly a runner can keep its agents here."""
     if not sys.platform.startswith("linux"):
-        return Finding("agents", Verdict.MEND, "a runner needs Linux")
+        return Finding("agents", Severity.MEND, "a runner needs Linux")
     import asyncio
 
     from tickmind.runner import Isolation, Warden
@@ -231,4 +231,4 @@ def agents() -> Finding:
     capped = can_cap_tasks(isolation)
     good = capped and isolation is not Isolation.SUBREAPER
     bomb = _TASKS_CAPPED.format(per_process=TASKS_PER_PROCESS) if capped else _TASKS_NOT_CAPPED
-    return Finding("agents", Verdict.GOOD if good else Verdict.NOTE, f"kept by {_KEPT_BY[isolation]}; {bomb}")
+    return Finding("agents", Severity.GOOD if good else Severity.NOTE, f"kept by {_KEPT_BY[isolation]}; {bomb}")

@@ -46,13 +46,13 @@ def viewer(
 
     from tickmind.server import load_tokens
     from tickmind.viewer.sources.live import LiveSource
-    from tickmind.wire import Connection, WorldClient
     from tickmind.wire import Tls as WorldTls
+    from tickmind.wire import WorldClient, WorldEndpoint
 
     config = _config(host, port, tls, token_file, allow_host)
     token = load_tokens(world_token_file)[0] if world_token_file is not None else None
     roots = WorldTls(root_certificates=_read(world_ca)) if world_ca is not None else None
-    connection = Connection(world, tls=roots, token=token)
+    connection = WorldEndpoint(world, tls=roots, token=token)
 
     async def show() -> None:
         async with WorldClient(connection) as client, LiveSource(client) as source:

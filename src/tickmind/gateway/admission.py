@@ -30,7 +30,7 @@ _SDK_TIMEOUT = b"x-stainless-read-timeout"
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class CallOptions:
     """What a request says about itself. What is None or empty is left to defaults."""
 
     session: str = ""
@@ -42,7 +42,7 @@ class Wishes:
     caller: "Caller | None" = None
 
 
-def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> Wishes:
+def read_call_options(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> CallOptions:
     """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header.
 
     The official clients say how long they wait in a header of their own, which counts where ours is missing.
@@ -67,7 +67,7 @@ def read_wishes(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> 
         if value not in {b"0", b"1"}:
             raise _refuse(f"{REPLACE_HEADER} must be 0 or 1")
         replace_older = value == b"1"
-    return Wishes(session, agent, priority, timeout_s, drop_after_s, replace_older, caller)
+    return CallOptions(session, agent, priority, timeout_s, drop_after_s, replace_older, caller)
 
 
 def _name(value: bytes, header: str) -> str:

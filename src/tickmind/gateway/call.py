@@ -10,20 +10,20 @@ from tickmind.gateway.accounting.budgets import FREE
 from tickmind.gateway.call_host import CallHost
 from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.fairness.cache import EVENT_STREAM, JSON, Kept
-from tickmind.gateway.form import Form
 from tickmind.gateway.http.collecting import Collected
 from tickmind.gateway.http.exchange import Responder
 from tickmind.gateway.http.masking import masked, masked_error
 from tickmind.gateway.http.outcomes import outcome_of_error, told_error
 from tickmind.gateway.http.relay import StreamRelay, error_of_stream
-from tickmind.gateway.http.reply import Exchange, ReplyHead
+from tickmind.gateway.http.reply import ReplyHead, UpstreamExchange
 from tickmind.gateway.http.reply_headers import reply_headers, shared_headers, stream_headers
 from tickmind.gateway.http.shared_stream import StreamReader
 from tickmind.gateway.http.stream_reply import StreamReply
-from tickmind.gateway.queue.job import Outcome, Result, State
+from tickmind.gateway.queue.job import JobState, Outcome, Result
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Target
+from tickmind.gateway.surface_format import SurfaceFormat
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.http.inflating import Inflater
 
@@ -50,7 +50,7 @@ class Call:
         self,
         gateway: "CallHost[Call]",
         responder: Responder,
-        form: Form,
+        form: SurfaceFormat,
         body: bytes,
         model: str,
         streamed: bool,
@@ -68,7 +68,7 @@ class Call:
         self.admitted = False  # and not let out yet
         self.begun = False
         self.cache_key = b""  # where replies are shared
-        self._exchange: Exchange | None = None
+        self._exchange: UpstreamExchange | None = None
         self.secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
         self._head: ReplyHead | None = None  # of a reply that did not come at once
         self.hides_usage = False  # the provider was asked to count tokens, by us and not by the caller
@@ -91,7 +91,7 @@ class Call:
 
     # The provider's side
 
-    def carried_by(self, exchange: Exchange) -> None:
+    def carried_by(self, exchange: UpstreamExchange) -> None:
         """Its connection is open, or it goes by another one."""
         self._exchange = exchange
 
@@ -201,7 +201,7 @@ class Call:
         assert job is not None, "a call that waits for another has a job"
         cooldown = self.gateway.cooldown_of(job)
         headers = shared_headers(reply.provider, reply.content_type, cooldown) + self.extra_headers
-        body = self.form.dress(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
+        body = self.form.finish_body(reply.body, cooldown, (), 0) if reply.status == 200 else reply.body
         self.responder.reply(reply.status, headers, body)
 
     def join_stream(self, source: Broadcast, provider: str) -> None:
@@ -227,7 +227,7 @@ class Call:
         self._drop_exchange()
         job = self.job
         if job is not None:
-            if job.state is State.HELD:
+            if job.state is JobState.HELD:
                 self.gateway.holding.leave(job)
             self.gateway.dispatcher.cancel(job)
         self.gateway.left(self, used=used)
@@ -407,7 +407,7 @@ class Call:
         if self.cache_key:
             self._share(status, body, outcome)
         if status == 200:
-            body = self.form.dress(body, cooldown, job.attempts, waited_ms)
+            body = self.form.finish_body(body, cooldown, job.attempts, waited_ms)
         self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
         self.job = None  # the two hold each other: without this they stay until the garbage is collected
 

@@ -3,7 +3,7 @@
 from typing import Protocol, TypeVar
 
 from tickmind.base import Clock
-from tickmind.gateway.accounting.tally import Tally
+from tickmind.gateway.accounting.tally import UsageTally
 from tickmind.gateway.fairness.cache import ReplyCache
 from tickmind.gateway.http.deadlines import Deadlines
 from tickmind.gateway.http.upstreams import Upstreams
@@ -23,7 +23,7 @@ class CallHost(Protocol[CallT_contra]):
 
     config: GatewayConfig
     clock: Clock
-    tally: Tally
+    tally: UsageTally
     dispatcher: Dispatcher
     holding: Holding
     cache: ReplyCache

@@ -8,13 +8,13 @@ from typing import Any
 from tickmind.base import Clock, SystemClock, redact
 from tickmind.gateway.accounting.budgets import FREE, Budgets
 from tickmind.gateway.accounting.feed import Feed
-from tickmind.gateway.accounting.tally import Tally
+from tickmind.gateway.accounting.tally import UsageTally
 from tickmind.gateway.accounting.trend import Look, Trend
-from tickmind.gateway.admission import Wishes, read_wishes
+from tickmind.gateway.admission import CallOptions, read_call_options
 from tickmind.gateway.call import Call
 from tickmind.gateway.cluster.lanes import SharedLanes
 from tickmind.gateway.cluster.state import SharedState
-from tickmind.gateway.fairness.cache import ReplyCache, Role
+from tickmind.gateway.fairness.cache import CacheRole, ReplyCache
 from tickmind.gateway.fairness.caller_keys import CallerKeys
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Defers
@@ -27,7 +27,7 @@ from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.holding import Holding
 from tickmind.gateway.queue.job import Handle, Outcome
 from tickmind.gateway.queue.lanes import Lanes
-from tickmind.gateway.queue.limits.pace import local_pace
+from tickmind.gateway.queue.limits.rate_limiter import local_pace
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.routing.plan import Plan, Target
@@ -51,7 +51,7 @@ class Gateway:
         self.cooldowns = Cooldowns(config.sharing, self.sessions, self.clock, forecast=self.dispatcher.forecast)
         self.defers = Defers(self.clock)
         self.holding = Holding(self.defers, self.clock, self.call_at, submit=self.dispatcher.submit)
-        self.tally = Tally(self.clock)
+        self.tally = UsageTally(self.clock)
         self.trend = Trend(self.clock, self.look())
         self.budgets = Budgets(config.sharing, self.clock, callers=config.callers, price_of=self.tally.price)
         if self._shared is not None:
@@ -81,11 +81,11 @@ class Gateway:
 
     # Requests in
 
-    def wishes(self, request: Request) -> Wishes:
+    def call_options(self, request: Request) -> CallOptions:
         """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
         head = request.head
-        if head.wishes is not None:
-            return head.wishes
+        if head.call_options is not None:
+            return head.call_options
         caller = None
         if self.config.callers:
             caller = self.caller_keys.check(head.headers.get(b"authorization", b"").decode("latin-1"))
@@ -93,47 +93,49 @@ class Gateway:
                 raise RefusedError(
                     Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")
                 )
-        head.wishes = read_wishes(head.headers, caller)
-        return head.wishes
+        head.call_options = read_call_options(head.headers, caller)
+        return head.call_options
 
-    def session(self, wishes: Wishes, peer: str, named: str = "") -> Session:
+    def session(self, call_options: CallOptions, peer: str, named: str = "") -> Session:
         """The session of a request; one that its body has `named` goes before that of its headers."""
-        caller = wishes.caller
+        caller = call_options.caller
         if caller is None:
-            return self.sessions.get(named or wishes.session, "", None, peer)
-        return self.sessions.get(named or wishes.session, caller.name, caller.weight)
+            return self.sessions.get(named or call_options.session, "", None, peer)
+        return self.sessions.get(named or call_options.session, caller.name, caller.weight)
 
-    def timeout_of(self, wishes: Wishes) -> float:
+    def timeout_of(self, call_options: CallOptions) -> float:
         """How long a request may take in all."""
-        asked_s = wishes.timeout_s
+        asked_s = call_options.timeout_s
         return self._default_timeout_s if asked_s is None else min(asked_s, self._max_timeout_s)
 
-    def submit(self, call: Call, plan: Plan, wishes: Wishes, peer: str, prompt_tokens: int, reply_tokens: int) -> None:
+    def submit(
+        self, call: Call, plan: Plan, call_options: CallOptions, peer: str, prompt_tokens: int, reply_tokens: int
+    ) -> None:
         """Queue a call that was read; whatever speaks against it is its refusal.
 
         Its tokens are about what the prompt has and what the reply may have.
         """
-        caller = wishes.caller
+        caller = call_options.caller
         try:
             if caller is None:
-                session = self.sessions.get(wishes.session, "", None, peer)
+                session = self.sessions.get(call_options.session, "", None, peer)
             else:
-                session = self.sessions.get(wishes.session, caller.name, caller.weight)
+                session = self.sessions.get(call_options.session, caller.name, caller.weight)
         except RefusedError as exc:
             self.refused(call, exc.refusal)
             return
         self.tally.arrived(session)
         now_s = self._monotonic()
-        timeout_s = self._default_timeout_s if wishes.timeout_s is None else self.timeout_of(wishes)
-        replace_older = wishes.replace_older
+        timeout_s = self._default_timeout_s if call_options.timeout_s is None else self.timeout_of(call_options)
+        replace_older = call_options.replace_older
         if replace_older is None:
             replace_older = self._replace_older
-        agent = wishes.agent
+        agent = call_options.agent
         tokens = prompt_tokens + reply_tokens
-        job = Ticket(plan, session, call, now_s + timeout_s, agent, wishes.priority, tokens, replace_older)
+        job = Ticket(plan, session, call, now_s + timeout_s, agent, call_options.priority, tokens, replace_older)
         job.prompt_tokens = prompt_tokens
-        if wishes.drop_after_s is not None:
-            job.drop_after_s = now_s + wishes.drop_after_s
+        if call_options.drop_after_s is not None:
+            job.drop_after_s = now_s + call_options.drop_after_s
         call.job = job
         refusal = self._reserve(call, job) if self._closing or not self.budgets.concern_nobody else None
         if refusal is None:
@@ -167,15 +169,15 @@ class Gateway:
         """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
         key = self.cache.key(job.session, job.plan, call.form.name, call.body)
         found = self.cache.lookup(key, call)
-        if found is Role.LEADER:
+        if found is CacheRole.LEADER:
             call.cache_key = key
             return True
-        if found is Role.JOINED:
+        if found is CacheRole.JOINED:
             call.cache_key = key
             self.deadlines.add(call, job.deadline_s)
             self.cache.catch_up(key, call)
         else:
-            assert not isinstance(found, Role), "what is neither of the roles is a reply"
+            assert not isinstance(found, CacheRole), "what is neither of the roles is a reply"
             call.shared(found)
         return False
 

@@ -19,7 +19,7 @@ from tickmind.llm.config import (
     CallConfig,
     ModelConfig,
     load_model_config,
-    merge,
+    merge_config,
 )
 from tickmind.llm.errors import (
     ErrorType,
@@ -48,10 +48,10 @@ from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, To
 from tickmind.llm.prices import PRICES, Price, UsageMeter, cost_usd
 from tickmind.llm.results import LLMResult, StreamChunk, StructuredResult, Timing
 from tickmind.llm.safety import provider_requests
-from tickmind.llm.served import Cooldown, Served, ServedAttempt
+from tickmind.llm.served import Served, ServedAttempt, SessionCooldown
 from tickmind.llm.streaming.streams import ModelStream
 from tickmind.llm.streaming.thinking import ThinkSplitter, split_thinking
-from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, parse, read_reply
+from tickmind.llm.structured import PartialReader, ReadReply, ReplySchema, parse_fields, read_reply
 from tickmind.llm.structured.calls import StructuredStream, StructuredUpdate
 from tickmind.llm.sync import SyncModelClient, SyncStream
 from tickmind.llm.tokens import TokenCounter, estimate_messages_tokens, estimate_tokens, tokens_remaining
@@ -81,7 +81,6 @@ __all__ = [
     "Capabilities",
     "CassettePlayer",
     "CassetteRecorder",
-    "Cooldown",
     "CustomModel",
     "ErrorType",
     "GatewayClient",
@@ -113,6 +112,7 @@ __all__ = [
     "RetryingTransport",
     "Served",
     "ServedAttempt",
+    "SessionCooldown",
     "StreamChunk",
     "StreamPiece",
     "StructuredOutputError",
@@ -141,9 +141,9 @@ __all__ = [
     "load_gateway_config",
     "load_model_config",
     "make_transport",
-    "merge",
+    "merge_config",
     "open_cassette",
-    "parse",
+    "parse_fields",
     "provider_requests",
     "read_reply",
     "split_thinking",

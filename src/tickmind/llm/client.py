@@ -11,7 +11,7 @@ from types import TracebackType, UnionType
 from typing import Any, Self, TypeVar, Unpack, overload
 
 from tickmind.base import Clock, Secret, SystemClock, get_logger
-from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge
+from tickmind.llm.config import CallConfig, EffectiveCall, ModelConfig, merge_config
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.grammar.json_grammar import line_grammar
 from tickmind.llm.http.pacing import pace
@@ -300,7 +300,7 @@ class ModelClient:
         self._count(None if reply is None else self._result(reply, request, 0.0))
 
     def _effective(self, call: CallConfig | EffectiveCall | None) -> EffectiveCall:
-        return call if isinstance(call, EffectiveCall) else merge(self._config, call)
+        return call if isinstance(call, EffectiveCall) else merge_config(self._config, call)
 
     def _request(
         self,

@@ -1,6 +1,6 @@
 """Which model, where, and how it is asked: settings of an endpoint, settings of one purpose, and how they meet.
 
-Both are frozen. `merge` is the only place where a default is filled in, and it asks `is None`: 0.0 is a temperature.
+Both are frozen. Only `merge_config` fills in defaults, and it asks `is None`: 0.0 is a temperature.
 """
 
 import math
@@ -173,7 +173,7 @@ class CallConfig:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveCall:
-    """What is really sent: the outcome of `merge`."""
+    """What is really sent: the outcome of `merge_config`."""
 
     temperature: float | None
     max_tokens: int
@@ -195,7 +195,7 @@ class EffectiveCall:
         return max(0.0, min(bumped, max(self.max_temperature, self.temperature)))
 
 
-def merge(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
+def merge_config(config: ModelConfig, call: CallConfig | None = None) -> EffectiveCall:
     """Fill what a call leaves open from the model's defaults."""
     call = call or CallConfig()
     return EffectiveCall(

@@ -20,7 +20,7 @@ Messages pass through `redact`, so a provider that echoes a key does not put it 
 from enum import StrEnum
 
 from tickmind.base import ConfigError, TickmindError, redact
-from tickmind.llm.served import Cooldown
+from tickmind.llm.served import SessionCooldown
 
 
 class ErrorType(StrEnum):
@@ -84,7 +84,7 @@ class LLMCooldownError(LLMRateLimitError):
         retry_after_s: float | None = None,
         status: int = 429,
         code: str = "",
-        cooldown: Cooldown | None = None,
+        cooldown: SessionCooldown | None = None,
     ) -> None:
         super().__init__(message, retry_after_s=retry_after_s, status=status)
         self.code = code
@@ -102,7 +102,7 @@ class LLMResponseError(LLMError):
         *,
         status: int = 200,
         retry_after_s: float | None = None,
-        cooldown: Cooldown | None = None,
+        cooldown: SessionCooldown | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -127,7 +127,7 @@ class LLMDroppedError(LLMResponseError):
         status: int = 409,
         code: str = "",
         retry_after_s: float | None = None,
-        cooldown: Cooldown | None = None,
+        cooldown: SessionCooldown | None = None,
     ) -> None:
         super().__init__(message, status=status, retry_after_s=retry_after_s, cooldown=cooldown)
         self.code = code

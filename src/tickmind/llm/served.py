@@ -19,7 +19,7 @@ MAX_ATTEMPTS = Limit("number of attempts that are read", 64)
 
 
 @dataclass(frozen=True, slots=True)
-class Cooldown:
+class SessionCooldown:
     """When this session may ask this model again, and why: how many share it, and the pace that is left for each."""
 
     wait_s: float  # from the moment of the reply
@@ -52,7 +52,7 @@ class Served:
     provider: str = ""
     attempts: tuple[ServedAttempt, ...] = ()  # of a stream, those before the one that answers
     waited_s: float | None = None  # in the gateway's queue
-    cooldown: Cooldown | None = None
+    cooldown: SessionCooldown | None = None
 
     @property
     def tries(self) -> int:
@@ -74,7 +74,7 @@ def read_served(headers: Mapping[str, str]) -> Served | None:
     )
 
 
-def read_cooldown(value: Any) -> Cooldown | None:
+def read_cooldown(value: Any) -> SessionCooldown | None:
     """A cooldown as a gateway writes it in JSON; None if it is none."""
     if not isinstance(value, dict):
         return None
@@ -84,7 +84,7 @@ def read_cooldown(value: Any) -> Cooldown | None:
     limit, turn = value.get("rateLimit"), value.get("turn")
     limit = limit if isinstance(limit, dict) else {}
     need_ms = _number(turn.get("needMs")) if isinstance(turn, dict) else None
-    return Cooldown(
+    return SessionCooldown(
         wait_s=min(wait_ms / 1000, MAX_COOLDOWN_S.maximum),
         next_allowed_at_ms=_number(value.get("nextAllowedAt")),
         active_games=int(_number(value.get("activeGames")) or 0),

@@ -40,10 +40,10 @@ from tickmind.protocol.intent import (
 )
 from tickmind.protocol.lease import Lease
 from tickmind.protocol.observation import (
+    ActorStatus,
     ItemStack,
     Observation,
     SelfState,
-    Status,
     VisibleEntity,
     VisibleObject,
     VisibleTiles,
@@ -88,6 +88,7 @@ __all__ = [
     "ActionResult",
     "ActionType",
     "ActorColumns",
+    "ActorStatus",
     "AgentState",
     "AgentStatus",
     "BoardEntry",
@@ -128,7 +129,6 @@ __all__ = [
     "SelfState",
     "Sink",
     "Sleep",
-    "Status",
     "Thought",
     "ThoughtReport",
     "ThoughtSink",

@@ -8,7 +8,7 @@ from tickmind.protocol.event import Event
 from tickmind.protocol.result import ActionResult
 
 
-class Status(IntFlag):
+class ActorStatus(IntFlag):
     """The bits of `status_bits`; none of them set is an actor that is awake and controlled."""
 
     AWAKE = 0
@@ -33,7 +33,7 @@ class SelfState:
     entity_id: str
     x: int
     y: int
-    status: Status
+    status: ActorStatus
     facing: Direction
     inventory: tuple[ItemStack, ...] = ()
     energy: int = 1000
@@ -100,7 +100,7 @@ class VisibleEntity:
     y: int
     type: str
     tags: tuple[str, ...]
-    status: Status
+    status: ActorStatus
     facing: Direction
 
 

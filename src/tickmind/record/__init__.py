@@ -28,7 +28,7 @@ from tickmind.record.errors import (
     RunIdError,
     SchemaVersionError,
 )
-from tickmind.record.events import EventKind, Region, RunEvent
+from tickmind.record.events import EventKind, RunEvent, TileArea
 from tickmind.record.live_log import LiveLog
 from tickmind.record.log.log_writer import LogOptions
 from tickmind.record.log.sync_policy import SyncPolicy
@@ -55,7 +55,6 @@ __all__ = [
     "OsDisk",
     "RecordError",
     "RecordOrderError",
-    "Region",
     "RunBusyError",
     "RunEvent",
     "RunExistsError",
@@ -69,4 +68,5 @@ __all__ = [
     "SchemaVersionError",
     "SyncPolicy",
     "TickCounts",
+    "TileArea",
 ]

@@ -22,7 +22,7 @@ Happening: TypeAlias = ActionResult | Utterance | ObjectDelta
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class TileArea:
     """A rectangle of tiles, its corners included."""
 
     left: int
@@ -53,7 +53,7 @@ class EventFilter:
 
     kinds: Collection[EventKind] | None = None
     actors: Collection[str] | None = None  # events of objects are left out if this is given
-    region: Region | None = None
+    region: TileArea | None = None
 
 
 class EventFinder:

@@ -10,7 +10,7 @@ from tickmind.record.disk import DiskLock, disk_fault
 from tickmind.record.errors import DiskFaultError, RecordOrderError
 from tickmind.record.limits import MAX_PENDING_CHARS, MAX_PENDING_REPORTS
 from tickmind.record.log.log_writer import LogWriter
-from tickmind.record.log.tick_codec import NO_REPORTS, Reports
+from tickmind.record.log.tick_codec import NO_REPORTS, TickReports
 from tickmind.record.tables.sealing import Progress, no_progress
 
 _log = get_logger(__name__)
@@ -77,7 +77,7 @@ class LiveLog:
             raise self._fault from error
         self._last_tick_id = record.tick_id
 
-    def _write(self, record: TickRecord, reports: Reports) -> None:
+    def _write(self, record: TickRecord, reports: TickReports) -> None:
         try:
             self._writer.write(record, reports)
         except LimitExceededError as error:
@@ -126,11 +126,11 @@ class LiveLog:
         self._left_out += 1
         return False
 
-    def _take(self) -> Reports:
+    def _take(self) -> TickReports:
         if not self._thoughts and not self._statuses and not self._insights:
             return NO_REPORTS
         with self._guard:
-            found = Reports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
+            found = TickReports(tuple(self._thoughts), tuple(self._statuses), tuple(self._insights))
             self._thoughts, self._statuses, self._insights, self._chars = [], [], [], 0
             left_out, self._left_out = self._left_out, 0
         if left_out:
@@ -170,7 +170,7 @@ class LiveLog:
             self._fault = disk_fault(f"finishing run {self._run_id}", error)
             raise self._fault from error
 
-    def _write_reports(self, reports: Reports) -> None:
+    def _write_reports(self, reports: TickReports) -> None:
         try:
             self._writer.write_reports(reports)
         except LimitExceededError as error:

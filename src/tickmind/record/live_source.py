@@ -11,10 +11,10 @@ import pyarrow as pa
 from tickmind.protocol import ActorColumns, AgentStatus, Insight, NeedColumns, ObjectDelta, ThoughtReport, TickRecord
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.log.frame import FrameKind
+from tickmind.record.log.frame import LogFrameKind
 from tickmind.record.log.report_codec import insights_in, statuses_in, thoughts_in
 from tickmind.record.log.segment import SegmentReader, segment_name, segment_number
-from tickmind.record.log.tick_codec import LoggedTick, Reports, read_all, read_only_state, read_reports, read_tick
+from tickmind.record.log.tick_codec import LoggedTick, TickReports, read_all, read_only_state, read_reports, read_tick
 from tickmind.record.tables.counts import Between, TickCounts
 from tickmind.record.tables.report_reader import NewestThoughts
 
@@ -22,7 +22,7 @@ LATE_TICKS = 64  # so much later than it was an insight may have come
 Found = TypeVar("Found")
 
 
-class LiveSource:
+class LiveLogSource:
     """Gives ticks out of the segments in a folder. `refresh` takes in what was added since."""
 
     def __init__(self, disk: Disk, folder: Path, actor_ids: Sequence[str]) -> None:
@@ -185,7 +185,7 @@ class LiveSource:
         """What was told of needs in the ticks from `first` to `last`."""
         return ((one.tick_id, one.needs) for one in self.records(first, last) if one.needs is not None)
 
-    def loose_reports(self) -> Iterator[Reports]:
+    def loose_reports(self) -> Iterator[TickReports]:
         """What agents told after the last tick."""
         for segment in self._segments:
             yield from map(read_reports, segment.loose_reports())
@@ -226,7 +226,7 @@ class LiveSource:
     def _content(segment: SegmentReader, place: int) -> pa.Buffer:
         tick_id, offset = segment.index.ticks[place], segment.index.offsets[place]
         frame = segment.frame_at(offset)
-        if frame is None or frame.kind is not FrameKind.TICK or frame.tick_id != tick_id:
+        if frame is None or frame.kind is not LogFrameKind.TICK or frame.tick_id != tick_id:
             raise DamagedRunError(
                 f"tick {tick_id} in {segment.name} is damaged; recover the run to keep what is before"
             )

@@ -18,7 +18,7 @@ from tickmind.protocol import (
     WorldInfo,
 )
 from tickmind.record.errors import RecordError
-from tickmind.record.events import EventFilter, EventFinder, EventKind, Region, RunEvent
+from tickmind.record.events import EventFilter, EventFinder, EventKind, RunEvent, TileArea
 from tickmind.record.meta import RunMeta
 from tickmind.record.tables.counts import Between, TickCounts
 
@@ -276,7 +276,7 @@ class RunReader:
         *,
         kinds: Collection[EventKind] | None = None,
         actors: Collection[str] | None = None,
-        region: Region | None = None,
+        region: TileArea | None = None,
     ) -> Iterator[RunEvent]:
         """What happened, tick by tick; None means all kinds, all actors, everywhere."""
         finder = EventFinder(self._info.objects, EventFilter(kinds, actors, region))

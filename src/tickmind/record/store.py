@@ -15,7 +15,7 @@ from tickmind.record.archive import Archive
 from tickmind.record.disk import Disk, DiskLock, OsDisk, disk_fault, reading_fault, take_lock
 from tickmind.record.errors import DamagedRunError, NoSuchRunError, RunBusyError, RunExistsError, RunFinishedError
 from tickmind.record.live_log import LiveLog
-from tickmind.record.live_source import LiveSource
+from tickmind.record.live_source import LiveLogSource
 from tickmind.record.log.log_writer import LogOptions, LogWriter
 from tickmind.record.log.mending import cut_damage, mend_tail
 from tickmind.record.log.salvage import Loss
@@ -27,7 +27,7 @@ from tickmind.record.run_id import check_run_id
 from tickmind.record.summary import RunSummary
 from tickmind.record.tables.sealed_source import SealedSource
 from tickmind.record.tables.sealing import Progress, no_progress, seal
-from tickmind.record.tables.targets import SEALING, ArchiveTarget, FolderTarget, Target
+from tickmind.record.tables.targets import SEALING, ArchiveTarget, FileTarget, FolderTarget
 from tickmind.record.tables.world_files import WORLD_TABLES, check_sizes, read_world, world_document, write_world
 
 LIVE = "live"
@@ -89,7 +89,7 @@ class RunStore:
         self,
         run_id: str,
         info: WorldInfo,
-        source: LiveSource | None,
+        source: LiveLogSource | None,
         lock: DiskLock,
         options: LogOptions,
         before_first: Callable[[], None] = lambda: None,
@@ -140,7 +140,7 @@ class RunStore:
         folder = self._root / run_id
         info = self._info(folder, world)
         target = self._target(run_id)
-        source = LiveSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
+        source = LiveLogSource(self._disk, folder / LIVE, [one.entity_id for one in info.actors])
         try:
             first, last = source.first_tick_id, source.last_tick_id
             count = 0 if first is None or last is None else last - first + 1
@@ -168,7 +168,7 @@ class RunStore:
         )
         target.commit([spec.file_name for spec in FINISHED.values()], finished, world)
 
-    def _target(self, run_id: str) -> Target:
+    def _target(self, run_id: str) -> FileTarget:
         folder = self._root / run_id
         if self._archive is None:
             return FolderTarget(self._disk, folder)
@@ -217,7 +217,7 @@ class RunStore:
             for path in (folder, self._root):  # a name that can be seen may not be on disk yet
                 self._disk.sync_folder(path)
             mend_tail(self._disk, folder / LIVE)
-            source = LiveSource(self._disk, folder / LIVE, actor_ids)
+            source = LiveLogSource(self._disk, folder / LIVE, actor_ids)
             source.close()
             source.check()
 
@@ -233,7 +233,7 @@ class RunStore:
         why = "its log is gone"
         if self._disk.list(folder):
             try:
-                with closing(LiveSource(self._disk, folder, actor_ids)) as source:
+                with closing(LiveLogSource(self._disk, folder, actor_ids)) as source:
                     source.check()
                     span = source.first_tick_id, source.last_tick_id
                 if span == (meta.first_tick_id, meta.last_tick_id):
@@ -323,7 +323,7 @@ class RunStore:
         info = self._info(self._root / run_id, world)
         actor_ids = tuple(one.entity_id for one in info.actors)
         if from_log:
-            return RunReader(meta, info, LiveSource(self._disk, self._root / run_id / LIVE, actor_ids))
+            return RunReader(meta, info, LiveLogSource(self._disk, self._root / run_id / LIVE, actor_ids))
 
         def reload() -> tuple[RunMeta, TickSource] | None:
             meta, _ = self._meta(run_id)
@@ -334,7 +334,7 @@ class RunStore:
     def _source(self, run_id: str, meta: RunMeta, actor_ids: Sequence[str]) -> TickSource:
         folder = self._root / run_id
         if not meta.finished:
-            return LiveSource(self._disk, folder / LIVE, actor_ids)
+            return LiveLogSource(self._disk, folder / LIVE, actor_ids)
         if meta.stored_at:
             if self._archive is None or self._archive.path(run_id) != meta.stored_at:
                 raise NoSuchRunError(f"the finished files of run {run_id} are at {meta.stored_at}; open them there")
@@ -366,7 +366,7 @@ class RunStore:
         folder = self._root / run_id
         first, last = meta.first_tick_id, meta.last_tick_id
         if not meta.finished:
-            source = LiveSource(self._disk, folder / LIVE, ())
+            source = LiveLogSource(self._disk, folder / LIVE, ())
             first, last = source.first_tick_id, source.last_tick_id
             source.close()
         check_sizes(world)

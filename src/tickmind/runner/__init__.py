@@ -4,22 +4,22 @@
     runner = Runner(mapping, Path(".tickmind"))
     await runner.run()
 
-`Life` and `Roster` decide, without a clock, a process or a network of their own; `Warden` starts processes so that
-none of them, and nothing that they fork, outlives the runner.
+`ProcessLifecycle` and `GroupRoster` decide, without a clock, a process or a network of their own; `Warden` starts
+processes so that none of them, and nothing that they fork, outlives the runner.
 """
 
 from tickmind.runner.checking import check_mapping, check_start
 from tickmind.runner.errors import RunnerError, StateChangeError, WardenError
 from tickmind.runner.folder import hold_folder
-from tickmind.runner.life import Life, LifeState
+from tickmind.runner.lifecycle import LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog
 from tickmind.runner.mapping import load_mapping, mapping_schema_text
 from tickmind.runner.mapping_file import MappingFile
-from tickmind.runner.roster import Group, Moves, Roster
+from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.runner import CharacterRow, Runner, RunnerStatistics
-from tickmind.runner.sight import Sight
 from tickmind.runner.spec import AgentSpec, Match, ResourceLimits, RestartPolicy, Rule, RunnerMapping, SecretSource
 from tickmind.runner.warden import Bounds, Child, Command, Ending, Isolation, Warden
+from tickmind.runner.world_watcher import WorldWatcher
 
 __all__ = [
     "AgentLog",
@@ -30,25 +30,25 @@ __all__ = [
     "Command",
     "Ending",
     "Group",
+    "GroupRoster",
     "Isolation",
-    "Life",
     "LifeState",
     "MappingFile",
     "Match",
     "Moves",
+    "ProcessLifecycle",
     "ResourceLimits",
     "RestartPolicy",
-    "Roster",
     "Rule",
     "Runner",
     "RunnerError",
     "RunnerMapping",
     "RunnerStatistics",
     "SecretSource",
-    "Sight",
     "StateChangeError",
     "Warden",
     "WardenError",
+    "WorldWatcher",
     "check_mapping",
     "check_start",
     "hold_folder",

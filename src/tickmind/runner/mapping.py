@@ -11,7 +11,7 @@ from typing import Any
 
 from tickmind.agent import Settings
 from tickmind.agent.contract import DEFAULT_WORLD_ADDR, MAX_LAUNCH_BYTES
-from tickmind.base.problems import ConfigFileError, Form, Problem, in_order, nearest, read_config
+from tickmind.base.problems import ConfigFileError, FileForm, Problem, in_order, nearest, read_config
 from tickmind.base.secret import is_secret_name
 from tickmind.base.yaml_source import Document
 from tickmind.base.yaml_source import Path as SettingPath
@@ -48,8 +48,8 @@ def mapping_schema_text() -> str:
 
 
 @cache
-def _form() -> Form:
-    return Form(json.loads(mapping_schema_text()), HOW_TO_GIVE_SECRETS, secret_parts=("secrets", "env"))
+def _form() -> FileForm:
+    return FileForm(json.loads(mapping_schema_text()), HOW_TO_GIVE_SECRETS, secret_parts=("secrets", "env"))
 
 
 def load_mapping(path: Path | str) -> RunnerMapping:

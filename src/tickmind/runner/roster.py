@@ -49,7 +49,7 @@ class Moves:
     start: tuple[Group, ...] = ()
 
 
-class Roster:
+class GroupRoster:
     """All groups of a runner."""
 
     def __init__(self, mapping: RunnerMapping) -> None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from tickmind.base import Clock, ConfigError, Limit, Secret, SystemClock, get_logger
 from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import EntityInfo, LifecycleKind
-from tickmind.runner.life import LifeState
-from tickmind.runner.roster import Group, Moves, Roster
-from tickmind.runner.sight import Sight
+from tickmind.runner.lifecycle import LifeState
+from tickmind.runner.roster import Group, GroupRoster, Moves
 from tickmind.runner.spec import RunnerMapping
 from tickmind.runner.unit import Unit, find_secret
 from tickmind.runner.warden import Isolation, Warden
-from tickmind.wire import Backoff, Connection, ViewerEventType, ViewFilter, WireError, WorldClient
+from tickmind.runner.world_watcher import WorldWatcher
+from tickmind.wire import Backoff, ViewerEventType, ViewFilter, WireError, WorldClient, WorldEndpoint
 
 STARTING_AT_ONCE = Limit("number of agents that start at the same time", max(2, 2 * (os.cpu_count() or 1)))
 POLL_S = 5.0
@@ -72,7 +72,7 @@ class Runner:
         starting_at_once: Limit = STARTING_AT_ONCE,
         poll_s: float = POLL_S,
     ) -> None:
-        self._roster = Roster(mapping)
+        self._roster = GroupRoster(mapping)
         self._state_dir = state_dir
         self._own_warden = warden is None
         self._environment = os.environ if environment is None else environment
@@ -80,7 +80,7 @@ class Runner:
         self._clock = clock or SystemClock()
         self._starting_at_once = starting_at_once
         self._poll_s = poll_s
-        self._sight = Sight()
+        self._sight = WorldWatcher()
         self._units: dict[str, Unit] = {}  # group key -> unit
         self._leaving: list[Unit] = []  # not wanted any longer, but still there
         self._wake = asyncio.Event()
@@ -94,7 +94,7 @@ class Runner:
         return self._roster.mapping
 
     @property
-    def sight(self) -> Sight:
+    def sight(self) -> WorldWatcher:
         """What is seen of the world."""
         return self._sight
 
@@ -116,7 +116,7 @@ class Runner:
     async def run(self) -> None:
         """Run until `stop`; in the end no agent is left."""
         await self._warden.isolation()
-        connection = Connection(self.mapping.world_addr, token=self._world_token())
+        connection = WorldEndpoint(self.mapping.world_addr, token=self._world_token())
         async with WorldClient(connection) as client:
             tasks = [
                 asyncio.create_task(work)

@@ -13,7 +13,7 @@ from tickmind.base.secret_sources import SecretSources, SourceError
 from tickmind.protocol import AgentState
 from tickmind.runner.environment import passed_on
 from tickmind.runner.errors import WardenError
-from tickmind.runner.life import ALIVE, Life, LifeState
+from tickmind.runner.lifecycle import ALIVE, LifeState, ProcessLifecycle
 from tickmind.runner.logs import AgentLog, PacedReader
 from tickmind.runner.programs import OUR_PYTHON
 from tickmind.runner.roster import Group
@@ -59,7 +59,7 @@ class Unit:
         on_change: Callable[["Unit"], None],
     ) -> None:
         self.group = group
-        self.life = Life(group.spec)
+        self.life = ProcessLifecycle(group.spec)
         self.thinking = False
         self._folder = folder / group.folder_name
         self._warden = warden

@@ -8,16 +8,16 @@
 """
 
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import Checkpoint, CheckpointStore, History, resume
+from tickmind.server.checkpoint import Checkpoint, CheckpointStore, RunHistory, resume
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, load_tokens
 from tickmind.server.leases import Leases
 from tickmind.server.limits import ServerLimits
-from tickmind.server.pace import Pace
+from tickmind.server.pace import TickPace
 from tickmind.server.server import ServerConfig, WorldServer
 from tickmind.server.statistics import ServerStatistics
-from tickmind.server.tick_loop import DiscardSink, Pacer, TickLoop
+from tickmind.server.tick_loop import DiscardSink, TickLoop, TickWaiter
 
 __all__ = [
     "DEFAULT_ADDRESS",
@@ -28,18 +28,18 @@ __all__ = [
     "CheckpointStore",
     "DiscardSink",
     "ExposureError",
-    "History",
     "Leases",
-    "Pace",
-    "Pacer",
     "ReplayError",
     "ReportSink",
+    "RunHistory",
     "ServerConfig",
     "ServerError",
     "ServerLimits",
     "ServerStatistics",
     "ServerTls",
     "TickLoop",
+    "TickPace",
+    "TickWaiter",
     "WorldServer",
     "load_tokens",
     "resume",

@@ -27,18 +27,18 @@ from tickmind.protocol import (
     TickEvent,
     TickRecord,
 )
-from tickmind.server.delivery.audience import Audience, Listener
+from tickmind.server.delivery.audience import ActorListener, Audience
 from tickmind.server.delivery.lifecycle import Changes, Lifecycle
 from tickmind.server.delivery.outbox import Outbox
-from tickmind.server.delivery.reports import Reports, ReportSink
+from tickmind.server.delivery.reports import ReportBuffer, ReportSink
 from tickmind.server.delivery.streams import Stream, Streams
 from tickmind.server.delivery.viewing import Viewing
 from tickmind.server.inbox import Inbox, merge
 from tickmind.server.leases import Grant, Leases
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
-from tickmind.server.pace import Pace
+from tickmind.server.pace import TickPace
 from tickmind.server.seat import Seat
-from tickmind.server.statistics import ServerStatistics, Tally
+from tickmind.server.statistics import ServerStatistics, TickTally
 from tickmind.wire import ViewerSnapshot, ViewFilter
 from tickmind.wire.codec import encode_down, encode_tick
 from tickmind.wire.columns import ColumnBounds
@@ -75,7 +75,7 @@ class Authority:
         world: TileWorld,
         *,
         clock: Clock,
-        pace: Pace | None = None,
+        pace: TickPace | None = None,
         lease_ttl_ms: int = LEASE_TTL_MS,
         secrets: Callable[[], str] = secret_token,
         incarnation: int = 1,
@@ -85,7 +85,7 @@ class Authority:
     ) -> None:
         self.world = world
         self.run_id = run_id
-        self.pace = pace or Pace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
+        self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)
         self.clock = clock
@@ -103,15 +103,15 @@ class Authority:
         self.streams = Streams(limits)
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
-        self.reports = Reports(reports, limits)
+        self.reports = ReportBuffer(reports, limits)
         self._reported = self.reports.take()  # what agents told until the tick was closed
-        self.tally = Tally()
+        self.tally = TickTally()
         self.stopping = False
         self.on_progress: Callable[[], None] = lambda: None
         self.seats: dict[int, Seat] = {}  # number of a grant -> the control stream that holds it
         self.tick_readers: dict[Outbox[bytes], None] = {}
         self.viewers: dict[Stream[bytes], ViewFilter] = {}
-        self._plain: dict[int, list[Listener]] = {}  # number of a grant -> plain streams of its observations
+        self._plain: dict[int, list[ActorListener]] = {}  # number of a grant -> plain streams of its observations
         in_order = sorted((actor.entity_id, row) for row, actor in enumerate(info.actors))
         self._names = [name for name, _ in in_order]  # ascending
         self._rows = np.array([row for _, row in in_order], dtype=np.int32)  # of the names
@@ -251,7 +251,7 @@ class Authority:
         self.tally.answers.add(self.clock.monotonic() - self._started_s, count)
         self.on_progress()
 
-    def listen(self, request: ObservationsRequest, outbox: Outbox[bytes]) -> Listener | Reason:
+    def listen(self, request: ObservationsRequest, outbox: Outbox[bytes]) -> ActorListener | Reason:
         """Send observations to a plain stream, or say why not. `leave` ends it."""
         row = self.world.row_of(request.entity_id)
         if row is None:
@@ -261,7 +261,7 @@ class Authority:
             return grant
         if reason := self.leases.check(request.lease_id, row):
             return reason
-        listener = Listener(row, grant, outbox, frames=False, want_floors=request.want_floors, once=request.once)
+        listener = ActorListener(row, grant, outbox, frames=False, want_floors=request.want_floors, once=request.once)
         self.audience.add(listener)
         self._plain.setdefault(grant.number, []).append(listener)
         if request.once and self.inbox.is_open:
@@ -273,7 +273,7 @@ class Authority:
         """The time that is left for intents of the open tick, at least 1."""
         return max(1, self.pace.deadline_ms - round((self.clock.monotonic() - self._started_s) * 1000))
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: ActorListener) -> None:
         """Send no more observations to a plain stream, which ends."""
         self.audience.remove(listener)
         listener.outbox.end()

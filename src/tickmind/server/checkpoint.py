@@ -58,7 +58,7 @@ class CheckpointStore(Protocol):
         ...
 
 
-class History(Protocol):
+class RunHistory(Protocol):
     """The record of a world so far, as a restart reads it; `record` implements it."""
 
     @property
@@ -71,7 +71,7 @@ class History(Protocol):
         ...
 
 
-def resume(world: TileWorld, checkpoint: Checkpoint | None, history: History | None = None) -> int:
+def resume(world: TileWorld, checkpoint: Checkpoint | None, history: RunHistory | None = None) -> int:
     """Bring a new world to where it was: to the checkpoint, then through the recorded ticks after it.
 
     Gives the incarnation for the new start. A record that gives another world than it did is a `ReplayError`. A

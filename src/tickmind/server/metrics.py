@@ -10,7 +10,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.errors import AddressError
 
 if TYPE_CHECKING:
-    from tickmind.server.statistics import Durations
+    from tickmind.server.statistics import DurationHistogram
 
 HOST = "127.0.0.1"
 MAX_REQUEST_BYTES = 8192
@@ -49,7 +49,7 @@ def metrics_of(authority: Authority) -> str:
         "Plain calls that were refused because too many waited.",
         [({}, stats.calls_refused)],
     )
-    durations: list[tuple[str, str, Durations]] = [
+    durations: list[tuple[str, str, DurationHistogram]] = [
         ("jitter", "How late ticks began.", tally.jitter),
         ("answer", "From the start of a tick to its intents.", tally.answers),
         ("step", "How long the rules took for a tick.", tally.steps),

@@ -11,7 +11,7 @@ MAX_SPEED = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class TickPace:
     """How long a tick takes, and how much of it is for intents. `lockstep` waits for intents instead of the clock.
 
     In lockstep a tick is resolved as soon as every controlled actor has an intent, and there are at least
@@ -39,7 +39,7 @@ class Pace:
         speed: float = 1.0,
         lockstep: bool = False,
         controllers: int = 1,
-    ) -> "Pace":
+    ) -> "TickPace":
         """The pace of a world whose rules give these times; `tps` and `speed` scale both of them."""
         if tps is not None and not 0 < tps <= MAX_TPS:
             raise ConfigError(f"ticks per second must be more than 0 and at most {MAX_TPS:g}, not {tps:g}")
@@ -72,7 +72,7 @@ class Overrun:
     late_s: float
 
 
-class Schedule:
+class TickSchedule:
     """Plans the starts of ticks on a grid. No tick is skipped or cut short: one that overruns puts the grid off."""
 
     __slots__ = ("_anchor_s", "_number", "_period_s")

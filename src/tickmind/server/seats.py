@@ -7,7 +7,7 @@ import numpy as np
 
 from tickmind.protocol import REASON_CODES, REASONS, Ack, IntentColumns, Reason
 from tickmind.server.authority import Authority
-from tickmind.server.delivery.audience import Host, Listener
+from tickmind.server.delivery.audience import ActorListener, Host
 from tickmind.server.delivery.streams import Stream
 from tickmind.server.inbox import select
 from tickmind.server.leases import Grant
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 WORN_OUT = 10  # so many times the allowed number of frames end a stream
 INVALID = REASON_CODES[Reason.INVALID_LEASE]
 ACCEPTED = Ack(True)
-ReaderT = TypeVar("ReaderT", bound=Listener | Host)
+ReaderT = TypeVar("ReaderT", bound=ActorListener | Host)
 
 
-class Meter:
+class FrameMeter:
     """Counts the frames of a stream; the count begins anew with each tick, and with each second of a long one."""
 
     __slots__ = ("_authority", "_count", "_since_s", "_tick_id")
@@ -65,7 +65,7 @@ class _Seat(ABC, Generic[ReaderT]):
         self._stream = stream
         self._grant = grant
         self._reader = reader
-        self._meter = Meter(authority)
+        self._meter = FrameMeter(authority)
         self._limit = int(authority.limits.frames_per_tick.maximum)
 
     def close(self, reason: Reason) -> None:
@@ -105,7 +105,7 @@ class _Seat(ABC, Generic[ReaderT]):
     def _encode(self, frame: Any) -> bytes: ...
 
 
-class ControlSeat(_Seat[Listener]):
+class ControlSeat(_Seat[ActorListener]):
     """One actor under control over one stream."""
 
     @classmethod
@@ -116,7 +116,7 @@ class ControlSeat(_Seat[Listener]):
             stream.outbox.end(encode_down(taken).SerializeToString())
             return None
         grant, lease = taken
-        listener = Listener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
+        listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
         seat = cls(authority, stream, grant, listener)
         seat._open(ControlOpened(lease, authority.run_id))
         return seat

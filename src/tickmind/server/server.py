@@ -13,14 +13,14 @@ from tickmind.base import Clock, Secret, SystemClock, get_logger, secret_token
 from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
-from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, History, resume
+from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore, RunHistory, resume
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.delivery.streams import LOOK_S
 from tickmind.server.errors import AddressError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, TokenCheck, check_exposure, check_free
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.metrics import MetricsPage, check_metrics_port
-from tickmind.server.pace import Pace
+from tickmind.server.pace import TickPace
 from tickmind.server.services import services_of
 from tickmind.server.statistics import ServerStatistics
 from tickmind.server.tick_loop import TickLoop
@@ -68,11 +68,11 @@ class WorldServer:
         world: TileWorld,
         config: ServerConfig | None = None,
         *,
-        pace: Pace | None = None,
+        pace: TickPace | None = None,
         sink: Sink | None = None,
         reports: ReportSink | None = None,
         checkpoints: CheckpointStore | None = None,
-        history: History | None = None,
+        history: RunHistory | None = None,
         run_id: str = "",
         clock: Clock | None = None,
         secrets: Callable[[], str] = secret_token,

@@ -10,7 +10,7 @@ import numpy as np
 from tickmind.protocol import Reason
 
 
-class Durations:
+class DurationHistogram:
     """Counts durations in steps of one size, so that any quantile can be told later within that step."""
 
     __slots__ = ("_bins", "_step_s", "most_s", "total_s")
@@ -48,7 +48,7 @@ class Durations:
 
 
 @dataclass(slots=True)
-class Tally:
+class TickTally:
     """What a server counts while it runs."""
 
     ticks: int = 0
@@ -58,11 +58,11 @@ class Tally:
     accepted: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)
     calls_refused: int = 0
-    jitter: Durations = field(default_factory=lambda: Durations(0.0001, 1.0))  # how late ticks began
-    answers: Durations = field(default_factory=Durations)  # from the start of a tick to its intents
-    steps: Durations = field(default_factory=Durations)
-    keeps: Durations = field(default_factory=Durations)
-    prepares: Durations = field(default_factory=Durations)
+    jitter: DurationHistogram = field(default_factory=lambda: DurationHistogram(0.0001, 1.0))  # how late ticks began
+    answers: DurationHistogram = field(default_factory=DurationHistogram)  # from the start of a tick to its intents
+    steps: DurationHistogram = field(default_factory=DurationHistogram)
+    keeps: DurationHistogram = field(default_factory=DurationHistogram)
+    prepares: DurationHistogram = field(default_factory=DurationHistogram)
 
 
 @dataclass(frozen=True, slots=True)

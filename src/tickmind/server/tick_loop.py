@@ -9,7 +9,7 @@ from tickmind.base.garbage import GarbageKeeper
 from tickmind.protocol import Sink, TickRecord
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
-from tickmind.server.pace import Schedule
+from tickmind.server.pace import TickSchedule
 
 REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all
 LOOK_AGAIN_S = 0.25  # how often a world in lockstep looks whether leases have run out
@@ -18,7 +18,7 @@ KEPT_TIMES = 1.5  # the same, as a multiple of the work that it was last time
 _log = get_logger(__name__)
 
 
-class Pacer(Protocol):
+class TickWaiter(Protocol):
     """How a loop waits; a simulation brings its own."""
 
     async def until(self, at_s: float, poke: asyncio.Event) -> None:
@@ -66,7 +66,7 @@ class TickLoop:
         sink: Sink | None = None,
         checkpoints: CheckpointStore | None = None,
         checkpoint_every_ticks: int = EVERY_TICKS,
-        pacer: Pacer | None = None,
+        pacer: TickWaiter | None = None,
         garbage: GarbageKeeper | None = None,
         on_tick: Callable[[TickRecord], None] = lambda _record: None,
     ) -> None:
@@ -97,7 +97,7 @@ class TickLoop:
     async def run(self, ticks: int | None = None) -> int:
         """Run so many ticks, or until stopped; gives the number of ticks. The last state is kept as a checkpoint."""
         self._authority.on_progress = self._poke.set if self._authority.pace.lockstep else lambda: None
-        schedule = Schedule(self._authority.pace.tick_s, self._clock.monotonic())
+        schedule = TickSchedule(self._authority.pace.tick_s, self._clock.monotonic())
         done = 0
         while not self._stopping.is_set() and (ticks is None or done < ticks):
             record = await self._tick(schedule)
@@ -113,7 +113,7 @@ class TickLoop:
         self.save()
         return done
 
-    async def _tick(self, schedule: Schedule) -> TickRecord | None:
+    async def _tick(self, schedule: TickSchedule) -> TickRecord | None:
         authority, pace, tally = self._authority, self._authority.pace, self._authority.tally
         if not pace.lockstep:
             await self._until(schedule.start_s)

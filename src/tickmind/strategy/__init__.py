@@ -2,7 +2,7 @@
 
 from tickmind.llm import LLMError
 from tickmind.strategy.callbacks import OnDeferred, OnError, OnEstimate, OnQuery, OnResponse
-from tickmind.strategy.clients.adapters import GatewayAnswers, ModelAnswers, ToolAgentAnswers
+from tickmind.strategy.clients.adapters import GatewayAdapter, ModelAdapter, ToolAgentAdapter
 from tickmind.strategy.clients.client import (
     AnyClient,
     AsyncLLMClient,
@@ -41,7 +41,7 @@ __all__ = [
     "Deliberation",
     "DirectiveParser",
     "ErrorKind",
-    "GatewayAnswers",
+    "GatewayAdapter",
     "LLMAgent",
     "LLMClient",
     "LLMConfig",
@@ -49,7 +49,7 @@ __all__ = [
     "LLMManager",
     "LLMSystem",
     "MockClient",
-    "ModelAnswers",
+    "ModelAdapter",
     "OnDeferred",
     "OnError",
     "OnEstimate",
@@ -68,7 +68,7 @@ __all__ = [
     "SharedClient",
     "StrategyStatistics",
     "TokenCount",
-    "ToolAgentAnswers",
+    "ToolAgentAdapter",
     "TriggerFn",
     "WorkerStatistics",
     "default_json_parser",

@@ -1,7 +1,7 @@
 """The system that lets entities deliberate: it harvests, times out and dispatches, and never waits.
 
-`Roster` knows who there is and when they are due, `Questions` asks, `Answers` takes in what comes of it. Whatever a
-user supplies may raise; nothing of it leaves here.
+`AgentRoster` knows who there is and when they are due, `QueryDispatcher` asks, `Answers` takes in what comes of it.
+Whatever a user supplies may raise; nothing of it leaves here.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.flights import Flights
 from tickmind.strategy.queries.pace import Paces, PaceStatistics
-from tickmind.strategy.queries.questions import Questions
-from tickmind.strategy.queries.roster import Roster
+from tickmind.strategy.queries.questions import QueryDispatcher
+from tickmind.strategy.queries.roster import AgentRoster
 
 if TYPE_CHECKING:
     from tickmind.tick import TickContext, World
@@ -74,9 +74,9 @@ class LLMSystem:
         )
         self._flights = Flights(self._workers)
         self._paces = Paces()
-        self._roster = Roster(manager, self._flights, self._paces)
+        self._roster = AgentRoster(manager, self._flights, self._paces)
         self._answers = Answers(manager, self._roster, self._flights, self._counts, clock, self._paces)
-        self._questions = Questions(
+        self._questions = QueryDispatcher(
             manager, self._roster, self._answers, self._flights, self._workers, self._counts, self._paces
         )
 

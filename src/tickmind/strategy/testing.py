@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tickmind.base import ManualClock
-from tickmind.strategy.clients.workers import Job, Workers, WorkerStatistics
+from tickmind.strategy.clients.workers import Workers, WorkerStatistics, WorkItem
 from tickmind.strategy.errors import CAUGHT
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.system import SETTLING_S, LLMSystem
@@ -102,24 +102,24 @@ class SimulatedWorkers(Workers):
     def __init__(self, *, threads: int, clock: SimulatedClock) -> None:
         super().__init__(threads=threads, max_stuck=0, clock=clock)
         self._time = clock
-        self._queue: deque[Job[Any]] = deque()
-        self._under_way: list[tuple[float, Job[Any]]] = []  # when each is complete
-        self._on_loop: list[Job[Any]] = []  # async ones
+        self._queue: deque[WorkItem[Any]] = deque()
+        self._under_way: list[tuple[float, WorkItem[Any]]] = []  # when each is complete
+        self._on_loop: list[WorkItem[Any]] = []  # async ones
 
-    def submit(self, work: Callable[[], T]) -> Job[T]:
+    def submit(self, work: Callable[[], T]) -> WorkItem[T]:
         """Make a blocking call as soon as one of the threads would be free."""
-        job = Job(work)
+        job = WorkItem(work)
         self._queue.append(job)
         self._begin()
         return job
 
-    def submit_async(self, work: Coroutine[Any, Any, T]) -> Job[T]:
+    def submit_async(self, work: Coroutine[Any, Any, T]) -> WorkItem[T]:
         """Run a coroutine on the background loop; the tick waits for it."""
         job = super().submit_async(work)
         self._on_loop.append(job)
         return job
 
-    def finished(self) -> list[Job[Any]]:
+    def finished(self) -> list[WorkItem[Any]]:
         """Return the jobs that are complete by now, in the order of submission."""
         now_s = self._time.monotonic() + _ROUNDING_S
         for done_at_s, job in self._under_way:
@@ -130,7 +130,7 @@ class SimulatedWorkers(Workers):
         self._begin()
         return super().finished()
 
-    def abandon(self, jobs: Iterable[Job[Any]], *, overdue: bool = False) -> None:
+    def abandon(self, jobs: Iterable[WorkItem[Any]], *, overdue: bool = False) -> None:
         """Drop jobs; a call that was made is forgotten, as if its thread had been replaced."""
         dropped = {job for job in jobs if job.done_at_s is None}
         super().abandon([job for job in dropped if job.future is not None], overdue=overdue)
@@ -140,7 +140,7 @@ class SimulatedWorkers(Workers):
         self._queue = deque(job for job in self._queue if job not in dropped)
         self._under_way = [entry for entry in self._under_way if entry[1] not in dropped]
 
-    def settle(self, jobs: Sequence[Job[Any]], timeout_s: float) -> bool:
+    def settle(self, jobs: Sequence[WorkItem[Any]], timeout_s: float) -> bool:
         """Wait for async jobs; what has a simulated latency is complete when its tick comes."""
         return super().settle([job for job in jobs if job.future is not None], timeout_s)
 
@@ -161,7 +161,7 @@ class SimulatedWorkers(Workers):
             self._under_way.append((job.started_at_s + took_s, job))
 
 
-def _make(job: Job[Any]) -> None:
+def _make(job: WorkItem[Any]) -> None:
     try:
         job.value = job.work() if job.work is not None else None
     except (*CAUGHT, SystemExit) as error:  # on_error hears of it when the answer would have come

@@ -8,7 +8,7 @@ from tickmind.tools.definition.registry import ToolRegistry
 from tickmind.tools.envelope import AgentResult, Failed, Ok, StopReason, ToolResult
 from tickmind.tools.events import (
     AgentEvent,
-    Question,
+    QuestionAsked,
     RequestFinished,
     RequestStarted,
     RunFinished,
@@ -19,10 +19,10 @@ from tickmind.tools.events import (
     ToolFinished,
     ToolStarted,
 )
-from tickmind.tools.execution.caller import Caller
+from tickmind.tools.execution.caller import ModelCaller
 from tickmind.tools.hub import AgentHub, HubEvent, HubEventKind
 from tickmind.tools.run import AgentRun, AgentStream
-from tickmind.tools.state import AgentState, PendingQuestion
+from tickmind.tools.state import InterruptedRun, PendingQuestion
 from tickmind.tools.trace import ToolTrace
 
 __all__ = [
@@ -32,17 +32,17 @@ __all__ = [
     "AgentOptions",
     "AgentResult",
     "AgentRun",
-    "AgentState",
     "AgentStream",
     "AgentTimeouts",
-    "Caller",
     "Failed",
     "HubEvent",
     "HubEventKind",
     "Interrupt",
+    "InterruptedRun",
+    "ModelCaller",
     "Ok",
     "PendingQuestion",
-    "Question",
+    "QuestionAsked",
     "RequestFinished",
     "RequestStarted",
     "RunFinished",

@@ -18,11 +18,11 @@ from tickmind.tools.definition.callable_tool import Tool
 from tickmind.tools.definition.registry import ToolRegistry
 from tickmind.tools.envelope import AgentResult, Failed, StopReason
 from tickmind.tools.events import MAX_EVENTS_KEPT, AgentEvent, EventHook, EventLog, RunFinished, RunStarted
-from tickmind.tools.execution.caller import Caller, ClientCaller, as_caller, with_defaults
+from tickmind.tools.execution.caller import ClientCaller, ModelCaller, as_caller, with_defaults
 from tickmind.tools.execution.loop import RunLoop
 from tickmind.tools.output import OutputForm, TypedOutput
 from tickmind.tools.run import AgentRun, AgentStream
-from tickmind.tools.state import AgentState
+from tickmind.tools.state import InterruptedRun
 from tickmind.tools.typevars import OutputT
 
 MAX_RUNS = Limit("runs of one agent at work or waiting for their turn", 64)
@@ -48,7 +48,7 @@ class _Order:
     turn: tuple[Message, ...]
     streaming: bool
     deps: Any = None
-    state: AgentState | None = None
+    state: InterruptedRun | None = None
     answers: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -63,7 +63,7 @@ class ToolAgent(Generic[OutputT]):
 
     def __init__(
         self,
-        caller: Caller | ModelClient,
+        caller: ModelCaller | ModelClient,
         tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = (),
         *,
         output: OutputForm[OutputT] | None = None,
@@ -110,7 +110,7 @@ class ToolAgent(Generic[OutputT]):
         """
         self._history = ()
 
-    def ask_through(self, caller: Caller | ModelClient) -> None:
+    def ask_through(self, caller: ModelCaller | ModelClient) -> None:
         """Ask through another client from now on, with its defaults; a run that is at work keeps the old one."""
         self._caller = as_caller(caller)
         self.config = with_defaults(self._given, self._caller)
@@ -162,7 +162,7 @@ class ToolAgent(Generic[OutputT]):
 
     async def resume(
         self,
-        interrupted: AgentRun | AgentResult | AgentState,
+        interrupted: AgentRun | AgentResult | InterruptedRun,
         answer: Any = _NO_ANSWER,
         *,
         answers: Mapping[str, Any] | None = None,
@@ -175,7 +175,7 @@ class ToolAgent(Generic[OutputT]):
 
     def aresume(
         self,
-        interrupted: AgentRun | AgentResult | AgentState,
+        interrupted: AgentRun | AgentResult | InterruptedRun,
         answer: Any = _NO_ANSWER,
         *,
         answers: Mapping[str, Any] | None = None,
@@ -206,13 +206,13 @@ class ToolAgent(Generic[OutputT]):
 
     def _resumption(
         self,
-        interrupted: AgentRun | AgentResult | AgentState,
+        interrupted: AgentRun | AgentResult | InterruptedRun,
         answer: Any,
         answers: Mapping[str, Any] | None,
         *,
         streaming: bool,
     ) -> _Order:
-        state = interrupted if isinstance(interrupted, AgentState) else interrupted.state
+        state = interrupted if isinstance(interrupted, InterruptedRun) else interrupted.state
         if state is None:
             raise LLMConfigError("this run was not stopped by a question, so there is nothing to resume")
         asked = [question.call_id for question in state.questions]

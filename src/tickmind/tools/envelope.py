@@ -18,7 +18,7 @@ from tickmind.llm.errors import (
 from tickmind.llm.messages import Message
 from tickmind.llm.texts import shortened_with_size
 from tickmind.llm.transport import Usage
-from tickmind.tools.state import AgentState
+from tickmind.tools.state import InterruptedRun
 from tickmind.tools.trace import ToolTrace
 from tickmind.tools.typevars import OutputT
 
@@ -134,7 +134,7 @@ class AgentResult(Generic[OutputT]):
     messages: tuple[Message, ...] = ()
     finish_reason: str = ""
     run_id: str = ""
-    state: AgentState | None = None
+    state: InterruptedRun | None = None
     abandoned: int = 0  # calls of tools that could not be stopped and may still be at work
     value: OutputT | None = None
     thinking: str = ""

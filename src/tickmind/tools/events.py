@@ -115,7 +115,7 @@ class ToolFinished(AgentEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class Question(AgentEvent):
+class QuestionAsked(AgentEvent):
     """A tool asks for an answer from outside; the run stops and can be resumed."""
 
     kind: ClassVar[str] = "question"
@@ -147,7 +147,7 @@ def _spoken(event: AgentEvent, text: str) -> dict[str, Any]:
     return {**_header(event), "text": mask_known(text)}
 
 
-StreamEvent = TextDelta | ThinkingDelta | ToolStarted | ToolFinished | Question
+StreamEvent = TextDelta | ThinkingDelta | ToolStarted | ToolFinished | QuestionAsked
 EventHook = Callable[[AgentEvent], None]
 
 

@@ -23,7 +23,7 @@ from tickmind.tools.events import (
     RunStarted,
     TextDelta,
 )
-from tickmind.tools.execution.caller import Caller
+from tickmind.tools.execution.caller import ModelCaller
 from tickmind.tools.output import OutputForm
 from tickmind.tools.typevars import OutputT
 
@@ -69,7 +69,7 @@ class AgentHub:
 
     def __init__(
         self,
-        caller: Caller | ModelClient,
+        caller: ModelCaller | ModelClient,
         *,
         tools: ToolRegistry | None = None,
         config: AgentConfig | None = None,

@@ -10,14 +10,14 @@ from tickmind.tools.events import (
     AgentEvent,
     EventLog,
     EventReader,
-    Question,
+    QuestionAsked,
     StreamEvent,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
     ToolStarted,
 )
-from tickmind.tools.state import AgentState
+from tickmind.tools.state import InterruptedRun
 from tickmind.tools.typevars import OutputT
 
 
@@ -41,7 +41,7 @@ class AgentRun(Generic[OutputT]):
         return self._result.done()
 
     @property
-    def state(self) -> AgentState | None:
+    def state(self) -> InterruptedRun | None:
         """What to resume from, if a tool asked a question."""
         return self._result.result().state if self._result.done() else None
 
@@ -118,7 +118,7 @@ class AgentStream(Generic[OutputT]):
         run._log.pace(self._reader)  # noqa: SLF001 - the two are one
         try:
             async for event in self._reader:
-                if isinstance(event, (TextDelta, ThinkingDelta, ToolStarted, ToolFinished, Question)):
+                if isinstance(event, (TextDelta, ThinkingDelta, ToolStarted, ToolFinished, QuestionAsked)):
                     yield event
         finally:  # a loop that was left reads no more, so the run must not wait for it
             self._release()

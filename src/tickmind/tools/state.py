@@ -28,7 +28,7 @@ class PendingQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class AgentState:
+class InterruptedRun:
     """Everything that is needed to go on with an interrupted run, in this process or another."""
 
     run_id: str
@@ -60,7 +60,7 @@ class AgentState:
         return orjson.dumps(plain, default=str).decode("utf-8")
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> "AgentState":
+    def from_json(cls, text: str | bytes) -> "InterruptedRun":
         """Read it back; raises `ConfigError` if it is anything else."""
         try:
             plain = orjson.loads(text)

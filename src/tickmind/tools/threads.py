@@ -20,7 +20,7 @@ class OverdueError(TimeoutError):
 GRACE_S = 0.05  # how long cancelled work may take to clean up
 
 
-class Ledger:
+class StuckWork:
     """Counts the work that could not be stopped. Threads may share it."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Ledger:
 class _Job:
     """A thread's work and whether anybody still waits for it."""
 
-    def __init__(self, ledgers: tuple[Ledger, ...]) -> None:
+    def __init__(self, ledgers: tuple[StuckWork, ...]) -> None:
         self._lock = threading.Lock()
         self._ledgers = ledgers
         self._ended = False
@@ -81,7 +81,7 @@ def _settle(future: "asyncio.Future[tuple[T | None, BaseException | None]]", val
 
 
 async def run_in_thread(
-    work: Callable[[], T], *, name: str, timeout_s: float | None, ledgers: tuple[Ledger, ...] = ()
+    work: Callable[[], T], *, name: str, timeout_s: float | None, ledgers: tuple[StuckWork, ...] = ()
 ) -> T:
     """Run blocking work in a daemon thread. Raises `OverdueError` when it takes too long, and leaves it to itself."""
     loop = asyncio.get_running_loop()
@@ -125,7 +125,7 @@ async def run_bounded(
     *,
     timeout_s: float | None,
     grace_s: float = GRACE_S,
-    ledgers: tuple[Ledger, ...] = (),
+    ledgers: tuple[StuckWork, ...] = (),
 ) -> T:
     """Run a coroutine that may ignore its cancellation. Raises `OverdueError` when it takes too long.
 
@@ -145,7 +145,7 @@ async def run_bounded(
     return task.result()
 
 
-async def _put_down(task: "asyncio.Task[T]", grace_s: float, ledgers: tuple[Ledger, ...]) -> None:
+async def _put_down(task: "asyncio.Task[T]", grace_s: float, ledgers: tuple[StuckWork, ...]) -> None:
     task.cancel()
     try:
         await asyncio.wait({task}, timeout=grace_s)
@@ -159,7 +159,7 @@ async def _put_down(task: "asyncio.Task[T]", grace_s: float, ledgers: tuple[Ledg
 class _Forget:
     """Takes note of an abandoned task's end, whatever it was."""
 
-    def __init__(self, ledgers: tuple[Ledger, ...]) -> None:
+    def __init__(self, ledgers: tuple[StuckWork, ...]) -> None:
         self._ledgers = ledgers
 
     def __call__(self, task: "asyncio.Task[Any]") -> None:

@@ -12,7 +12,7 @@ from tickmind.viewer.errors import ViewerAddressError
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class RequestGuard:
     """Checks requests. `hosts` are the names under which the server is known, without a port.
 
     A page of another site that makes a browser ask here is told by its Origin, and one that made its own name point
@@ -43,7 +43,7 @@ class Access:
         return any(hmac.compare_digest(given, known) for known in self._known)
 
 
-def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: Iterable[str] = ()) -> Access:
+def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: Iterable[str] = ()) -> RequestGuard:
     """The checks for a server at an address; one beyond this machine needs TLS and tokens."""
     if not is_loopback(address):
         missing = [what for what, there in (("TLS (--tls)", tls), ("tokens (--token-file)", bool(tokens))) if not there]
@@ -53,7 +53,7 @@ def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: It
                 "or stay on 127.0.0.1"
             )
     own = f"[{address}]" if ":" in address else address
-    return Access(LOOPBACK_NAMES | {own.lower()} | {host_name(host) for host in hosts}, tokens)
+    return RequestGuard(LOOPBACK_NAMES | {own.lower()} | {host_name(host) for host in hosts}, tokens)
 
 
 def is_loopback(address: str) -> bool:

@@ -11,7 +11,7 @@ import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from tickmind.base import Limit, LimitExceededError, Secret, TickmindError, get_logger, redact
-from tickmind.viewer.access import Access, access_for
+from tickmind.viewer.access import RequestGuard, access_for
 from tickmind.viewer.errors import NoSuchWindowError, ViewerAddressError
 from tickmind.viewer.page import HEADERS, page_files
 from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, FrameSource
@@ -44,7 +44,7 @@ class ViewerServer:
     def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
         self._source = source
         self._config = config or ViewerConfig()
-        self._access: Access = access_for(
+        self._access: RequestGuard = access_for(
             self._config.host,
             tokens=self._config.tokens,
             tls=self._config.tls is not None,

@@ -5,11 +5,10 @@
 
 from tickmind.wire.client.async_client import WorldClient
 from tickmind.wire.client.backoff import Backoff
-from tickmind.wire.client.connection import Connection, Tls, server_options
+from tickmind.wire.client.connection import Tls, WorldEndpoint, server_options
 from tickmind.wire.client.control import ControlSession, ControlStatistics
 from tickmind.wire.client.sync_client import SyncBatchSession, SyncControlSession, SyncWorldClient
 from tickmind.wire.errors import (
-    CallError,
     ControlClosedError,
     DeadlineError,
     LeaseRefusedError,
@@ -17,6 +16,7 @@ from tickmind.wire.errors import (
     NotAllowedError,
     OverloadedError,
     RefusedMessageError,
+    RpcError,
     UnreachableError,
     WireConfigError,
     WireError,
@@ -25,8 +25,6 @@ from tickmind.wire.messages.viewing import Region, ViewerEvent, ViewerEventType,
 
 __all__ = [
     "Backoff",
-    "CallError",
-    "Connection",
     "ControlClosedError",
     "ControlSession",
     "ControlStatistics",
@@ -37,6 +35,7 @@ __all__ = [
     "OverloadedError",
     "RefusedMessageError",
     "Region",
+    "RpcError",
     "SyncBatchSession",
     "SyncControlSession",
     "SyncWorldClient",
@@ -49,5 +48,6 @@ __all__ = [
     "WireConfigError",
     "WireError",
     "WorldClient",
+    "WorldEndpoint",
     "server_options",
 ]

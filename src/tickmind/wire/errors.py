@@ -39,7 +39,7 @@ class MessageError(WireError):
         self.reason = reason
 
 
-class CallError(WireError):
+class RpcError(WireError):
     """A call failed for a reason that is in no other class."""
 
     def __init__(self, message: str, *, status: str = "UNKNOWN") -> None:
@@ -47,23 +47,23 @@ class CallError(WireError):
         self.status = status
 
 
-class UnreachableError(CallError):
+class UnreachableError(RpcError):
     """Nobody answers at that address, or the world is stopping."""
 
 
-class DeadlineError(CallError):
+class DeadlineError(RpcError):
     """The answer did not come in time."""
 
 
-class NotAllowedError(CallError):
+class NotAllowedError(RpcError):
     """The token or the lease does not give the right."""
 
 
-class RefusedMessageError(CallError):
+class RefusedMessageError(RpcError):
     """The world could not read the message."""
 
 
-class OverloadedError(CallError):
+class OverloadedError(RpcError):
     """A size, a number of streams or a reader's backlog is over its limit."""
 
 

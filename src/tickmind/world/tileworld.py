@@ -34,7 +34,7 @@ from tickmind.world.rules.rest import fall_asleep_and_wake, feel_needs, leave_al
 from tickmind.world.rules.speech import speak
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.scenario import Scenario
-from tickmind.world.state.columns import State, first_state
+from tickmind.world.state.columns import WorldColumns, first_state
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.snapshot import Snapshot, pack, unpack
 from tickmind.world.state.tables import Tables
@@ -202,7 +202,7 @@ class TileWorld:
             raise SnapshotMismatchError("the snapshot was made in another scenario; use the one with which it was made")
         columns = dict(found.columns)
         last = Aftermath.read(columns, found.notes)
-        self._state = State(**{name: columns[name] for name, _ in self._state.columns()})
+        self._state = WorldColumns(**{name: columns[name] for name, _ in self._state.columns()})
         self._maps = Maps(self._tables, self._state)
         self._eyes = Eyes(rules, self._maps.opaque, self._maps.occupancy)
         self._tick_id = found.tick_id

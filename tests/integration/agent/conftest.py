@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tickmind.agent import Assignment, Launch, Life
-from tickmind.agent.minds import PlainCast, Start
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.agent import AgentProcess, Assignment, Launch
+from tickmind.agent.minds import PlainMindHost, Start
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.wire import Backoff
 from tickmind.world import TileWorld
@@ -60,7 +60,7 @@ async def serving(
     world = TileWorld.from_scenario(more.pop("scenario", None) or meadow(actors, side=14, radius=5))
     config = ServerConfig(address, lease_ttl_ms=ttl_ms, **more)
     watched = Watched(None, world)
-    pace = Pace(tick_s, tick_s / 2, lockstep=lockstep, controllers=controllers)
+    pace = TickPace(tick_s, tick_s / 2, lockstep=lockstep, controllers=controllers)
     server = WorldServer(world, config, pace=pace, reports=watched, run_id=run_id, on_tick=watched.records.append)
     watched.server = server
     async with server:
@@ -78,7 +78,7 @@ async def living(watched, cast, entity_ids=("entity:1",), *, limits=None, **give
     launch = Launch(
         tuple(Assignment(one, f"test:{entity_ids[0]}") for one in entity_ids), world_addr=watched.address, **given
     )
-    life: Any = Life(launch, cast, backoff=AT_ONCE, **(limits or {}))
+    life: Any = AgentProcess(launch, cast, backoff=AT_ONCE, **(limits or {}))
     life.task = task = asyncio.create_task(life.live())
     try:
         yield life
@@ -118,4 +118,4 @@ def eventually():
 @pytest.fixture
 def cast_of():
     """A cast that asks one function for everybody."""
-    return lambda act: PlainCast(lambda _start: FromFunction(act), Start)
+    return lambda act: PlainMindHost(lambda _start: FromFunction(act), Start)

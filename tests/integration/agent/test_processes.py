@@ -17,7 +17,7 @@ import pytest
 from tickmind.agent import Assignment, Heartbeat, Launch, Settings, encode_secrets
 from tickmind.base import Secret
 from tickmind.protocol import ActionType, LifecycleKind
-from tickmind.wire import Connection, SyncWorldClient, WireError
+from tickmind.wire import SyncWorldClient, WireError, WorldEndpoint
 
 ROOT = Path(__file__).parents[3]
 READY_S = 180  # compiling the rules for the first time takes a while on a busy machine
@@ -55,7 +55,7 @@ class World:
         self.address = found[1]
         self._reader = threading.Thread(target=process.stderr.read, daemon=True)
         self._reader.start()
-        self.client = SyncWorldClient(Connection(self.address, token=Secret(token) if token else None, timeout_s=60))
+        self.client = SyncWorldClient(WorldEndpoint(self.address, token=Secret(token) if token else None, timeout_s=60))
         self.results = defaultdict(list)  # entity id -> action types
         self.said = defaultdict(list)
         self.control = defaultdict(list)  # entity id -> kinds of lifecycle events

@@ -11,7 +11,7 @@ from tickmind.agent.testing import observe
 from tickmind.characters.berry_eater import berry_eater
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.cli.new import AGENT
-from tickmind.protocol import ActionType, Direction, Move, Status, Wait, Wake
+from tickmind.protocol import ActionType, ActorStatus, Direction, Move, Wait, Wake
 from tickmind.world import TileWorld, load_scenario
 
 CLEARING = Path(__file__).parents[3] / "scenarios" / "clearing.yaml"
@@ -48,7 +48,7 @@ def test_after_long_everybody_in_the_clearing_still_acts():
 
 def test_whoever_is_asleep_wants_to_wake_up():
     for act in (written(), berry_eater, RandomWalker(Start("me")).act):
-        assert act(observe("@.b", status=Status.ASLEEP, hunger=500, carrying={"berries": 1})) == Wake()
+        assert act(observe("@.b", status=ActorStatus.ASLEEP, hunger=500, carrying={"berries": 1})) == Wake()
 
 
 def test_nobody_pushes_against_those_who_stand_there():

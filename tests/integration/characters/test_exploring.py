@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tickmind.agent import Character, Company, Start
+from tickmind.agent import Character, CharacterHost, Start
 from tickmind.ai import Action
 from tickmind.world import TileWorld, parse_scenario
 
@@ -21,7 +21,7 @@ class Explorer(Character):
 @pytest.mark.parametrize(("width", "height", "x", "y"), [(50, 50, 20, 30), (9, 30, 8, 0)])
 def test_all_of_a_map_with_an_open_border_is_explored_and_then_it_is_enough(width, height, x, y):
     world = TileWorld.from_scenario(parse_scenario(OPEN.format(width, height, x, y)))
-    company = Company(Explorer, Start)
+    company = CharacterHost(Explorer, Start)
     (name,) = (actor.entity_id for actor in world.info.actors)
     visits: Counter[tuple[int, int]] = Counter()
     for _ in range(400):

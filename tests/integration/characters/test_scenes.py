@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tickmind.agent import Company, Settings, Start
+from tickmind.agent import CharacterHost, Settings, Start
 from tickmind.characters.arena_player import ArenaPlayer
 from tickmind.characters.escapee import Escapee
 from tickmind.characters.forager_bt import Forager
@@ -18,7 +18,7 @@ from tickmind.characters.tool_user import ToolUser
 from tickmind.llm import ModelReply, ToolCall
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.runner import load_mapping
-from tickmind.strategy import ToolAgentAnswers
+from tickmind.strategy import ToolAgentAdapter
 from tickmind.tools import ToolAgent
 from tickmind.world import TileWorld, load_scenario, parse_scenario
 
@@ -49,7 +49,7 @@ def escape(hearing_radius):
     text = (SCENARIOS / "escape.yaml").read_text()
     text = re.sub("hearing_radius: [0-9]+", f"hearing_radius: {hearing_radius}", text)
     world = TileWorld.from_scenario(parse_scenario(text))
-    records = list(play(world, {Company(Escapee, started()): range(2)}, 120))
+    records = list(play(world, {CharacterHost(Escapee, started()): range(2)}, 120))
     return {(seen.me.x, seen.me.y) for seen in world.observe(range(2))}, records
 
 
@@ -125,7 +125,7 @@ def test_two_models_get_out_through_tools():
         transport = ScriptedTransport(clever(who.entity_id))
         return ToolAgent(transport, who.tools(), model="scripted", agent_id=who.entity_id)
 
-    company = Company(ToolUser, started(), client=ToolAgentAnswers(make_agent), characters=characters)
+    company = CharacterHost(ToolUser, started(), client=ToolAgentAdapter(make_agent), characters=characters)
     until_s = time.monotonic() + 90
     while {(seen.me.x, seen.me.y) for seen in world.observe(range(2))} != OUTSIDE:
         assert time.monotonic() < until_s, [one.view for one in characters.values()]
@@ -153,7 +153,7 @@ def test_arena_players_raid_tag_and_bring_gems_home():
     casts = {}
     for team in ("red", "blue"):
         rows = [row for row, actor in enumerate(world.info.actors) if actor.type == team]
-        casts[Company(ArenaPlayer, started(mapping.agents[team].settings))] = rows
+        casts[CharacterHost(ArenaPlayer, started(mapping.agents[team].settings))] = rows
     done, gems = Counter[str](), Counter[str]()
     for record in play(world, casts, 300):
         for result in record.action_results():
@@ -176,7 +176,7 @@ def test_islanders_live_on_berries_that_grow_back():
     rows = range(0, 500, 25)  # some of them, all over the island
     stock: dict[str, list[object]] = {}
     eaten = 0
-    for record in play(world, {Company(Forager, started()): rows}, 120):
+    for record in play(world, {CharacterHost(Forager, started()): rows}, 120):
         eaten += sum(1 for result in record.action_results() if result.ok and result.action_type == "Use")
         for delta in record.object_deltas:
             stock.setdefault(delta.object_id, []).append(delta.new_value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tickmind.agent import Company, Settings, Start
+from tickmind.agent import CharacterHost, Settings, Start
 from tickmind.characters.villager import Villager
 from tickmind.world import TileWorld, load_scenario
 
@@ -18,7 +18,7 @@ def test_villagers_leave_their_houses_eat_and_talk():
     world = TileWorld.from_scenario(load_scenario(SCENARIO))
     rows = range(len(world.info.actors))
     food = Settings({"food": ["bread", "berries", "wheat"]})
-    company = Company(Villager, lambda entity_id: Start(entity_id, food, random.Random(entity_id)))
+    company = CharacterHost(Villager, lambda entity_id: Start(entity_id, food, random.Random(entity_id)))
     first = world.observe(rows)
     did, said = Counter[str](), 0
     for _ in range(400):

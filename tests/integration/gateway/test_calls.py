@@ -12,7 +12,7 @@ from tickmind.gateway.call import Call
 from tickmind.gateway.fairness.caller_keys import hash_key
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.settings.config import CacheConfig, Caller, Limits, QueueConfig, SharingConfig, WireConfig
-from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Redirect, Refuse, Say
+from tickmind.llm.testing import Break, Drip, EchoHeaders, Hang, Redirect, Refuse, Respond
 
 pytestmark = pytest.mark.asyncio
 CANARY = "sk-canary-0123456789abcdef"
@@ -36,7 +36,7 @@ async def test_a_chat_passes_through_unchanged_and_says_who_answered(housing: An
 
 
 async def test_a_streamed_chat_arrives_as_events_and_ends(housing: Any) -> None:
-    async with housing(one=[Say("One two three four.", cut=3)]) as house:
+    async with housing(one=[Respond("One two three four.", cut=3)]) as house:
         reply = await house.chat(stream=True)
         events = [line[6:] for line in reply.body.decode().split("\n") if line.startswith("data: ")]
         assert events[-1] == "[DONE]"
@@ -76,7 +76,7 @@ async def test_the_responses_form_passes_through_too(housing: Any) -> None:
 
 async def test_generate_gives_text_tokens_provider_and_cooldown(housing: Any) -> None:
     limits = {"one": Limits(requests_per_minute=30, burst=5, concurrency=2)}
-    async with housing(one=[Say("<think>Hm.</think>I gather wood.")], limits=limits) as house:
+    async with housing(one=[Respond("<think>Hm.</think>I gather wood.")], limits=limits) as house:
         reply = await house.generate(sessionId="game-1", maxTokens=50, temperature=0.0, systemPrompt="Be brief.")
         assert reply.status == 200
         got = reply.json
@@ -164,14 +164,14 @@ async def test_a_deadline_ends_a_call_that_hangs(housing: Any, loop_clock: LoopC
 
 
 async def test_a_stream_that_breaks_ends_with_an_error_event(housing: Any) -> None:
-    async with housing(one=[Break(Say("A long reply that breaks.", cut=2), events=6)]) as house:
+    async with housing(one=[Break(Respond("A long reply that breaks.", cut=2), events=6)]) as house:
         reply = await house.chat(stream=True)
         last = reply.body.decode().strip().rsplit("data: ", 1)[1]
         assert json.loads(last)["error"]["code"] == "PROVIDER_ERROR"
         await house.settle()
 
 
-@pytest.mark.parametrize("step", [Hang(), Drip(Say("word " * 400, cut=5), size_bytes=50, interval_s=0.02)])
+@pytest.mark.parametrize("step", [Hang(), Drip(Respond("word " * 400, cut=5), size_bytes=50, interval_s=0.02)])
 async def test_a_caller_that_leaves_frees_its_slot_and_ends_the_providers_work(housing: Any, step: Any) -> None:
     limits = {"one": Limits(burst=10, concurrency=1)}
     async with housing(one=[step, "Next."], limits=limits) as house:

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import LoopClock
 
 from tickmind.gateway.settings.config import WireConfig
-from tickmind.llm.testing import Hang, Say
+from tickmind.llm.testing import Hang, Respond
 
 pytestmark = pytest.mark.asyncio
 PATIENCE_S = 60.0
@@ -126,7 +126,7 @@ async def test_a_caller_that_is_gone_is_told_from_one_that_is_done_with_sending(
 
 
 async def test_the_reply_of_a_caller_that_is_done_with_sending_is_its_last(housing: Any) -> None:
-    async with housing(one=[Say("One."), Say("Two.")]) as house:
+    async with housing(one=[Respond("One."), Respond("Two.")]) as house:
         reader, writer = await house.open()
         document = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
         request = house.request("/v1/chat/completions", document)

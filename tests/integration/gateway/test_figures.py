@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from tickmind.gateway.fairness.caller_keys import hash_key, new_key
 from tickmind.gateway.settings.config import Budget, Caller, Limits
 from tickmind.gateway.surface.overview import MOST_ROWS
-from tickmind.llm.testing import Hang, Refuse, Say
+from tickmind.llm.testing import Hang, Refuse, Respond
 
 LIMITED_S = 300
 
@@ -129,7 +129,7 @@ async def test_a_callers_key_shows_its_own_sessions_and_costs_and_an_admins_all(
     )
     change = with_provider("one", limits=Limits(concurrency=1))
     async with housing(
-        one=[Refuse(429, retry_after=1), *[Say("Run!")] * 3], settings={"callers": callers}, change=change
+        one=[Refuse(429, retry_after=1), *[Respond("Run!")] * 3], settings={"callers": callers}, change=change
     ) as house:
 
         def headers(name):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tickmind.gateway.http.head_memo import HeadMemo
-from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
+from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamPool
 from tickmind.gateway.routing.origins import Pin
 
 pytestmark = pytest.mark.asyncio
@@ -157,7 +157,7 @@ def pool_to(url: str, pin: Pin, context: ssl.SSLContext | None = None) -> Upstre
         return context
 
     return UpstreamPool(
-        Endpoint.of(url, pin),
+        UpstreamAddress.of(url, pin),
         loop=asyncio.get_running_loop(),
         max_connections=9,
         tls_context=tls_context,

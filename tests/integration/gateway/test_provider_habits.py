@@ -9,7 +9,7 @@ import pytest
 
 from tickmind.base import Secret
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Route
-from tickmind.llm.testing import Break, Refuse, Say
+from tickmind.llm.testing import Break, Refuse, Respond
 
 pytestmark = pytest.mark.asyncio
 LARGE = "x" * 20_000
@@ -143,7 +143,7 @@ async def test_retries_are_shown(housing: Any) -> None:
         assert "tickmind_gateway_retries_total 1" in metrics
 
 
-@pytest.mark.parametrize("step", [Refuse(500), Refuse(503), Break(Say("Cut."), ending="reset")])
+@pytest.mark.parametrize("step", [Refuse(500), Refuse(503), Break(Respond("Cut."), ending="reset")])
 async def test_errors_before_the_first_byte_fall_back_by_default(housing: Any, step: Any) -> None:
     async with housing(one=[step], two=["From two."]) as house:
         assert (await house.chat()).headers["x-tickmind-provider"] == "two"

@@ -8,7 +8,7 @@ import pytest
 import redis
 
 from tickmind.base import Secret
-from tickmind.gateway.cluster.pace import SharedPace
+from tickmind.gateway.cluster.rate_limiter import SharedPace
 from tickmind.gateway.cluster.script import RESERVE
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher

@@ -42,7 +42,7 @@ from tickmind.llm.testing import (
     HugeBody,
     Redirect,
     Refuse,
-    Say,
+    Respond,
     Step,
 )
 from tickmind.llm.transport import Capabilities
@@ -282,7 +282,7 @@ async def test_what_a_tool_or_a_model_lets_slip_is_kept_out_of_events_traces_and
 
     question = ModelReply("", "tool_calls", tool_calls=(ToolCall("b", "ask_first", "{}"),))
     call = ModelReply("", "tool_calls", tool_calls=(ToolCall("a", "read", f'{{"path":"/{CANARY}"}}'),))
-    said = Say(f"The key is {CANARY}.", cut=5)
+    said = Respond(f"The key is {CANARY}.", cut=5)
     tape = tmp_path / "tape.jsonl"
     async with FakeProvider([call, said, question, said]) as server:
         config = config_for(server)

@@ -39,7 +39,7 @@ from tickmind.llm.testing import (
     Late,
     Redirect,
     Refuse,
-    Say,
+    Respond,
     Step,
 )
 from tickmind.llm.transport import ModelReply, ModelRequest, ToolSpec, Usage
@@ -110,7 +110,7 @@ async def test_thinking_comes_apart_in_every_form_alike_whole_and_streamed(
     api: Api, form: Literal["reasoning_content", "reasoning", "tags"], reason: str
 ) -> None:
     reply = ModelReply("I\n\nrun é😀.", reason, THINKING, usage=Usage(11, 7))
-    async with talking(api, Say(reply, thinking=form), Say(reply, thinking=form, cut=1)) as (client, _):
+    async with talking(api, Respond(reply, thinking=form), Respond(reply, thinking=form, cut=1)) as (client, _):
         whole, streamed = await ask(client), await ask(client, streamed=True)
     assert facts(whole) == facts(streamed)
     assert facts(whole) == (reply.content, THOUGHT, reason, (), 18, "m")
@@ -122,7 +122,7 @@ async def test_thinking_comes_apart_in_every_form_alike_whole_and_streamed(
 async def test_tool_calls_are_the_same_whole_and_streamed(api: Api) -> None:
     reply = ModelReply("I go.", "tool_calls", THINKING, CALLS, Usage(5, 6))
     options: dict[str, Any] = {"tools": (MOVE,), "parallel_tool_calls": False}
-    async with talking(api, reply, Say(reply, cut=2)) as (client, server):
+    async with talking(api, reply, Respond(reply, cut=2)) as (client, server):
         whole, streamed = await ask(client, **options), await ask(client, streamed=True, **options)
         for seen in server.seen:
             assert (seen.request.tools, seen.request.parallel_tool_calls) == ((MOVE,), False)
@@ -136,7 +136,7 @@ async def test_tool_calls_are_the_same_whole_and_streamed(api: Api) -> None:
 @every_form
 async def test_a_stream_of_broken_tool_arguments_still_ends(api: Api) -> None:
     reply = ModelReply("", "tool_calls", tool_calls=(ToolCall("a", "move", '{"dx": '),))
-    async with talking(api, Say(reply, cut=3)) as (client, _):
+    async with talking(api, Respond(reply, cut=3)) as (client, _):
         result = await ask(client, streamed=True, tools=(MOVE,))
     assert result.tool_calls == (ToolCall("a", "move", '{"dx": '),)
 
@@ -150,7 +150,7 @@ async def test_a_stream_without_a_finish_reason_keeps_its_tail(api: Api) -> None
 
 @every_form
 async def test_a_reply_without_counts_has_none(api: Api) -> None:
-    async with talking(api, Say("Hi.", usage=False)) as (client, _):
+    async with talking(api, Respond("Hi.", usage=False)) as (client, _):
         result = await ask(client, streamed=True)
     assert result.content == "Hi."
     if api != "anthropic":  # which always counts
@@ -376,7 +376,7 @@ async def test_a_call_ends_at_its_total_deadline(api: Api, streamed: bool, step:
 
 @every_form
 async def test_a_stream_that_runs_out_of_time_keeps_what_came(api: Api, loop_clock: "LoopClock") -> None:
-    silent = Break(Say("word " * 20, cut=5), events=10, ending="hang")
+    silent = Break(Respond("word " * 20, cut=5), events=10, ending="hang")
     async with talking(api, silent) as (client, _):
         stream = client.stream("A dragon!")
         with pytest.raises(LLMDeadlineError):  # noqa: PT012 - the block is what fails
@@ -403,7 +403,7 @@ async def test_late_and_slow_replies_within_the_deadline_are_read(api: Api, stre
 async def test_a_broken_connection_is_an_error_and_what_came_is_kept(
     api: Api, streamed: bool, ending: Literal["close", "reset"]
 ) -> None:
-    step = Break(Say("A long reply that breaks.", cut=2), events=8, ending=ending)
+    step = Break(Respond("A long reply that breaks.", cut=2), events=8, ending=ending)
     async with talking(api, step, "Well again.") as (client, server):
         await fails(client, LLMConnectionError, streamed=streamed)
         assert len(server.seen) == 1
@@ -420,7 +420,7 @@ async def test_a_broken_connection_is_an_error_and_what_came_is_kept(
 
 @every_form
 async def test_an_error_inside_a_stream_is_an_error_of_ours(api: Api) -> None:
-    step = Break(Say("A long reply that fails.", cut=2), events=8, ending="error")
+    step = Break(Respond("A long reply that fails.", cut=2), events=8, ending="error")
     async with talking(api, step) as (client, _):
         error = await fails(client, LLMResponseError, streamed=True)
     assert "told to fail here" in str(error)

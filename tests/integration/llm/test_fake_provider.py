@@ -35,7 +35,7 @@ from tickmind.llm.testing import (
     Late,
     Redirect,
     Refuse,
-    Say,
+    Respond,
     SeededTransport,
     Step,
 )
@@ -95,7 +95,7 @@ async def test_openai_chat_gets_a_whole_reply(server: FakeProvider, client: open
 
 
 async def test_openai_chat_streams(server: FakeProvider, client: openai.AsyncOpenAI) -> None:
-    server.enqueue(Say(ModelReply("In the öven 🍞.", "length", usage=Usage(5, 6)), cut=[1, 3]))
+    server.enqueue(Respond(ModelReply("In the öven 🍞.", "length", usage=Usage(5, 6)), cut=[1, 3]))
     stream = await client.chat.completions.create(
         model="fake-1", messages=ASK, stream=True, stream_options={"include_usage": True}
     )
@@ -130,7 +130,7 @@ async def test_openai_chat_calls_tools(server: FakeProvider, client: openai.Asyn
 
 
 async def test_openai_chat_streams_tool_calls(server: FakeProvider, client: openai.AsyncOpenAI) -> None:
-    server.enqueue(Say(ModelReply("", "tool_calls", tool_calls=CALLS), cut=2))
+    server.enqueue(Respond(ModelReply("", "tool_calls", tool_calls=CALLS), cut=2))
     stream = await client.chat.completions.create(model="fake-1", messages=ASK, tools=TOOLS, stream=True)
     joined: dict[int, list[str]] = {}
     async for chunk in stream:
@@ -163,7 +163,7 @@ async def test_openai_chat_gets_an_object_that_fits_the_schema(client: openai.As
 async def test_openai_chat_sees_thinking_as_a_field(
     server: FakeProvider, client: openai.AsyncOpenAI, field: Any
 ) -> None:
-    step = Say(ModelReply("Yes.", "stop", thinking=(ThinkingBlock("Hmm, bread."),)), thinking=field, cut=3)
+    step = Respond(ModelReply("Yes.", "stop", thinking=(ThinkingBlock("Hmm, bread."),)), thinking=field, cut=3)
     server.enqueue(step, step)
     reply = await client.chat.completions.create(model="fake-1", messages=ASK)
     assert reply.choices[0].message.model_extra == {field: "Hmm, bread."}
@@ -174,7 +174,7 @@ async def test_openai_chat_sees_thinking_as_a_field(
 
 
 async def test_openai_chat_sees_thinking_as_tags(server: FakeProvider, client: openai.AsyncOpenAI) -> None:
-    step = Say(ModelReply("Yes.", "stop", thinking=(ThinkingBlock("Hmm."),)), thinking="tags", cut=1)
+    step = Respond(ModelReply("Yes.", "stop", thinking=(ThinkingBlock("Hmm."),)), thinking="tags", cut=1)
     server.enqueue(step, step)
     reply = await client.chat.completions.create(model="fake-1", messages=ASK)
     assert reply.choices[0].message.content == "<think>Hmm.</think>Yes."
@@ -214,7 +214,7 @@ async def test_openai_responses_gets_a_whole_reply(server: FakeProvider, client:
 
 async def test_openai_responses_streams(server: FakeProvider, client: openai.AsyncOpenAI) -> None:
     blocks = (ThinkingBlock("Hmm, bread."),)
-    server.enqueue(Say(ModelReply("In the oven.", "length", thinking=blocks, tool_calls=CALLS), cut=[2, 5]))
+    server.enqueue(Respond(ModelReply("In the oven.", "length", thinking=blocks, tool_calls=CALLS), cut=[2, 5]))
     stream = await client.responses.create(model="fake-1", input="Where?", stream=True)
     events = [event async for event in stream]
     assert [event.sequence_number for event in events] == list(range(len(events)))
@@ -274,7 +274,7 @@ async def test_anthropic_client_gets_whole_and_streamed_replies(server: FakeProv
     anthropic = pytest.importorskip("anthropic", reason="the anthropic client is not installed")
     blocks = (ThinkingBlock("Hmm.", signature="seal"), ThinkingBlock("", data="cipher"))
     reply = ModelReply("Here.", "tool_calls", thinking=blocks, tool_calls=CALLS[:1], usage=Usage(9, 4, None, 2))
-    server.enqueue(reply, Say(reply, cut=2))
+    server.enqueue(reply, Respond(reply, cut=2))
     tools = [{"name": "walk", "input_schema": SCHEMA}]
     asked = {"model": "fake-1", "max_tokens": 99, "messages": ASK, "system": "Be brief.", "tools": tools}
     async with anthropic.AsyncAnthropic(base_url=server.origin, api_key=KEY, max_retries=0) as client:

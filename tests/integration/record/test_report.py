@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tickmind.cli.app import app
-from tickmind.protocol import Direction, Intent, Move, Pickup, Say, Status, Thought, ThoughtReport
+from tickmind.protocol import ActorStatus, Direction, Intent, Move, Pickup, Say, Thought, ThoughtReport
 from tickmind.record import RunStore
 from tickmind.record.errors import DamagedRunError, RunNotFinishedError
 from tickmind.record.report import Outage, note_outages, page, read_figures
@@ -95,7 +95,7 @@ def test_states_over_time_add_up_to_all_actors(run):
     assert len(figures.moments) == TICKS
     for moment, record in zip(figures.moments, records, strict=True):
         bits = record.actor_state.status_bits
-        assert moment.uncontrolled == np.count_nonzero(bits & Status.UNCONTROLLED)
+        assert moment.uncontrolled == np.count_nonzero(bits & ActorStatus.UNCONTROLLED)
         assert moment.awake + moment.asleep + moment.incapacitated + moment.uncontrolled == 6
 
 

@@ -15,11 +15,11 @@ from tests.integration.stopwatch import Stopwatch
 
 from tickmind.runner import Isolation, Runner, RunnerMapping, Warden
 from tickmind.runner.warden import Command
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld
 
-QUICK = Pace(0.1, 0.05)
+QUICK = TickPace(0.1, 0.05)
 MARK = "TICKMIND_TEST_MARK"
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.long import short_or_long
 
 from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
-from tickmind.server import Pace
+from tickmind.server import TickPace
 from tickmind.wire import ViewerEventType, ViewFilter, WorldClient
 
 pytestmark = [pytest.mark.slow, pytest.mark.realtime, pytest.mark.timeout(280)]
@@ -21,7 +21,7 @@ WALKER = AgentSpec(
     "walker", ("python", "-m", "tickmind.characters.random_walker"), Path("/"), restart=RestartPolicy(1000, (250,))
 )
 KILLS = short_or_long(3, 24)
-SLOW = Pace(2.0, 1.8)  # so that only who is dead misses a tick, and not who gets no processor for a while
+SLOW = TickPace(2.0, 1.8)  # so that only who is dead misses a tick, and not who gets no processor for a while
 
 
 def agent_pid(keeper):

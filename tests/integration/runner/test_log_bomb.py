@@ -9,7 +9,7 @@ from tests.long import short_or_long
 
 from tickmind.runner import AgentSpec, Match, RestartPolicy, Rule, RunnerMapping
 from tickmind.runner.logs import KEPT_FILES, MAX_LOG_BYTES, MAX_LOG_RATE
-from tickmind.server import Pace
+from tickmind.server import TickPace
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 
@@ -22,7 +22,7 @@ async def test_a_log_bomb_costs_no_tick_of_a_world_with_ten_a_second(tools, mark
     bomb = AgentSpec("bomb", ("sh", "-c", "yes " + "z" * 200), Path("/"), restart=RestartPolicy(1000, (0,)))
     watch, over = tools.Stopwatch(), threading.Event()
     looking = threading.Thread(target=lambda: [watch.look() for _ in iter(over.is_set, True)])
-    async with tools.serving(4, pace=Pace(0.1, 0.05)) as server:
+    async with tools.serving(4, pace=TickPace(0.1, 0.05)) as server:
         rules = (Rule(Match(ids=frozenset({"entity:1"})), "bomb"),)
         mapping = RunnerMapping({"bomb": bomb}, rules, world_addr=server.address)
         async with tools.running(mapping, tmp_path, environment=env) as runner:

@@ -21,7 +21,7 @@ from tickmind.runner import (
     SecretSource,
     Warden,
 )
-from tickmind.server import Pace
+from tickmind.server import TickPace
 from tickmind.wire import WorldClient
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
@@ -289,7 +289,7 @@ BAD = {
 @pytest.mark.asyncio
 async def test_the_world_misses_no_tick_beside_agents_that_behave_badly(tools, env, tmp_path):
     limits = ResourceLimits(memory_mb=100, processes=20)
-    async with tools.serving(len(BAD), pace=Pace(1.0, 0.3)) as server:
+    async with tools.serving(len(BAD), pace=TickPace(1.0, 0.3)) as server:
         async with WorldClient(server.address) as client:
             ids = [entity.entity_id for entity in await client.entities()]
         specs = [

@@ -5,13 +5,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.testing import meadow
-from tickmind.wire import Connection, WorldClient
+from tickmind.wire import WorldClient, WorldEndpoint
 from tickmind.world import TileWorld
 
-LOCKSTEP = Pace(1.0, 0.5, lockstep=True)
-QUICK = Pace(0.1, 0.05)
+LOCKSTEP = TickPace(1.0, 0.5, lockstep=True)
+QUICK = TickPace(0.1, 0.05)
 
 
 @asynccontextmanager
@@ -32,7 +32,7 @@ async def serving(actors=4, *, pace=QUICK, config=None, running=True, radius=4, 
 @asynccontextmanager
 async def talking(server, **given):
     """A client of a served world."""
-    async with WorldClient(Connection(server.address, timeout_s=60, **given)) as client:
+    async with WorldClient(WorldEndpoint(server.address, timeout_s=60, **given)) as client:
         yield client
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.long import short_or_long
 
 from tickmind.protocol import Thought, TickRecord, Wait
-from tickmind.server import Pace, ServerConfig, TickLoop
+from tickmind.server import ServerConfig, TickLoop, TickPace
 from tickmind.server.limits import MAX, ServerLimits
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(180)]
@@ -99,7 +99,10 @@ class Ticks:
 
 async def test_readers_that_read_nothing_make_no_tick_late(serve, talk, until):
     clock = WorkClock()
-    async with serve(pace=Pace(PERIOD_S, PERIOD_S / 2), running=False, clock=clock) as server, talk(server) as client:
+    async with (
+        serve(pace=TickPace(PERIOD_S, PERIOD_S / 2), running=False, clock=clock) as server,
+        talk(server) as client,
+    ):
         authority = server.authority
         channel = grpc.aio.insecure_channel(server.address, options=NARROW)
         stalled = [channel.unary_stream(path)(b"") for path in STREAMS for _ in range(READERS // len(STREAMS))]

@@ -22,7 +22,7 @@ from tests.integration.browser import browsing_with, picture
 
 from tickmind.protocol import AgentState, AgentStatus, Direction, Interact, Move, Pickup, Say, Sleep, Thought, Wait
 from tickmind.record import RunStore
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.viewer.page import page_files
 from tickmind.viewer.server import ViewerConfig, ViewerServer
 from tickmind.viewer.sources.live import LiveSource
@@ -160,7 +160,7 @@ def village(tmp_path):
 async def living(runs, *, controlled=6, record=False, run_id=""):
     world = TileWorld.from_scenario(load_scenario(ROOT / "scenarios" / "village.yaml"))
     log = RunStore(runs).create(world.info, "village") if record else None
-    pace = Pace(lockstep=True, controllers=controlled)
+    pace = TickPace(lockstep=True, controllers=controlled)
     async with (
         WorldServer(world, ServerConfig("127.0.0.1:0"), pace=pace, sink=log, reports=log, run_id=run_id) as server,
         WorldClient(server.address) as client,

@@ -15,6 +15,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from tickmind.base import Secret
 from tickmind.protocol import (
     Ack,
+    ActorStatus,
     Direction,
     EntityInfo,
     FloorInfo,
@@ -24,7 +25,6 @@ from tickmind.protocol import (
     Observation,
     Reason,
     SelfState,
-    Status,
     TickEvent,
     VisibleTiles,
     WorldInfo,
@@ -86,7 +86,7 @@ SECRET = "lease-secret-0123456789"
 
 
 def observation(tick_id):
-    me = SelfState("actor:0", 1, 1, Status.AWAKE, Direction.N)
+    me = SelfState("actor:0", 1, 1, ActorStatus.AWAKE, Direction.N)
     return Observation(tick_id, 500, me, VisibleTiles(0, 1, 1, b"\x01", b"\x01"))
 
 

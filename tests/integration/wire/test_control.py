@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from tickmind.base import Secret
 from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason, Say, Wait
-from tickmind.wire import Connection, ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient
+from tickmind.wire import ControlClosedError, LeaseRefusedError, UnreachableError, WorldClient, WorldEndpoint
 from tickmind.wire.client.calls import open_channel
 from tickmind.wire.client.link import LOOKS, Link
 from tickmind.wire.codec import decode_down, encode_up
@@ -33,7 +33,7 @@ async def world(fake_world, run_world):
 
 @pytest_asyncio.fixture
 async def client(world):
-    async with WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
+    async with WorldClient(WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
         yield client
 
 
@@ -125,7 +125,7 @@ async def test_a_world_that_was_asked_for_nothing_may_be_silent_for_long(world, 
 async def test_a_call_that_failed_before_it_was_used_says_why(fake_world, run_world):
     async with run_world(fake_world()) as world:
         address = f"127.0.0.1:{world.port}"
-    async with WorldClient(Connection(address, timeout_s=30)) as client:
+    async with WorldClient(WorldEndpoint(address, timeout_s=30)) as client:
         session = client.control("actor:0", "me")
         await until(session._link._call.done)
         with pytest.raises(UnreachableError):
@@ -141,7 +141,7 @@ async def keep_writing(call):
 
 async def test_what_the_world_said_last_is_read_although_writing_fails(world):
     world.close_after_intent, world.ticks_before_pause = Closed(Reason.EXPIRED_LEASE, 100), 0
-    connection = Connection(f"127.0.0.1:{world.port}", timeout_s=30)
+    connection = WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)
     frames: list[ControlDown] = []
     ended = asyncio.Event()
     async with open_channel(connection) as channel:
@@ -181,7 +181,7 @@ async def test_the_end_of_control_reaches_whoever_waits(world, client):
 
 async def test_a_stopped_world_ends_the_session(fake_world, run_world):
     async with run_world(fake_world()) as world:
-        client = WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30))
+        client = WorldClient(WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30))
         session = client.control("actor:0", "me")
         await session.__aenter__()
     with pytest.raises(Exception, match="the world at"):

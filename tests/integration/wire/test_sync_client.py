@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tickmind.protocol import UNUSED, Ack, Direction, IntentColumns, Move, Reason
-from tickmind.wire import Connection, LeaseRefusedError, SyncWorldClient, WireConfigError
+from tickmind.wire import LeaseRefusedError, SyncWorldClient, WireConfigError, WorldEndpoint
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -15,7 +15,7 @@ def world(fake_world, run_world_in_thread):
 
 @pytest.fixture
 def client(world):
-    with SyncWorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
+    with SyncWorldClient(WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
         yield client
 
 

@@ -11,7 +11,6 @@ from tickmind.base import Secret
 from tickmind.protocol import Ack, AgentState, AgentStatus, Direction, Move, Pickup, Reason, Say, Thought, Wait
 from tickmind.wire import (
     Backoff,
-    Connection,
     DeadlineError,
     LeaseRefusedError,
     MessageError,
@@ -21,6 +20,7 @@ from tickmind.wire import (
     UnreachableError,
     ViewFilter,
     WorldClient,
+    WorldEndpoint,
 )
 from tickmind.wire.messages.requests import ObservationsRequest, StatusRequest, SubmitRequest
 
@@ -36,7 +36,7 @@ async def world(fake_world, run_world):
 
 @pytest_asyncio.fixture
 async def client(world):
-    async with WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
+    async with WorldClient(WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=30)) as client:
         yield client
 
 
@@ -71,7 +71,7 @@ async def test_a_stream_that_is_refused_for_good_is_not_opened_again(world, clie
 
 
 async def test_retries_end(world, run_world, fake_world):
-    client = WorldClient(Connection("unix:/nonexistent/world.sock", timeout_s=30))
+    client = WorldClient(WorldEndpoint("unix:/nonexistent/world.sock", timeout_s=30))
     with pytest.raises(UnreachableError, match="is it running there"):
         await first(client.ticks(retry=Backoff(first_s=0.001, longest_s=0.001, attempts=2)), 1)
     await client.close()
@@ -156,32 +156,32 @@ async def test_an_intent_that_can_not_be_written_never_leaves(client):
 
 
 async def test_a_missing_world_is_unreachable():
-    async with WorldClient(Connection("unix:/nonexistent/world.sock", timeout_s=20)) as client:
+    async with WorldClient(WorldEndpoint("unix:/nonexistent/world.sock", timeout_s=20)) as client:
         with pytest.raises(UnreachableError, match="is it running there"):
             await client.entities()
 
 
 async def test_a_world_that_does_not_answer_in_time_is_a_deadline(world):
     world.silent = True
-    async with WorldClient(Connection(f"127.0.0.1:{world.port}", timeout_s=0.5)) as hasty:
+    async with WorldClient(WorldEndpoint(f"127.0.0.1:{world.port}", timeout_s=0.5)) as hasty:
         with pytest.raises(DeadlineError):
             await hasty.renew(world.lease())
 
 
 async def test_a_unix_socket_works(fake_world, run_world, tmp_path):
     address = f"unix:{tmp_path / 'w.sock'}"
-    async with run_world(fake_world(), address), WorldClient(Connection(address, timeout_s=30)) as client:
+    async with run_world(fake_world(), address), WorldClient(WorldEndpoint(address, timeout_s=30)) as client:
         assert await client.is_serving()
 
 
 async def test_a_token_lets_in_and_no_error_or_log_shows_it(world, caplog):
     caplog.set_level(logging.DEBUG)
     world.token = "the-right-token-123"
-    right = Connection(f"127.0.0.1:{world.port}", token=Secret(world.token), timeout_s=30)
+    right = WorldEndpoint(f"127.0.0.1:{world.port}", token=Secret(world.token), timeout_s=30)
     async with WorldClient(right) as client:
         assert len(await first(client.ticks(retry=None), 2)) == 2
         assert world.token not in repr(client) + repr(right)
-    wrong = Connection(f"127.0.0.1:{world.port}", token=Secret("some-wrong-token-456"), timeout_s=30)
+    wrong = WorldEndpoint(f"127.0.0.1:{world.port}", token=Secret("some-wrong-token-456"), timeout_s=30)
     async with WorldClient(wrong) as client:
         with pytest.raises(NotAllowedError) as caught:
             await first(client.ticks(retry=None), 2)
@@ -224,10 +224,10 @@ async def test_tls_with_a_token_lets_in_and_a_strange_certificate_does_not(fake_
     credentials = grpc.ssl_server_credentials([certificate])
     async with run_world(world, "localhost:0", credentials):
         address, token = f"localhost:{world.port}", Secret(world.token)
-        trusting = Connection(address, tls=Tls(root_certificates=certificate[1]), token=token, timeout_s=30)
+        trusting = WorldEndpoint(address, tls=Tls(root_certificates=certificate[1]), token=token, timeout_s=30)
         async with WorldClient(trusting) as client:
             assert len(await first(client.ticks(retry=None), 2)) == 2
-        async with WorldClient(Connection(address, tls=Tls(), token=token, timeout_s=30)) as client:
+        async with WorldClient(WorldEndpoint(address, tls=Tls(), token=token, timeout_s=30)) as client:
             with pytest.raises(UnreachableError):
                 await client.is_serving()
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.agent import Assignment, Heartbeat, Launch, LaunchError, Pulse, Settings, encode_secrets
+from tickmind.agent import Assignment, Heartbeat, HeartbeatWriter, Launch, LaunchError, Settings, encode_secrets
 from tickmind.agent.contract import log_level
 from tickmind.base import ConfigError, LimitExceededError, Secret
 from tickmind.protocol import AgentState
@@ -169,7 +169,7 @@ def test_a_closed_descriptor_is_a_clear_error():
     with pytest.raises(LaunchError, match=f"AGENT_SECRETS_FD is {reader}"):
         _launch(secrets_fd=reader).take_secrets()
     with pytest.raises(LaunchError, match=f"AGENT_HEARTBEAT_FD is {writer}"):
-        Pulse(writer)
+        HeartbeatWriter(writer)
 
 
 @given(
@@ -198,7 +198,7 @@ def test_any_line_is_a_heartbeat_or_a_launch_error(line):
 
 def test_a_full_pipe_loses_beats_and_waits_for_nobody():
     reader, writer = os.pipe()
-    pulse = Pulse(writer)
+    pulse = HeartbeatWriter(writer)
     beat = Heartbeat(1, AgentState.RUNNING, 1, 1)
     sent = 0
     while pulse.beat(beat):
@@ -213,7 +213,7 @@ def test_a_full_pipe_loses_beats_and_waits_for_nobody():
 def test_children_do_not_inherit_the_pulse():
     reader, writer = os.pipe()
     os.set_inheritable(writer, True)
-    pulse = Pulse(writer)
+    pulse = HeartbeatWriter(writer)
     assert not os.get_inheritable(writer)
     pulse.close()
     pulse.close()

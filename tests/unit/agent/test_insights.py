@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.agent import Character, Company, Start, show_mind
+from tickmind.agent import Character, CharacterHost, Start, show_mind
 from tickmind.agent.knowledge import Note
-from tickmind.agent.minds import PlainCast
-from tickmind.agent.reporting.insights import WHOLE_TICKS, MindState, Mirror, showing
+from tickmind.agent.minds import PlainMindHost
+from tickmind.agent.reporting.insights import WHOLE_TICKS, InsightCollector, MindState, showing
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import Action, Condition, Selector, Sequence, Status
 from tickmind.base import Limit, Secret
@@ -25,7 +25,7 @@ def look(mirror, tick, mind):
 
 
 def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
-    mirror = Mirror()
+    mirror = InsightCollector()
     note = Note(1, "I met Bob.", 0.5, "bob")
     shown = MemoryNote(1, "I met Bob.", "bob", 0.5)
     (first,) = look(mirror, 1, MindState(TREE, {0: Status.SUCCESS, 1: Status.SUCCESS}, {"goal": "eat"}, [note]))
@@ -46,7 +46,7 @@ def test_first_everything_is_shown_then_only_what_is_new_and_then_nothing():
 
 
 def test_a_value_that_was_changed_in_place_is_noticed():
-    mirror, path = Mirror(), [1]
+    mirror, path = InsightCollector(), [1]
     look(mirror, 1, MindState(board={"path": path}))
     path.append(2)
     (found,) = look(mirror, 2, MindState(board={"path": path}))
@@ -56,12 +56,12 @@ def test_a_value_that_was_changed_in_place_is_noticed():
 def test_secrets_are_masked_wherever_they_stand():
     key = Secret("a-very-secret-password-1234").reveal()
     mind = MindState([(0, f"login {key}")], {}, {key: {"with": key}}, [Note(1, f"It is {key}.", 0.5, key)])
-    (found,) = look(Mirror(), 1, mind)
+    (found,) = look(InsightCollector(), 1, mind)
     assert key not in repr(found)
 
 
 def test_minds_are_looked_into_by_turns_and_only_when_there_is_time():
-    mirror = Mirror(max_looks=Limit("minds", 2))
+    mirror = InsightCollector(max_looks=Limit("minds", 2))
     names = ["a", "b", "c", "d", "e"]
     seen = []
     for tick in range(1, 6):
@@ -100,7 +100,7 @@ VALUES = st.recursive(
 )
 def test_whatever_a_mind_holds_the_world_can_read_it(board, texts, nodes):
     mind = MindState([(1, text) for text in nodes], {0: Status.RUNNING}, board, [Note(1, text, 0.5) for text in texts])
-    (found,) = look(Mirror(), 1, mind)
+    (found,) = look(InsightCollector(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found
 
 
@@ -112,7 +112,7 @@ def test_of_too_much_only_so_much_is_shown():
         {f"{number}": ["v" * 5000] for number in many},
         [Note(number, f"{number}" + "m" * 600, 0.5) for number in many],
     )
-    (found,) = look(Mirror(), 1, mind)
+    (found,) = look(InsightCollector(), 1, mind)
     assert codec.decode_insight(codec.encode_insight(found)) == found
     assert [len(part) for part in (found.tree, found.node_statuses, found.board)] == [400, 400, 100]
     assert [note.tick_id for note in found.memories] == list(range(970, 1000))
@@ -124,7 +124,7 @@ class Eater(Character):
 
 def test_a_character_shows_its_tree_blackboard_and_memories_by_itself():
     world = SmallWorld("@ B", hunger=500, carrying={"berries": 1})
-    company = Company(Eater, Start)
+    company = CharacterHost(Eater, Start)
     company.character("me").blackboard.set("mood", "fine")
     company.begin(0, [])
     world.hear("B", "hello me")
@@ -154,7 +154,7 @@ def test_a_plain_agent_shows_its_mind_with_one_call():
             return Wait()
 
     world = SmallWorld("@")
-    cast = PlainCast(lambda _start: Counter(), Start)
+    cast = PlainMindHost(lambda _start: Counter(), Start)
     world.live(cast, 2)
     first, second = cast.take_insights()
     assert first.board == (BoardEntry("seen", "1"),)

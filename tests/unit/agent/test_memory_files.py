@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tickmind.agent import Company, Start
+from tickmind.agent import CharacterHost, Start
 from tickmind.agent.knowledge import Memory, Note
 from tickmind.agent.knowledge.memory_files import MAX_FILE_BYTES, MemoryFiles, restore
-from tickmind.agent.minds import PlainCast
+from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import SmallWorld
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
@@ -106,7 +106,7 @@ def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
 
 def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
     def company():
-        made = Company(Villager, Start, memories=files)
+        made = CharacterHost(Villager, Start, memories=files)
         made.enter(RUN)
         return made
 
@@ -122,7 +122,7 @@ def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
 
 def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
     world = SmallWorld("@.1")
-    company = Company(Villager, Start, memories=files)
+    company = CharacterHost(Villager, Start, memories=files)
     company.enter(RUN)
     world.live(company, 1)
     company.character("me").memory.note(1, "The bridge is out.")
@@ -132,7 +132,7 @@ def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
 
 def test_whoever_lives_on_into_another_run_begins_anew(files):
     world = SmallWorld("@.1")
-    company = Company(Villager, Start, memories=files)
+    company = CharacterHost(Villager, Start, memories=files)
     company.enter(RUN)
     world.live(company, 1)
     before = company.character("me")
@@ -156,7 +156,7 @@ def test_a_plain_mind_is_made_anew_in_another_run():
         made.append(start)
         return RandomWalker(start)
 
-    cast = PlainCast(make, Start)
+    cast = PlainMindHost(make, Start)
     world = SmallWorld("@..")
     for run in (RUN, RUN, "the second run"):
         cast.enter(run)

@@ -4,14 +4,14 @@ import pytest
 
 from tickmind.agent import Assignment, Launch, Settings
 from tickmind.agent.character.models import find_client, find_model
-from tickmind.agent.running import Stage
+from tickmind.agent.running import ProcessContext
 from tickmind.llm import GatewayClient
-from tickmind.strategy import GatewayAnswers, ModelAnswers
+from tickmind.strategy import GatewayAdapter, ModelAdapter
 
 
 def stage(settings=None, *, gateway_url="", env=None):
     launch = Launch((Assignment("ada", "host:0"),), gateway_url=gateway_url, settings=Settings(settings))
-    return Stage(launch, {}, env or {})
+    return ProcessContext(launch, {}, env or {})
 
 
 def test_without_a_gateway_and_without_an_endpoint_there_is_none():
@@ -20,8 +20,8 @@ def test_without_a_gateway_and_without_an_endpoint_there_is_none():
 
 def test_the_gateway_goes_before_the_endpoint():
     env = {"LLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert isinstance(find_model(stage(gateway_url="http://127.0.0.1:8", env=env)), GatewayAnswers)
-    assert isinstance(find_model(stage(env=env)), ModelAnswers)
+    assert isinstance(find_model(stage(gateway_url="http://127.0.0.1:8", env=env)), GatewayAdapter)
+    assert isinstance(find_model(stage(env=env)), ModelAdapter)
 
 
 @pytest.mark.parametrize(("settings", "output"), [({}, "json_schema"), ({"local_model": True}, "grammar")])

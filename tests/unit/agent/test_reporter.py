@@ -2,7 +2,7 @@
 
 from unittest.mock import Mock
 
-from tickmind.agent.reporting.reporter import Reporter
+from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import AgentState, AgentStatus, Lease
 from tickmind.wire import WorldClient
@@ -16,7 +16,7 @@ def report(reporter):
 
 def test_reports_are_held_back_in_every_tick_and_have_the_rest_of_it():
     clock = ManualClock()
-    reporter = Reporter(Mock(spec=WorldClient), clock=clock)
+    reporter = ReportSender(Mock(spec=WorldClient), clock=clock)
     for start_s in (0.0, 1.0, 2.0):
         clock.advance(start_s - clock.monotonic())
         reporter.hold(start_s + 0.4)
@@ -26,7 +26,7 @@ def test_reports_are_held_back_in_every_tick_and_have_the_rest_of_it():
 
 def test_reports_that_wait_get_through_however_soon_ticks_follow_each_other():
     clock = ManualClock()
-    reporter = Reporter(Mock(spec=WorldClient), clock=clock)
+    reporter = ReportSender(Mock(spec=WorldClient), clock=clock)
     began_s = clock.monotonic()
     open_s = 0.0
     for _ in range(1000):

@@ -6,8 +6,8 @@ import threading
 import pytest
 
 from tickmind.agent import Start
-from tickmind.agent.control.turns import MAX_STUCK, Turns
-from tickmind.agent.minds import PlainCast
+from tickmind.agent.control.turns import MAX_STUCK, TurnPlayer
+from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import observe
 from tickmind.protocol import Say, Wait
 
@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.timeout(120)]
 LONG_S = 60.0
 
 
-class Minds(PlainCast):
+class Minds(PlainMindHost):
     def __init__(self, act):
         super().__init__(lambda _start: self, Start)
         self._function = act
@@ -35,7 +35,7 @@ async def until(condition):
 
 
 async def test_everybody_acts():
-    turns = Turns(Minds(Say))
+    turns = TurnPlayer(Minds(Say))
     played = await turns.play(1, everybody("a", "b"), LONG_S)
     assert played.intents == {"a": Say("a"), "b": Say("b")}
     assert not played.failed
@@ -49,7 +49,7 @@ async def test_an_act_that_raises_fails_alone():
             raise ValueError("oh")
         return None if name == "b" else Wait()
 
-    turns = Turns(Minds(act))
+    turns = TurnPlayer(Minds(act))
     played = await turns.play(1, everybody("a", "b", "c"), LONG_S)
     assert played.intents == {"c": Wait()}
     assert played.failed.keys() == {"a", "b"}
@@ -65,7 +65,7 @@ async def test_a_stuck_act_is_passed_over_until_it_returns_and_others_go_on():
             go_on.wait(100)
         return Say(name)
 
-    turns = Turns(Minds(act))
+    turns = TurnPlayer(Minds(act))
     first = await turns.play(1, everybody("a", "b"), 0.05)
     assert "a" in first.late
     assert await asyncio.to_thread(entered.wait, 60)
@@ -89,7 +89,7 @@ async def test_a_bound_on_stuck_acts_is_kept():
         go_on.wait(100)
         return Say(name)
 
-    turns = Turns(Minds(act), max_stuck=MAX_STUCK.at(2))
+    turns = TurnPlayer(Minds(act), max_stuck=MAX_STUCK.at(2))
     threads = threading.active_count()
     for tick in range(1, 8):
         played = await turns.play(tick, everybody("a", "b", "c", "d", tick=tick), 0.1)
@@ -111,7 +111,7 @@ async def test_those_who_had_no_turn_come_first_in_the_next():
             go_on.wait(100)
         return Say(name)
 
-    turns = Turns(Minds(act))
+    turns = TurnPlayer(Minds(act))
     first = await turns.play(1, everybody("a", "b", "c", "d"), 0.2)
     assert "c" in first.late
     assert "d" in first.late
@@ -128,7 +128,7 @@ async def test_a_tick_that_can_not_begin_fails_everybody():
         def begin(self, tick_id, observations):
             raise ValueError("oh")
 
-    turns = Turns(Broken(Say))
+    turns = TurnPlayer(Broken(Say))
     played = await turns.play(1, everybody("a", "b"), LONG_S)
     assert played.failed.keys() == {"a", "b"}
     turns.close()
@@ -140,7 +140,7 @@ async def test_perceiving_that_fails_fails_alone():
             if observation.me.entity_id == "a":
                 raise ValueError("oh")
 
-    turns = Turns(Broken(Say))
+    turns = TurnPlayer(Broken(Say))
     played = await turns.play(1, everybody("a", "b"), LONG_S)
     assert played.failed.keys() == {"a"}
     assert played.intents == {"b": Say("b")}
@@ -156,7 +156,7 @@ async def test_whoever_is_stuck_in_perceiving_is_passed_over_until_it_returns_an
                 entered.set()
                 go_on.wait(100)
 
-    turns = Turns(Brooding(Say))
+    turns = TurnPlayer(Brooding(Say))
     first = await turns.play(1, everybody("a", "b"), 0.05)
     assert first.late == {"a", "b"}
     assert await asyncio.to_thread(entered.wait, 60)
@@ -182,7 +182,7 @@ async def test_reflecting_that_does_not_return_stops_thoughts_and_not_acts():
                 entered.set()
                 go_on.wait(100)
 
-    turns = Turns(Brooding(Say))
+    turns = TurnPlayer(Brooding(Say))
     await turns.play(1, everybody("a", "b"), 0.2)
     assert await asyncio.to_thread(entered.wait, 60)
     held_up = await turns.play(2, everybody("a", "b", tick=2), 0.05)
@@ -208,7 +208,7 @@ async def test_whoever_perceives_slowly_is_not_stuck_and_nobody_misses_what_happ
             entered.append(observation.me.entity_id)
             gates[observation.me.entity_id].wait(100)
 
-    turns = Turns(Slow(Say))
+    turns = TurnPlayer(Slow(Say))
     assert (await turns.play(1, everybody("a", "b", "c"), 0.05)).late == {"a", "b", "c"}
     for gate, following in (("a", ["a", "b"]), ("b", ["a", "b", "c"])):
         gates[gate].set()

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tickmind.agent import Company, Settings, Start
+from tickmind.agent import CharacterHost, Settings, Start
 from tickmind.agent.testing import SmallWorld
 
 
@@ -14,7 +14,7 @@ class Solo:
     def __init__(self, kind, text, *, settings=None, client=None, entity_id="me", **world):
         self.world = SmallWorld(text, entity_id=entity_id, **world)
         start = Start(entity_id, Settings(settings), random.Random(1))
-        self.company = Company(kind, lambda _entity_id: start, client=client)
+        self.company = CharacterHost(kind, lambda _entity_id: start, client=client)
         self.character = None
 
     def play(self, ticks):

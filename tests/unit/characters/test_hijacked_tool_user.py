@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tickmind.agent import Assignment, Company, Launch, Settings, Stage
+from tickmind.agent import Assignment, CharacterHost, Launch, ProcessContext, Settings
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import BoardManager
 from tickmind.base import Secret
@@ -51,8 +51,8 @@ class Victim:
         monkeypatch.setattr(tool_user, "BoardManager", lambda: self.boards)
         here = Assignment("me", "me"), Assignment("entity:1", "entity:1")
         launch = Launch(here, settings=Settings({"task": "Stay here."}))
-        stage = Stage(launch, {"LLM_API_KEY": Secret(KEY)}, {})
-        self.company = Company(ToolUser, stage.start, client=ToolUser.client(stage), characters=stage.characters)
+        stage = ProcessContext(launch, {"LLM_API_KEY": Secret(KEY)}, {})
+        self.company = CharacterHost(ToolUser, stage.start, client=ToolUser.client(stage), characters=stage.characters)
         self.world = SmallWorld("@.1", carrying={"coins": 3})
         (self.board_id,) = self.boards.get_my_boards("me")
 

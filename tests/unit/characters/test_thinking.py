@@ -14,7 +14,7 @@ from tickmind.ai import Action
 from tickmind.characters.villager import Villager
 from tickmind.llm import ModelClient, ModelConfig
 from tickmind.llm.testing import FakeProvider
-from tickmind.llm.testing import Say as Reply
+from tickmind.llm.testing import Respond as Reply
 from tickmind.llm.tokens import estimate_tokens
 from tickmind.llm.transport import Capabilities
 from tickmind.llm.transports.chat import encode_message

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tickmind.agent import Assignment, Company, Launch, Settings, Stage, Start
+from tickmind.agent import Assignment, CharacterHost, Launch, ProcessContext, Settings, Start
 from tickmind.agent.character.models import find_client, find_model
 from tickmind.agent.testing import SmallWorld
 from tickmind.ai import BoardManager, Status
@@ -17,7 +17,7 @@ from tickmind.characters.tool_user import ToolUser
 from tickmind.llm import GatewayClient, ModelClient, ModelReply, ToolCall
 from tickmind.llm.testing import ScriptedTransport
 from tickmind.protocol import Pickup, Say
-from tickmind.strategy import GatewayAnswers, ModelAnswers, ToolAgentAnswers
+from tickmind.strategy import GatewayAdapter, ModelAdapter, ToolAgentAdapter
 from tickmind.tools import ToolAgent
 
 PATIENCE_S = 60
@@ -36,7 +36,7 @@ def company_with(*replies, boards=None):
         tools = characters[eid].tools() + ([] if boards is None else board_tools(boards))
         return ToolAgent(transport, tools, model="scripted", agent_id=characters[eid].entity_id)
 
-    company = Company(ToolUser, Start, client=ToolAgentAnswers(make_agent), characters=characters)
+    company = CharacterHost(ToolUser, Start, client=ToolAgentAdapter(make_agent), characters=characters)
     return company, transport
 
 
@@ -170,7 +170,7 @@ def test_speech_of_others_is_quoted_to_the_model():
 def test_errands_that_nobody_waits_for_are_dropped_and_their_number_is_bounded():
     errands = Errands()
     world = SmallWorld("@")
-    company = Company(ToolUser, Start)
+    company = CharacterHost(ToolUser, Start)
     world.live(company, 1)
     character = company.character("me")
     waiting = [errands.ask("wait", lambda _me: Status.RUNNING) for _ in range(int(MAX_ERRANDS.maximum) + 1)]
@@ -186,7 +186,7 @@ def test_errands_that_nobody_waits_for_are_dropped_and_their_number_is_bounded()
 def test_an_errand_that_takes_too_long_is_given_up():
     errands = Errands()
     world = SmallWorld("@")
-    company = Company(ToolUser, Start)
+    company = CharacterHost(ToolUser, Start)
     world.live(company, 1)
     character = company.character("me")
     endless = errands.ask("wait", lambda _me: Status.RUNNING)
@@ -199,7 +199,7 @@ def test_an_errand_that_takes_too_long_is_given_up():
 def test_an_errand_tells_what_the_world_made_of_it():
     errands = Errands()
     world = SmallWorld("@b")
-    company = Company(ToolUser, Start)
+    company = CharacterHost(ToolUser, Start)
     world.live(company, 1)
     character = company.character("me")
     failed = errands.ask("pick up gold", lambda me: me.do(Pickup("gold")))
@@ -217,16 +217,16 @@ def test_an_errand_tells_what_the_world_made_of_it():
 
 
 def stage(env=None, secrets=None, **launch):
-    return Stage(Launch((Assignment("me", "me"),), **launch), secrets or {}, env or {})
+    return ProcessContext(Launch((Assignment("me", "me"),), **launch), secrets or {}, env or {})
 
 
 def test_a_gateway_comes_before_a_model_and_without_both_there_is_none():
     assert find_model(stage()) is None
     assert ToolUser.client(stage()) is None
     env = {"LLM_BASE_URL": "http://127.0.0.1:9/v1"}
-    assert isinstance(find_model(stage(env)), ModelAnswers)
-    assert isinstance(find_model(stage(env, gateway_url="http://127.0.0.1:8766")), GatewayAnswers)
-    assert isinstance(ToolUser.client(stage(env)), ToolAgentAnswers)
+    assert isinstance(find_model(stage(env)), ModelAdapter)
+    assert isinstance(find_model(stage(env, gateway_url="http://127.0.0.1:8766")), GatewayAdapter)
+    assert isinstance(ToolUser.client(stage(env)), ToolAgentAdapter)
 
 
 @pytest.mark.parametrize("gateway_url", ["", "http://127.0.0.1:8766"])

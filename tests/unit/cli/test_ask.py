@@ -9,7 +9,7 @@ import pytest
 from tickmind.base import ManualClock
 from tickmind.cli.ask.tools import builtin_tools
 from tickmind.llm.messages import ThinkingBlock, ToolCall
-from tickmind.llm.testing import EchoHeaders, FakeProvider, Refuse, Say
+from tickmind.llm.testing import EchoHeaders, FakeProvider, Refuse, Respond
 from tickmind.llm.transport import ModelReply
 
 SCHEMA = {"type": "object", "properties": {"mood": {"enum": ["calm", "angry"]}}, "required": ["mood"]}
@@ -265,7 +265,7 @@ def test_a_cassette_is_recorded_and_then_played_without_the_model(provider, ask,
         (Refuse(429, "slow down", retry_after=3), "slow down"),
         (Refuse(401, "who are you?"), "who are you?"),
         (EchoHeaders(), "401"),
-        (Say(ModelReply("", "stop"), headers={}), ""),
+        (Respond(ModelReply("", "stop"), headers={}), ""),
     ],
 )
 @pytest.mark.parametrize("before", [(), ("--log-level", "debug")])

@@ -15,7 +15,7 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture
 def quick(monkeypatch):
     """The warden forks, which the runner's own tests try."""
-    monkeypatch.setattr(doctor, "agents", lambda: doctor.Finding("agents", doctor.Verdict.GOOD, "kept by a test"))
+    monkeypatch.setattr(doctor, "agents", lambda: doctor.Finding("agents", doctor.Severity.GOOD, "kept by a test"))
 
 
 def test_a_healthy_machine_can_run_the_demo(quick, tmp_path):
@@ -47,16 +47,16 @@ def test_a_taken_port_is_named():
         holder.listen()
         port = holder.getsockname()[1]
         finding = doctor.ports({"page": port})
-        assert finding.verdict is doctor.Verdict.NOTE
+        assert finding.verdict is doctor.Severity.NOTE
         assert f"{port} (page)" in finding.text
         assert "--any-ports" in finding.text
-    assert doctor.ports({"page": port}).verdict is doctor.Verdict.GOOD
+    assert doctor.ports({"page": port}).verdict is doctor.Severity.GOOD
 
 
 def test_a_full_disk_has_to_be_mended(monkeypatch, tmp_path):
     monkeypatch.setattr("shutil.disk_usage", lambda _place: Usage(10**9, 10**9, 10**6))
     finding = doctor.disk(tmp_path / "runs")
-    assert finding.verdict is doctor.Verdict.MEND
+    assert finding.verdict is doctor.Severity.MEND
     assert "make room" in finding.text
 
 
@@ -66,7 +66,7 @@ def test_a_folder_that_cannot_be_written_has_to_be_mended(monkeypatch, tmp_path)
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     finding = doctor.disk(tmp_path / "runs")
-    assert finding.verdict is doctor.Verdict.MEND
+    assert finding.verdict is doctor.Severity.MEND
     assert "Permission denied" in finding.text
 
 
@@ -84,7 +84,7 @@ def test_the_model_that_would_answer_is_named_and_its_key_is_not(monkeypatch):
     monkeypatch.setenv("LLM_BASE_URL", "https://models.example/v1")
     monkeypatch.setenv("LLM_API_KEY", "canary-of-the-doctor")
     finding = doctor.model()
-    assert finding.verdict is doctor.Verdict.GOOD
+    assert finding.verdict is doctor.Severity.GOOD
     assert "models.example" in finding.text
     assert "canary" not in finding.text
 
@@ -103,13 +103,13 @@ def test_the_speed_of_the_local_model_is_shown(monkeypatch, tmp_path):
     monkeypatch.setenv("TICKMIND_CACHE", str(tmp_path))
     monkeypatch.setenv("TICKMIND_LLAMA_SERVER", str(server))
     (finding,) = doctor.runtimes()
-    assert (finding.what, finding.verdict) == ("runtime", doctor.Verdict.NOTE)
+    assert (finding.what, finding.verdict) == ("runtime", doctor.Severity.NOTE)
     assert "tickmind model measure" in finding.text
 
     ladder = RuntimeLadder(tmp_path, trier=lambda *_given, **_options: Trial(TrialVerdict.WORKS, "", 26, 9.12))
     ladder.measure(store.path(name))
     (finding,) = doctor.runtimes()
-    assert finding.verdict is doctor.Verdict.GOOD
+    assert finding.verdict is doctor.Severity.GOOD
     assert f"{server}: 26 read, 9.1 written tokens/s" in finding.text
 
 
@@ -119,5 +119,5 @@ def test_an_endpoint_has_no_runtime(monkeypatch):
 
 
 def test_the_folder_of_runs_need_not_exist_yet(tmp_path):
-    assert doctor.disk(tmp_path / "not" / "yet").verdict is not doctor.Verdict.MEND
+    assert doctor.disk(tmp_path / "not" / "yet").verdict is not doctor.Severity.MEND
     assert not Path(tmp_path / "not").exists()

@@ -15,7 +15,7 @@ from tickmind.cli.drill.witness import Shown
 from tickmind.cli.ensemble.parts import MAX_RESUMES, KeptPart
 from tickmind.cli.world.run import SCENARIO, WorldRuns
 from tickmind.llm import Message
-from tickmind.llm.testing import Refuse, Say
+from tickmind.llm.testing import Refuse, Respond
 from tickmind.llm.transport import ModelRequest
 from tickmind.protocol import Direction, Move, Wait
 from tickmind.world import TileWorld, load_scenario
@@ -43,7 +43,7 @@ def test_a_call_that_waits_as_told_is_not_too_soon():
     assert provider.step(ASKED) == Refuse(429, "too many requests", retry_after=2)  # it was on the way already
     clock.advance(2 - ON_THE_WAY_S)
     provider.mood = Mood.WELL
-    assert isinstance(provider.step(ASKED), Say)
+    assert isinstance(provider.step(ASKED), Respond)
     assert (provider.answered, provider.refused, provider.too_soon) == (1, 2, 0)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tickmind.cli.world import serving as world_serving
 from tickmind.cli.world.serving import Serving
-from tickmind.server import Pace, ServerConfig
+from tickmind.server import ServerConfig, TickPace
 from tickmind.world import load_scenario
 
 CLEARING = Path(__file__).parents[3] / "scenarios" / "clearing.yaml"
@@ -16,6 +16,6 @@ CLEARING = Path(__file__).parents[3] / "scenarios" / "clearing.yaml"
 def test_that_the_first_time_takes_a_minute_is_said_the_first_time_only(monkeypatch, capsys, is_compiled):
     monkeypatch.setattr(world_serving, "is_compiled", lambda: is_compiled)
     monkeypatch.setattr(world_serving, "run_on_quick_loop", lambda serving: serving.close())
-    Serving(load_scenario(CLEARING), ServerConfig("127.0.0.1:0"), Pace(), 1).run()
+    Serving(load_scenario(CLEARING), ServerConfig("127.0.0.1:0"), TickPace(), 1).run()
     said = "" if is_compiled else "Getting ready; the first time this takes a minute.\n"
     assert capsys.readouterr().err == said

@@ -9,7 +9,7 @@ import pytest
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Outcome, Priority, Result, State
+from tickmind.gateway.queue.job import JobState, Outcome, Priority, Result
 from tickmind.gateway.queue.statistics import QueueEvent
 from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
@@ -125,7 +125,7 @@ class Desk:
     def cancel(self, ticket: Submission) -> None:
         ticket.cancelled = True
         self.dispatcher.cancel(ticket.job)
-        assert ticket.job.state is State.DONE
+        assert ticket.job.state is JobState.DONE
 
     # The carrier
 
@@ -133,7 +133,7 @@ class Desk:
         ticket = self.tickets[job]
         assert not ticket.over
         assert not ticket.cancelled
-        assert job.state is State.SENT
+        assert job.state is JobState.SENT
         ticket.sent.append((self.time.monotonic(), target.provider.name))
         outcome = self.upstream[target.provider.name].call(job)
         self.time.after(self.chance.uniform(*self.service_s), lambda: self._end(ticket, outcome))
@@ -154,7 +154,7 @@ class Desk:
             self._over(ticket)
 
     def _over(self, ticket: Submission) -> None:
-        assert ticket.job.state is State.DONE
+        assert ticket.job.state is JobState.DONE
         assert ticket.job.lane is None
         ticket.over_s = self.time.monotonic()
         if not self.keep:

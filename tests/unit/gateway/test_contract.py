@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import tickmind.gateway
-from tickmind.gateway.admission import read_wishes
+from tickmind.gateway.admission import read_call_options
 from tickmind.gateway.fairness.sessions import check_session_id
 from tickmind.gateway.refusal import RefusedError
 from tickmind.gateway.surface.openapi import openapi
@@ -35,7 +35,7 @@ def test_names_have_the_same_length_on_both_sides(length):
     taken = length <= LONGEST
     assert is_taken(checked_session, name) is is_taken(check_session_id, name) is taken
     assert is_taken(lambda: gateway_call(agent=name)) is taken
-    assert is_taken(read_wishes, {AGENT_HEADER.encode(): name.encode()}) is taken
+    assert is_taken(read_call_options, {AGENT_HEADER.encode(): name.encode()}) is taken
 
 
 @given(st.text(max_size=20))
@@ -50,8 +50,12 @@ def test_a_session_is_good_on_both_sides_or_on_none(name):
 def test_whatever_agent_a_client_names_the_gateway_takes(name):
     if name and is_taken(lambda: gateway_call(agent=name)):
         call = gateway_call(agent=name, priority="low", replace_older=True, drop_after_s=1e12)
-        wishes = read_wishes({key.encode(): str(value).encode() for key, value in call.headers.items()})
-        assert (wishes.agent, wishes.replace_older, wishes.drop_after_s) == (name, True, MAX_MS / 1000)
+        call_options = read_call_options({key.encode(): str(value).encode() for key, value in call.headers.items()})
+        assert (call_options.agent, call_options.replace_older, call_options.drop_after_s) == (
+            name,
+            True,
+            MAX_MS / 1000,
+        )
 
 
 def test_a_duration_fits_into_its_header():

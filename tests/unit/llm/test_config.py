@@ -14,7 +14,7 @@ from tickmind.llm.config import (
     CallConfig,
     ModelConfig,
     load_model_config,
-    merge,
+    merge_config,
 )
 from tickmind.llm.errors import LLMConfigError
 
@@ -27,17 +27,17 @@ def load(env: dict[str, str] | None = None, **more: Any) -> ModelConfig:
 
 def test_temperature_zero_is_a_value() -> None:
     config = ModelConfig(default_temperature=1.0)
-    assert merge(config, CallConfig(temperature=0.0)).temperature == 0.0
-    assert merge(ModelConfig(default_temperature=0.0)).temperature == 0.0
+    assert merge_config(config, CallConfig(temperature=0.0)).temperature == 0.0
+    assert merge_config(ModelConfig(default_temperature=0.0)).temperature == 0.0
 
 
 def test_what_a_call_leaves_open_comes_from_the_model() -> None:
-    effective = merge(ModelConfig(default_max_tokens=77, timeout_s=5), CallConfig(timeout_s=1))
+    effective = merge_config(ModelConfig(default_max_tokens=77, timeout_s=5), CallConfig(timeout_s=1))
     assert (effective.temperature, effective.max_tokens, effective.timeout_s) == (1.0, 77, 1)
 
 
 def test_each_retry_is_bolder() -> None:
-    effective = merge(ModelConfig(), CallConfig(temperature=0.0))
+    effective = merge_config(ModelConfig(), CallConfig(temperature=0.0))
     assert effective.temperature_for(1) == 0.0
     assert effective.temperature_for(3) == pytest.approx(0.2)
 

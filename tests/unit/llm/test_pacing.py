@@ -4,7 +4,7 @@ import time
 import pytest
 
 from tickmind.llm.http import pacing
-from tickmind.llm.http.pacing import Pacer, pace, pacer_for
+from tickmind.llm.http.pacing import LoopPacer, pace, pacer_for
 
 
 def burn(seconds: float) -> None:
@@ -16,7 +16,7 @@ def burn(seconds: float) -> None:
 @pytest.mark.asyncio
 async def test_a_quiet_loop_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "MAX_BUSY_S", 5.0)  # a collection of garbage is no quiet
-    pacer = Pacer(asyncio.get_running_loop())
+    pacer = LoopPacer(asyncio.get_running_loop())
     assert not pacer.is_late()
 
 
@@ -43,7 +43,7 @@ async def test_a_busy_loop_goes_round_before_more_is_done() -> None:
 @pytest.mark.asyncio
 async def test_who_queues_goes_on_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pacing, "MAX_BUSY_S", 5.0)  # a collection of garbage is no quiet
-    pacer = Pacer(asyncio.get_running_loop())
+    pacer = LoopPacer(asyncio.get_running_loop())
     done: list[int] = []
 
     async def work(number: int) -> None:
@@ -57,7 +57,7 @@ async def test_who_queues_goes_on_in_order(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.asyncio
 async def test_a_cancelled_place_does_not_block_the_queue() -> None:
-    pacer = Pacer(asyncio.get_running_loop())
+    pacer = LoopPacer(asyncio.get_running_loop())
     first, second = asyncio.create_task(pacer.turn()), asyncio.create_task(pacer.turn())
     await asyncio.sleep(0)
     first.cancel()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tickmind.gateway.refusal import STATUS_OF, Code
 from tickmind.llm.errors import LLMCooldownError, LLMDroppedError, LLMError
 from tickmind.llm.http.errors import error_from_reply
-from tickmind.llm.served import Cooldown, Served, ServedAttempt, read_cooldown, read_served
+from tickmind.llm.served import Served, ServedAttempt, SessionCooldown, read_cooldown, read_served
 
 COOLDOWN = {
     "nextAllowedAt": 1735927800000,
@@ -33,7 +33,7 @@ def test_everything_that_a_gateway_says_is_read():
         "cerebras",
         (ServedAttempt("groq", "", "rate_limited", 429), ServedAttempt("cerebras")),
         1.5,
-        Cooldown(8.0, 1735927800000.0, 4, 30.0, 7.5),
+        SessionCooldown(8.0, 1735927800000.0, 4, 30.0, 7.5),
     )
     assert served.cooldown is not None
     assert served.cooldown.spacing_s == 8.0
@@ -43,8 +43,8 @@ def test_a_wait_without_end_is_believed_for_a_day():
     cooldown = read_cooldown({"waitMs": 1e300})
     assert cooldown is not None
     assert cooldown.wait_s == 86_400
-    assert Cooldown(1.0, effective_rpm=1e-300).spacing_s == 86_400
-    assert Cooldown(1.0).spacing_s == 0.0
+    assert SessionCooldown(1.0, effective_rpm=1e-300).spacing_s == 86_400
+    assert SessionCooldown(1.0).spacing_s == 0.0
 
 
 JSON = st.recursive(

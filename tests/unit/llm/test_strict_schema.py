@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tickmind.base import ManualClock
-from tickmind.llm import CallConfig, LLMResponseError, ModelClient, ModelConfig, ModelReply, ReplySchema, merge
+from tickmind.llm import CallConfig, LLMResponseError, ModelClient, ModelConfig, ModelReply, ReplySchema, merge_config
 from tickmind.llm.structured.json_schema import SchemaChecker
 from tickmind.llm.structured.strict_schema import OPENAI_HOST, strict_schema
 from tickmind.llm.testing import ScriptedTransport
@@ -208,5 +208,5 @@ def test_retries_stay_within_the_temperature_that_the_endpoint_takes(
     api: Any, temperature: float, attempts: list[float]
 ) -> None:
     config = ModelConfig(base_url="http://127.0.0.1:9/v1", model="m", api=api)
-    call = merge(config, CallConfig(temperature=temperature))
+    call = merge_config(config, CallConfig(temperature=temperature))
     assert [call.temperature_for(number) for number in (1, 2, 3)] == pytest.approx(attempts)

@@ -3,7 +3,7 @@
 import pytest
 
 from tickmind.llm.streaming.thinking import TAG_NAMES, ThinkSplitter, split_thinking
-from tickmind.llm.structured import PartialReader, ReplySchema, parse
+from tickmind.llm.structured import PartialReader, ReplySchema, parse_fields
 
 EVERY_TAG = [name for plain in TAG_NAMES for name in (plain, plain.upper())]
 every_tag = pytest.mark.parametrize("tag", EVERY_TAG)
@@ -21,7 +21,7 @@ def test_a_client_separates_it_in_any_cut(tag: str) -> None:
 @every_tag
 def test_an_object_in_it_is_not_the_answer(tag: str) -> None:
     text = f'<{tag}>Perhaps {{"hp": 1}}?</{tag}>{{"hp": 2}}'
-    assert parse(text, {"hp": "int"}) == {"hp": 2}
+    assert parse_fields(text, {"hp": "int"}) == {"hp": 2}
     reader = PartialReader(ReplySchema.of_kinds({"hp": "int"}))
     fields = [field for letter in text for field in reader.feed(letter)]
     assert fields == [("hp", 2)]
@@ -31,7 +31,7 @@ def test_an_object_in_it_is_not_the_answer(tag: str) -> None:
 def test_what_stands_before_a_lone_closing_tag_is_thinking(tag: str) -> None:
     text = f'Perhaps {{"hp": 1}}?</{tag}>{{"hp": 2}}'
     assert split_thinking(text).content == '{"hp": 2}'
-    assert parse(text, {"hp": "int"}) == {"hp": 2}
+    assert parse_fields(text, {"hp": "int"}) == {"hp": 2}
     reader = PartialReader(ReplySchema.of_kinds({"hp": "int"}))
     for letter in text:
         reader.feed(letter)

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
 from tickmind.record import LogOptions, RunStore, SyncPolicy
-from tickmind.record.log.frame import HEADER, Codec, FrameKind, Patience, content_of, is_whole, pack_frame, read_header
+from tickmind.record.log.frame import (
+    HEADER,
+    Codec,
+    CompressionBackoff,
+    LogFrameKind,
+    content_of,
+    is_whole,
+    pack_frame,
+    read_header,
+)
 from tickmind.record.testing import MemoryDisk, RandomRun
 
 LARGE = 100_000
@@ -26,7 +35,7 @@ def noise(size):
 @given(st.binary(max_size=2000), st.integers(0, 400), st.sampled_from([None, *Codec]))
 def test_what_goes_in_comes_out(piece, times, codec):
     content = piece * times
-    data = pack_frame(FrameKind.TICK, 7, content, synced=3, codec=codec)
+    data = pack_frame(LogFrameKind.TICK, 7, content, synced=3, codec=codec)
     frame = read_header(data, 0)
     assert frame is not None
     assert is_whole(frame, data)
@@ -36,11 +45,11 @@ def test_what_goes_in_comes_out(piece, times, codec):
 
 def tried(contents):
     """The codec that was tried for each of them."""
-    patience = Patience()
+    patience = CompressionBackoff()
     found = []
     for content in contents:
         found.append(patience.codec_for(len(content)))
-        data = pack_frame(FrameKind.TICK, 1, content, synced=0, codec=found[-1])
+        data = pack_frame(LogFrameKind.TICK, 1, content, synced=0, codec=found[-1])
         patience.learn(found[-1], len(content), len(data))
     return found
 

@@ -30,9 +30,9 @@ from tickmind.record import (
     SyncPolicy,
 )
 from tickmind.record.columns import batch, pack_batches
-from tickmind.record.log.frame import HEADER, Codec, FrameKind, pack_frame
+from tickmind.record.log.frame import HEADER, Codec, LogFrameKind, pack_frame
 from tickmind.record.log.intent_codec import read_results
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.segment import END, END_MARK, Index, foot_frame, head_frame
 from tickmind.record.parquet.page_guard import check_column, read_page_header
 from tickmind.record.report import page, read_figures
@@ -506,7 +506,7 @@ def test_an_encoding_that_repeats_what_it_holds_is_refused(copy, read_apart):
 
 def frame_of(content, codec=Codec.ZSTD, raw_bytes=None):
     """A frame with a good checksum, whatever it says of itself."""
-    frame = bytearray(pack_frame(FrameKind.TICK, 1, content, synced=0, keyframe=True, codec=codec))
+    frame = bytearray(pack_frame(LogFrameKind.TICK, 1, content, synced=0, keyframe=True, codec=codec))
     if raw_bytes is not None:
         frame[16:20] = raw_bytes.to_bytes(4, "little")
         checksum = zlib.crc32(frame[HEADER.size :], zlib.crc32(frame[: HEADER.size - 8]))
@@ -624,10 +624,10 @@ def test_a_column_of_nothing_but_headers_is_refused(copy):
 
 def tick_frame(tables, *, intents=0, results=0):
     """A whole frame of the first tick with these tables."""
-    tick = batch(SCHEMAS[Table.TICK], [1], [1], ["1"], [b"h"], [intents], [results], [None], [None])
+    tick = batch(SCHEMAS[LogTable.TICK], [1], [1], ["1"], [b"h"], [intents], [results], [None], [None])
     state = (np.zeros(12, np.int32),) * 3 + (np.zeros(12, np.int8),)
-    keyframe = batch(SCHEMAS[Table.KEYFRAME], *state)
-    return frame_of(pack_batches([(Table.TICK, tick), (Table.KEYFRAME, keyframe), *tables]))
+    keyframe = batch(SCHEMAS[LogTable.KEYFRAME], *state)
+    return frame_of(pack_batches([(LogTable.TICK, tick), (LogTable.KEYFRAME, keyframe), *tables]))
 
 
 def nothings(table, count):
@@ -666,25 +666,27 @@ def test_effects_of_results_that_there_are_not_are_refused(copy, places):
     folder = copy("crashed")
     rows, code = np.arange(12, dtype=np.int32), np.zeros(12, np.uint8)
     count = len(places)
-    effects = batch(SCHEMAS[Table.EFFECTS], np.array(places, np.int32), ["a"] * count, np.zeros(count, np.int64))
-    tables = [(Table.RESULTS, batch(SCHEMAS[Table.RESULTS], rows, code)), (Table.EFFECTS, effects)]
+    effects = batch(SCHEMAS[LogTable.EFFECTS], np.array(places, np.int32), ["a"] * count, np.zeros(count, np.int64))
+    tables = [(LogTable.RESULTS, batch(SCHEMAS[LogTable.RESULTS], rows, code)), (LogTable.EFFECTS, effects)]
     put_tick(folder, tick_frame(tables, results=12))
     assert "rows that the world does not have" in refuses(folder)
 
 
 def test_many_effects_of_one_result_take_no_time():
     count = 50_000
-    effects = batch(SCHEMAS[Table.EFFECTS], np.zeros(count, np.int32), ["a"] * count, np.arange(count, dtype=np.int64))
-    one = batch(SCHEMAS[Table.RESULTS], np.zeros(1, np.int32), np.zeros(1, np.uint8))
+    effects = batch(
+        SCHEMAS[LogTable.EFFECTS], np.zeros(count, np.int32), ["a"] * count, np.arange(count, dtype=np.int64)
+    )
+    one = batch(SCHEMAS[LogTable.RESULTS], np.zeros(1, np.int32), np.zeros(1, np.uint8))
     began_s = time.process_time()
-    found = read_results({Table.RESULTS: one, Table.EFFECTS: effects}, 1, RandomRun(1, 1).tick().intents, 1)
+    found = read_results({LogTable.RESULTS: one, LogTable.EFFECTS: effects}, 1, RandomRun(1, 1).tick().intents, 1)
     assert time.process_time() - began_s < 2
     assert [effect.value for effect in found.effects[0]] == list(range(count))
 
 
 def test_a_table_that_comes_twice_in_a_tick_is_refused(copy):
     folder = copy("crashed")
-    put_tick(folder, tick_frame([nothings(Table.UTTERANCES, 1), nothings(Table.UTTERANCES, 1)]))
+    put_tick(folder, tick_frame([nothings(LogTable.UTTERANCES, 1), nothings(LogTable.UTTERANCES, 1)]))
     assert "twice" in refuses(folder)
     put_tick(folder, frame_of(pack_batches([]) + b"\x12\x00\x00\x00\x00\x00\x00\x00" * 1000))
     with RunStore(folder.parent).open("a-run") as run, pytest.raises(DamagedRunError, match="twice"):
@@ -697,7 +699,7 @@ def test_a_table_that_comes_twice_in_a_tick_is_refused(copy):
 def put_foot(folder, content):
     path = folder / "live" / "00000001.tmlog"
     head = head_frame("a-run", 1, 1)
-    foot = pack_frame(FrameKind.FOOT, 1, content, synced=0)
+    foot = pack_frame(LogFrameKind.FOOT, 1, content, synced=0)
     path.write_bytes(head + foot + END.pack(len(head), END_MARK))
 
 
@@ -710,10 +712,10 @@ def index_of(head, columns=b""):
 def test_what_holds_more_than_we_ever_write_is_refused_at_little_cost(copy, tmp_path, read_apart_each):
     whole, end = copy("crashed"), len(head_frame("a-run", 1, 1))
     makers = {
-        "utterances": lambda to: put_tick(to, tick_frame([nothings(Table.UTTERANCES, 2_000_000)])),
-        "effects": lambda to: put_tick(to, tick_frame([nothings(Table.EFFECTS, 3_000_000)])),
-        "deltas": lambda to: put_tick(to, tick_frame([nothings(Table.OBJECT_DELTAS, 2_000_000)])),
-        "thoughts": lambda to: put_tick(to, tick_frame([nothings(Table.THOUGHTS, 300_000)])),
+        "utterances": lambda to: put_tick(to, tick_frame([nothings(LogTable.UTTERANCES, 2_000_000)])),
+        "effects": lambda to: put_tick(to, tick_frame([nothings(LogTable.EFFECTS, 3_000_000)])),
+        "deltas": lambda to: put_tick(to, tick_frame([nothings(LogTable.OBJECT_DELTAS, 2_000_000)])),
+        "thoughts": lambda to: put_tick(to, tick_frame([nothings(LogTable.THOUGHTS, 300_000)])),
         "results": lambda to: put_tick(to, tick_frame([], results=2**31 - 1)),
         "ticks": lambda to: put_foot(to, index_of({"ticks": 4_000_000, "keyframes": 0, "end": end}, bytes(64_000_000))),
         "head": lambda to: put_foot(to, index_of(b"[" + b"{}," * 5_000_000 + b"{}]")),

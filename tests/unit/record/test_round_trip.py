@@ -16,16 +16,16 @@ from tickmind.record import (
     LogOptions,
     RecordError,
     RecordOrderError,
-    Region,
     RunExistsError,
     RunFinishedError,
     RunState,
     RunStore,
     SyncPolicy,
     TickCounts,
+    TileArea,
 )
 from tickmind.record.columns import unpack_batches
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.tick_codec import pack_tick
 from tickmind.record.testing import MemoryDisk, RandomRun, differences
 
@@ -143,7 +143,7 @@ class TestReading:
         assert [one.what for one in said] == [said for one in records for said in one.utterances]
         of_one = list(reader.events(actors={"entity:3"}))
         assert {one.subject_id for one in of_one} == {"entity:3"}
-        on_ground = list(reader.events(region=Region(7, 9, 7, 9), kinds={EventKind.OBJECT}))
+        on_ground = list(reader.events(region=TileArea(7, 9, 7, 9), kinds={EventKind.OBJECT}))
         assert {one.subject_id for one in on_ground} == {"ground:7,9"}
 
     def test_thoughts_calls_statuses_insights_and_needs(self, read):
@@ -194,8 +194,8 @@ def test_moves_are_read_as_they_were_and_those_ahead_take_no_byte_each(store, as
     with store.open("r") as reader:
         assert_same(reader.records(), [record])
     written = unpack_batches(pa.py_buffer(pack_tick(record, None)), SCHEMAS)
-    assert (Table.INTENTS in written) == (not ahead and asking > 1)
-    assert (Table.SOME_INTENTS in written) == (asking == 1)
+    assert (LogTable.INTENTS in written) == (not ahead and asking > 1)
+    assert (LogTable.SOME_INTENTS in written) == (asking == 1)
 
 
 def test_a_run_of_nobody_and_of_no_ticks_is_finished_like_any_other(store, fill):

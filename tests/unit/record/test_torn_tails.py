@@ -12,7 +12,15 @@ from tickmind.record.limits import MAX_FRAME_BYTES, MAX_SEGMENT_BYTES, MAX_SEGME
 from tickmind.record.log import frame as frame_module
 from tickmind.record.log import mending as mending_module
 from tickmind.record.log import segment as segment_module
-from tickmind.record.log.frame import HEADER, Codec, FrameKind, Patience, content_of, pack_frame, read_header
+from tickmind.record.log.frame import (
+    HEADER,
+    Codec,
+    CompressionBackoff,
+    LogFrameKind,
+    content_of,
+    pack_frame,
+    read_header,
+)
 from tickmind.record.log.log_writer import LogWriter
 from tickmind.record.log.mending import cut_damage, mend_tail
 from tickmind.record.log.segment import (
@@ -25,7 +33,7 @@ from tickmind.record.log.segment import (
     segment_name,
     segment_number,
 )
-from tickmind.record.log.tick_codec import Reports
+from tickmind.record.log.tick_codec import TickReports
 from tickmind.record.testing import CrashedError, MemoryDisk, RandomRun
 
 FOLDER, BESIDE = Path("/live"), Path("/beside")
@@ -81,7 +89,7 @@ def ticks(count, *, first=1, closed=True, synced=0):
     index = Index(end=len(data))
     for tick_id in range(first, first + count):
         index.add(tick_id, len(data), keyframe=tick_id == first)
-        data += pack_frame(FrameKind.TICK, tick_id, b"tick %d" % tick_id, synced=synced, keyframe=tick_id == first)
+        data += pack_frame(LogFrameKind.TICK, tick_id, b"tick %d" % tick_id, synced=synced, keyframe=tick_id == first)
     index.end = len(data)
     return (data + foot_frame(index, index.end, index.end) if closed else data), index
 
@@ -104,16 +112,16 @@ def lose_power(disk):
 
 def test_a_frame_is_as_long_as_the_limit_and_no_longer(monkeypatch):
     monkeypatch.setattr(frame_module, "MAX_FRAME_BYTES", MAX_FRAME_BYTES.at(1000))
-    data = pack_frame(FrameKind.TICK, 1, bytes(1000), synced=0)
+    data = pack_frame(LogFrameKind.TICK, 1, bytes(1000), synced=0)
     assert read_header(data, 0) is not None
     with pytest.raises(LimitExceededError):
-        pack_frame(FrameKind.TICK, 1, bytes(1001), synced=0)
+        pack_frame(LogFrameKind.TICK, 1, bytes(1001), synced=0)
     monkeypatch.setattr(frame_module, "MAX_FRAME_BYTES", MAX_FRAME_BYTES.at(999))
     assert read_header(data, 0) is None
 
 
 def test_a_frame_that_says_it_holds_more_than_was_put_in_is_none():
-    data = bytearray(pack_frame(FrameKind.TICK, 1, b"abc", synced=0))
+    data = bytearray(pack_frame(LogFrameKind.TICK, 1, b"abc", synced=0))
     marker, kind, codec, flags, tick_id, raw, stored, synced, checksum = HEADER.unpack_from(data)
     HEADER.pack_into(data, 0, marker, kind, codec, flags, tick_id, raw, stored + 1, synced, checksum)
     assert read_header(bytes(data), 0) is None
@@ -131,7 +139,7 @@ def test_a_frame_that_says_it_holds_more_than_was_put_in_is_none():
     ids=["short", "128", "32768", "32769", "all bytes"],
 )
 def test_what_is_compressed_and_how(content, codec):
-    data = pack_frame(FrameKind.TICK, 1, content, synced=0)
+    data = pack_frame(LogFrameKind.TICK, 1, content, synced=0)
     frame = read_header(data, 0)
     assert frame is not None
     assert frame.codec is codec
@@ -141,14 +149,14 @@ def test_what_is_compressed_and_how(content, codec):
 
 @pytest.mark.parametrize("keyframe", [True, False])
 def test_a_frame_knows_whether_it_is_a_keyframe(keyframe):
-    frame = read_header(pack_frame(FrameKind.TICK, 1, b"", synced=5, keyframe=keyframe), 0)
+    frame = read_header(pack_frame(LogFrameKind.TICK, 1, b"", synced=5, keyframe=keyframe), 0)
     assert frame is not None
     assert (frame.keyframe, frame.synced) == (keyframe, 5)
 
 
 @pytest.mark.parametrize("codec", [Codec.ZSTD, Codec.LZ4])
 def test_content_that_can_not_be_unpacked_is_damage(codec):
-    data = bytearray(pack_frame(FrameKind.TICK, 7, bytes(4000), synced=0, codec=codec))
+    data = bytearray(pack_frame(LogFrameKind.TICK, 7, bytes(4000), synced=0, codec=codec))
     data[HEADER.size :] = b"\xff" * (len(data) - HEADER.size)
     frame = read_header(bytes(data), 0)
     assert frame is not None
@@ -158,7 +166,7 @@ def test_content_that_can_not_be_unpacked_is_damage(codec):
 
 @pytest.mark.parametrize(("stored", "tried"), [(90, Codec.LZ4), (91, Codec.NONE)])
 def test_what_shrinks_by_a_tenth_is_worth_the_time(stored, tried):
-    patience = Patience()
+    patience = CompressionBackoff()
     patience.learn(Codec.LZ4, 100, stored)
     assert patience.codec_for(100_000) is tried
 
@@ -296,7 +304,7 @@ def test_whole_frames_are_found_wherever_they_begin(disk, monkeypatch):
 def test_what_a_later_frame_calls_safe_ends_before_its_word(disk):
     for synced, safe in ((100, False), (101, True)):
         head = head_frame("r", 1, 1)
-        data = head + bytes(300 - len(head)) + pack_frame(FrameKind.TICK, 9, b"x", synced=synced)
+        data = head + bytes(300 - len(head)) + pack_frame(LogFrameKind.TICK, 9, b"x", synced=synced)
         assert loaded(disk, put(disk, data)).safe_beyond(100) is safe
 
 
@@ -321,7 +329,7 @@ def test_a_closed_log_is_written_anew_and_loses_nothing(disk, monkeypatch):
 def test_a_torn_tail_is_cut_to_the_byte_and_the_segment_closed(disk, monkeypatch, torn):
     monkeypatch.setattr(mending_module, "_COPY_BYTES", 64)
     data, index = ticks(5, closed=False)
-    more = pack_frame(FrameKind.TICK, 6, b"tick 6", synced=index.end)
+    more = pack_frame(LogFrameKind.TICK, 6, b"tick 6", synced=index.end)
     path = put(disk, data + more[:torn])
     assert mend_tail(disk, FOLDER) == torn
     reader = loaded(disk, path)
@@ -438,7 +446,10 @@ def test_a_segment_that_is_as_long_as_it_may_be_is_ended_before_the_next_tick(di
 
 def test_reports_before_the_first_tick_are_of_tick_0(disk):
     log = writer(disk, sync=SyncPolicy.NEVER)
-    log.write_reports(Reports(statuses=(RandomRun(3, 6).status(),)))
+    log.write_reports(TickReports(statuses=(RandomRun(3, 6).status(),)))
     log.abandon()
-    assert [(frame.kind, frame.tick_id) for frame in frames(disk)] == [(FrameKind.HEAD, 0), (FrameKind.REPORTS, 0)]
+    assert [(frame.kind, frame.tick_id) for frame in frames(disk)] == [
+        (LogFrameKind.HEAD, 0),
+        (LogFrameKind.REPORTS, 0),
+    ]
     assert len(list(loaded(disk, FOLDER / segment_name(1)).loose_reports())) == 1

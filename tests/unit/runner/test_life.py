@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tickmind.runner import AgentSpec, Life, LifeState, RestartPolicy, StateChangeError
-from tickmind.runner.life import LEAST_MISSING_S
+from tickmind.runner import AgentSpec, LifeState, ProcessLifecycle, RestartPolicy, StateChangeError
+from tickmind.runner.lifecycle import LEAST_MISSING_S
 
 SPEC = AgentSpec("villager", ("true",), Path("/"), restart=RestartPolicy(3, (250, 500, 1000)))
 
 
 def crash_loop(spec, *, run_s=0.0, most=100):
     """Start and crash until it is given up; the times of the starts."""
-    life, now_s = Life(spec), 100.0
+    life, now_s = ProcessLifecycle(spec), 100.0
     starts: list[float] = []
     while life.state not in (LifeState.FAILED, LifeState.FALLBACK) and len(starts) < most:
         now_s = max(now_s, life.due_s() or now_s)
@@ -50,7 +50,7 @@ def test_backoff_is_exact_and_its_last_step_stays():
 
 
 def test_it_is_not_started_a_moment_before_its_backoff_is_over():
-    life = Life(SPEC)
+    life = ProcessLifecycle(SPEC)
     life.started(0.0)
     life.ended(1.0, "")
     assert life.state is LifeState.BACKING_OFF
@@ -60,7 +60,7 @@ def test_it_is_not_started_a_moment_before_its_backoff_is_over():
 
 
 def test_a_good_run_begins_the_backoff_anew():
-    life = Life(replace(SPEC, restart=RestartPolicy(10, (250, 500, 1000))))
+    life = ProcessLifecycle(replace(SPEC, restart=RestartPolicy(10, (250, 500, 1000))))
     for run_s, wait_s in ((0.1, 0.25), (0.1, 0.5), (1.0, 0.25), (0.1, 0.5)):
         life.started(0.0)
         life.seen(0.0)
@@ -76,7 +76,7 @@ def test_restarts_older_than_ten_minutes_do_not_count():
 
 def test_the_fourth_restart_within_ten_minutes_is_too_many_and_one_later_is_not():
     for last_s, state in ((599.9, LifeState.FAILED), (600.0, LifeState.BACKING_OFF)):
-        life = Life(replace(SPEC, restart=RestartPolicy(1, (0,))))
+        life = ProcessLifecycle(replace(SPEC, restart=RestartPolicy(1, (0,))))
         life.started(0.0)
         life.ended(0.0, "")
         life.started(0.0)
@@ -84,7 +84,7 @@ def test_the_fourth_restart_within_ten_minutes_is_too_many_and_one_later_is_not(
 
 
 def test_a_start_without_a_sign_of_life_is_over_when_its_time_is():
-    life = Life(replace(SPEC, start_timeout_ms=5000))
+    life = ProcessLifecycle(replace(SPEC, start_timeout_ms=5000))
     life.started(10.0)
     assert life.due_s() == 15.0
     assert life.verdict(14.99) == ""
@@ -92,7 +92,7 @@ def test_a_start_without_a_sign_of_life_is_over_when_its_time_is():
 
 
 def test_silence_is_death():
-    life = Life(replace(SPEC, heartbeat_timeout_ms=2000))
+    life = ProcessLifecycle(replace(SPEC, heartbeat_timeout_ms=2000))
     life.started(0.0)
     life.seen(1.0)
     assert life.state is LifeState.RUNNING
@@ -103,7 +103,7 @@ def test_silence_is_death():
 
 
 def test_intents_are_signs_of_life_of_an_agent_without_a_pipe():
-    life = Life(replace(SPEC, start_timeout_ms=5000, heartbeat_timeout_ms=2000))
+    life = ProcessLifecycle(replace(SPEC, start_timeout_ms=5000, heartbeat_timeout_ms=2000))
     life.started(10.0)
     life.acted(11.0, 12.0)
     assert life.state is LifeState.RUNNING
@@ -114,7 +114,7 @@ def test_intents_are_signs_of_life_of_an_agent_without_a_pipe():
 
 
 def test_an_intent_in_a_tick_that_opened_before_the_start_is_of_another_process():
-    life = Life(replace(SPEC, start_timeout_ms=5000))
+    life = ProcessLifecycle(replace(SPEC, start_timeout_ms=5000))
     life.started(10.0)
     life.acted(9.9, 10.5)
     assert life.state is LifeState.STARTING
@@ -122,7 +122,7 @@ def test_an_intent_in_a_tick_that_opened_before_the_start_is_of_another_process(
 
 
 def test_slow_ticks_make_slow_heartbeats():
-    life = Life(replace(SPEC, heartbeat_timeout_ms=2000))
+    life = ProcessLifecycle(replace(SPEC, heartbeat_timeout_ms=2000))
     life.started(0.0)
     life.seen(0.0)
     assert life.verdict(29.9, tick_s=10.0) == ""
@@ -130,7 +130,7 @@ def test_slow_ticks_make_slow_heartbeats():
 
 
 def test_nobody_is_blamed_for_the_silence_of_the_world():
-    life = Life(replace(SPEC, heartbeat_timeout_ms=2000))
+    life = ProcessLifecycle(replace(SPEC, heartbeat_timeout_ms=2000))
     life.started(0.0)
     life.seen(0.0)
     life.excuse(100.0)
@@ -138,7 +138,7 @@ def test_nobody_is_blamed_for_the_silence_of_the_world():
 
 
 def test_missed_intents_are_death_however_much_it_beats():
-    life = Life(replace(SPEC, missed_intents=4))
+    life = ProcessLifecycle(replace(SPEC, missed_intents=4))
     life.started(0.0)
     life.seen(0.0)
     life.missed(3, 0.0)
@@ -148,7 +148,7 @@ def test_missed_intents_are_death_however_much_it_beats():
 
 
 def test_quick_ticks_that_are_missed_in_a_moment_are_no_death():
-    life = Life(replace(SPEC, missed_intents=4))
+    life = ProcessLifecycle(replace(SPEC, missed_intents=4))
     life.started(0.0)
     life.seen(0.0)
     life.missed(100, 1.0)
@@ -159,7 +159,7 @@ def test_quick_ticks_that_are_missed_in_a_moment_are_no_death():
 
 
 def test_what_is_zero_is_not_watched():
-    life = Life(replace(SPEC, missed_intents=0, heartbeat_timeout_ms=0))
+    life = ProcessLifecycle(replace(SPEC, missed_intents=0, heartbeat_timeout_ms=0))
     life.started(0.0)
     life.seen(0.0)
     life.missed(1000, 0.0)
@@ -168,7 +168,7 @@ def test_what_is_zero_is_not_watched():
 
 
 def test_a_stopped_one_is_not_started_again():
-    life = Life(SPEC)
+    life = ProcessLifecycle(SPEC)
     life.started(0.0)
     assert life.stop()
     assert life.stop()
@@ -179,7 +179,7 @@ def test_a_stopped_one_is_not_started_again():
 
 @pytest.mark.parametrize("wrong", [lambda life: life.started(0.0), lambda life: life.ended(0.0, "")])
 def test_what_can_not_follow_is_refused(wrong):
-    life = Life(SPEC)
+    life = ProcessLifecycle(SPEC)
     life.stop()
     with pytest.raises(StateChangeError, match="stopped can't become"):
         wrong(life)
@@ -192,7 +192,7 @@ def test_what_can_not_follow_is_refused(wrong):
 )
 def test_whatever_happens_it_keeps_its_promises(steps, restarts, fallback):
     spec = replace(SPEC, restart=RestartPolicy(restarts, (250, 4000)), fallback="other" if fallback else "")
-    life, now_s, times = Life(spec), 0.0, []
+    life, now_s, times = ProcessLifecycle(spec), 0.0, []
     for what, seconds in steps:
         now_s += seconds
         if life.may_start(now_s):

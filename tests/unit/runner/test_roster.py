@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.protocol import EntityInfo
-from tickmind.runner import AgentSpec, Match, Moves, Roster, Rule, RunnerMapping
+from tickmind.runner import AgentSpec, GroupRoster, Match, Moves, Rule, RunnerMapping
 
 WALKER = AgentSpec("walker", ("true",), Path("/"))
 VILLAGER = AgentSpec("villager", ("true",), Path("/"), per_process=3, fallback="walker")
@@ -38,11 +38,11 @@ def test_the_first_rule_that_fits_decides():
 
 
 def test_whom_no_rule_fits_is_left_alone():
-    assert Roster(MAPPING).add(people(1, "player")) == Moves()
+    assert GroupRoster(MAPPING).add(people(1, "player")) == Moves()
 
 
 def test_one_process_hosts_as_many_as_its_spec_says():
-    moves = Roster(MAPPING).add([*people(7, "npc"), *people(2, kind="dog", first=50)])
+    moves = GroupRoster(MAPPING).add([*people(7, "npc"), *people(2, kind="dog", first=50)])
     assert ids(moves.start) == [
         ("villager", ("e001", "e002", "e003")),
         ("villager", ("e004", "e005", "e006")),
@@ -53,7 +53,7 @@ def test_one_process_hosts_as_many_as_its_spec_says():
 
 
 def test_who_comes_later_disturbs_nobody():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     roster.add(people(2, "npc"))
     moves = roster.add(people(4, "npc"))
     assert moves.stop == ()
@@ -61,7 +61,7 @@ def test_who_comes_later_disturbs_nobody():
 
 
 def test_a_process_goes_on_until_its_last_character_left():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     (group,) = roster.add(people(2, "npc")).start
     assert roster.remove("e001") == Moves()
     assert roster.here(group).entity_ids == ("e002",)
@@ -71,7 +71,7 @@ def test_a_process_goes_on_until_its_last_character_left():
 
 
 def test_who_left_and_came_back_gets_a_process_beside_the_old_one():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     (group,) = roster.add(people(2, "npc")).start
     roster.remove("e001")
     (other,) = roster.add(people(1, "npc")).start
@@ -81,13 +81,13 @@ def test_who_left_and_came_back_gets_a_process_beside_the_old_one():
 
 
 def test_the_same_mapping_touches_nobody():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     roster.add([*people(4, "npc"), *people(2, kind="dog", first=50)])
     assert roster.remap(replace(MAPPING)) == Moves()
 
 
 def test_a_new_mapping_touches_only_whom_it_concerns():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     roster.add([*people(2, "npc"), *people(1, kind="dog", first=50)])
     other = replace(WALKER, cmd=("false",))
     moves = roster.remap(replace(MAPPING, agents={"walker": other, "villager": replace(VILLAGER, fallback="")}))
@@ -97,7 +97,7 @@ def test_a_new_mapping_touches_only_whom_it_concerns():
 
 
 def test_a_rule_that_moves_some_moves_their_process_only():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     roster.add(people(6, "npc"))
     rules = (Rule(Match(ids=frozenset({"e002"})), "walker"), *MAPPING.rules)
     moves = roster.remap(replace(MAPPING, rules=rules))
@@ -106,13 +106,13 @@ def test_a_rule_that_moves_some_moves_their_process_only():
 
 
 def test_another_gateway_concerns_everybody():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     roster.add(people(2, "npc"))
     assert len(roster.remap(replace(MAPPING, gateway_url="http://127.0.0.1:1")).stop) == 1
 
 
 def test_a_fallback_that_hosts_fewer_gets_more_processes():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     (group,) = roster.add(people(3, "npc")).start
     roster.remove("e002")
     moves = roster.fall_back(group)
@@ -123,7 +123,7 @@ def test_a_fallback_that_hosts_fewer_gets_more_processes():
 
 
 def test_a_mended_spec_takes_its_characters_back_from_the_fallback():
-    roster = Roster(MAPPING)
+    roster = GroupRoster(MAPPING)
     (group,) = roster.add(people(2, "npc")).start
     roster.fall_back(group)
     mended = replace(VILLAGER, cmd=("mended",))
@@ -133,18 +133,18 @@ def test_a_mended_spec_takes_its_characters_back_from_the_fallback():
 
 
 def test_names_of_folders_and_controllers_are_safe_and_last():
-    group = Roster(MAPPING).add([EntityInfo("../a b:1", "dog")]).start[0]
-    again = Roster(MAPPING).add([EntityInfo("../a b:1", "dog")]).start[0]
+    group = GroupRoster(MAPPING).add([EntityInfo("../a b:1", "dog")]).start[0]
+    again = GroupRoster(MAPPING).add([EntityInfo("../a b:1", "dog")]).start[0]
     assert group.folder_name == again.folder_name
     assert "/" not in group.folder_name
     assert "." not in group.folder_name
     assert group.assignments("r")[0].controller_id == "r:../a b:1:walker"
-    assert Roster(MAPPING).add([EntityInfo("../a_b:1", "dog")]).start[0].folder_name != group.folder_name
+    assert GroupRoster(MAPPING).add([EntityInfo("../a_b:1", "dog")]).start[0].folder_name != group.folder_name
 
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.sampled_from(["add", "remove", "fall back", "remap"])), max_size=40))
 def test_everybody_is_in_exactly_one_process(steps):
-    roster, there = Roster(MAPPING), set()
+    roster, there = GroupRoster(MAPPING), set()
     for number, what in steps:
         if what == "add":
             roster.add(people(1, "npc", first=number))

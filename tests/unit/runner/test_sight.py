@@ -16,7 +16,7 @@ from tickmind.protocol import (
     Thought,
     ThoughtReport,
 )
-from tickmind.runner import Sight
+from tickmind.runner import WorldWatcher
 from tickmind.server.testing import meadow
 from tickmind.wire import ViewerEvent
 from tickmind.world import TileWorld
@@ -27,7 +27,7 @@ NOTHING = ActorColumns(NOBODY, NOBODY, NOBODY, np.zeros(0, dtype=np.int8))
 
 @pytest.fixture
 def sight():
-    found = Sight()
+    found = WorldWatcher()
     found.enter(TileWorld.from_scenario(meadow(3)).info)
     return found
 

@@ -79,4 +79,4 @@ def test_the_doctor_says_whether_a_fork_bomb_is_held(told, monkeypatch, isolatio
     finding = doctor.agents()
     assert ("the kernel holds it to 16 tasks" in finding.text) is bool(by)
     assert ("nothing holds a fork bomb" in finding.text) is not bool(by)
-    assert (finding.verdict is doctor.Verdict.GOOD) is (bool(by) and isolation is not SUBREAPER)
+    assert (finding.verdict is doctor.Severity.GOOD) is (bool(by) and isolation is not SUBREAPER)

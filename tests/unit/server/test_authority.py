@@ -9,6 +9,7 @@ from tickmind.base import Secret
 from tickmind.protocol import (
     Ack,
     ActionType,
+    ActorStatus,
     AgentState,
     AgentStatus,
     Direction,
@@ -18,7 +19,6 @@ from tickmind.protocol import (
     Observation,
     Reason,
     Say,
-    Status,
     Thought,
     ThoughtReport,
     Wait,
@@ -26,7 +26,7 @@ from tickmind.protocol import (
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.streams import StreamKind
 from tickmind.server.limits import MAX, ServerLimits
-from tickmind.server.pace import Pace
+from tickmind.server.pace import TickPace
 from tickmind.wire import ViewerEventType, ViewFilter, codec, columns
 from tickmind.wire.messages.frames import Closed
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -98,8 +98,8 @@ def test_an_actor_without_an_intent_waits_and_one_without_a_lease_is_uncontrolle
     lease_of(game)
     record = game.tick()
     status = record.actor_state.status_bits
-    assert not status[0] & Status.UNCONTROLLED
-    assert (status[1:] & Status.UNCONTROLLED).all()
+    assert not status[0] & ActorStatus.UNCONTROLLED
+    assert (status[1:] & ActorStatus.UNCONTROLLED).all()
     assert record.controlled.tolist() == [True, False, False, False]
 
 
@@ -175,7 +175,7 @@ def test_observations_for_a_tick_are_sent_at_its_start_with_the_results_of_the_l
 
 
 def test_in_lockstep_a_tick_is_ready_when_all_controllers_have_answered(make_game):
-    game = make_game(pace=Pace(1.0, 0.5, lockstep=True, controllers=2))
+    game = make_game(pace=TickPace(1.0, 0.5, lockstep=True, controllers=2))
     game.authority.begin()
     first = lease_of(game)
     assert not game.authority.ready()
@@ -188,7 +188,7 @@ def test_in_lockstep_a_tick_is_ready_when_all_controllers_have_answered(make_gam
 
 
 def test_in_lockstep_there_is_no_hurry(make_game):
-    game = make_game(pace=Pace.of(1000, 500, speed=100, lockstep=True))
+    game = make_game(pace=TickPace.of(1000, 500, speed=100, lockstep=True))
     agent = game.control()
     event = game.authority.begin()
     seen = agent.read()[-1]
@@ -197,7 +197,7 @@ def test_in_lockstep_there_is_no_hurry(make_game):
 
 
 def test_in_lockstep_a_dead_controller_holds_the_world_up_no_longer_than_its_lease(make_game):
-    game = make_game(pace=Pace(1.0, 0.5, lockstep=True))
+    game = make_game(pace=TickPace(1.0, 0.5, lockstep=True))
     alive = lease_of(game)
     lease_of(game, "entity:2", "dead")
     game.authority.begin()
@@ -210,7 +210,7 @@ def test_in_lockstep_a_dead_controller_holds_the_world_up_no_longer_than_its_lea
 
 
 def test_in_lockstep_an_agent_that_comes_late_gets_the_open_tick(make_game):
-    game = make_game(pace=Pace(1.0, 0.5, lockstep=True))
+    game = make_game(pace=TickPace(1.0, 0.5, lockstep=True))
     game.authority.begin()
     agent = game.control()
     assert not game.authority.ready()
@@ -308,9 +308,9 @@ def test_who_asks_within_a_tick_is_answered_with_the_time_that_is_left(game):
 
 
 def test_the_world_states_the_pace_at_which_it_is_served(make_game):
-    game = make_game(4, pace=Pace.of(1000, 500, tps=20))
+    game = make_game(4, pace=TickPace.of(1000, 500, tps=20))
     assert (game.authority.info.tick_duration_ms, game.authority.info.intent_deadline_ms) == (50, 25)
-    game = make_game(4, pace=Pace(0.25, 0.1, lockstep=True))
+    game = make_game(4, pace=TickPace(0.25, 0.1, lockstep=True))
     assert game.authority.info == game.world.info
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tickmind.base import Limit, ManualClock
 from tickmind.protocol import REASON_CODES, Reason
-from tickmind.server import Authority, Pace
+from tickmind.server import Authority, TickPace
 from tickmind.server.limits import MAX
 from tickmind.server.services import services_of
 from tickmind.server.services.gate import CALL_S, CallGate, CallsRefusedError
@@ -139,7 +139,7 @@ class Context:
 @pytest.fixture
 def authority():
     world = TileWorld.from_scenario(meadow(4))
-    return Authority(world, clock=ManualClock(), pace=Pace(1.0, 0.5), limits=LIMITS)
+    return Authority(world, clock=ManualClock(), pace=TickPace(1.0, 0.5), limits=LIMITS)
 
 
 def caller_of(authority):

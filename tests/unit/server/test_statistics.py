@@ -3,12 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.server.metrics import BOUNDS_S, metrics_of
-from tickmind.server.statistics import Durations, Tally
+from tickmind.server.statistics import DurationHistogram, TickTally
 
 
 @given(st.lists(st.floats(0, 1.5), min_size=1, max_size=200), st.floats(0.01, 1))
 def test_quantiles_are_right_within_one_step(values, part):
-    durations = Durations(0.001, 2.0)
+    durations = DurationHistogram(0.001, 2.0)
     for value in values:
         durations.add(value)
     place = max(0, -(-int(part * len(values) * 1_000_000) // 1_000_000) - 1)
@@ -18,17 +18,17 @@ def test_quantiles_are_right_within_one_step(values, part):
 
 
 def test_no_durations_have_no_quantile():
-    assert Durations().quantile(0.99) == 0.0
+    assert DurationHistogram().quantile(0.99) == 0.0
 
 
 def test_durations_beyond_the_longest_count_as_the_most():
-    durations = Durations(0.001, 0.01)
+    durations = DurationHistogram(0.001, 0.01)
     durations.add(5.0)
     assert durations.quantile(0.5) == 5.0
 
 
 def test_buckets_count_everything_once():
-    durations = Durations(0.001, 2.0)
+    durations = DurationHistogram(0.001, 2.0)
     for value in (0.0005, 0.0015, 0.2, 3.0):
         durations.add(value)
     assert durations.buckets((0.001, 0.1, 1.0)) == [1, 1, 1, 1]
@@ -37,7 +37,7 @@ def test_buckets_count_everything_once():
 
 @pytest.mark.parametrize("name", ["jitter", "answers", "steps", "keeps", "prepares"])
 def test_what_took_longer_than_all_bounds_is_in_none_of_them(name):
-    durations = getattr(Tally(), name)
+    durations = getattr(TickTally(), name)
     durations.add(0.7)
     durations.add(3.0)
     assert durations.buckets(BOUNDS_S)[-2:] == [1, 1]

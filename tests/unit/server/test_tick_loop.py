@@ -6,7 +6,7 @@ import pytest
 
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import Reason, TickRecord, Wait
-from tickmind.server import Authority, Checkpoint, Pace, TickLoop
+from tickmind.server import Authority, Checkpoint, TickLoop, TickPace
 from tickmind.server.testing import meadow
 from tickmind.wire.messages.requests import AcquireRequest, SubmitRequest
 from tickmind.world import TileWorld
@@ -167,7 +167,7 @@ async def test_stopping_leaves_a_tick_that_waits_for_intents_unresolved():
 
 async def test_in_lockstep_the_clock_does_not_matter_but_the_answers_do():
     clock = ManualClock()
-    core = authority(clock, pace=Pace(1.0, 0.5, lockstep=True))
+    core = authority(clock, pace=TickPace(1.0, 0.5, lockstep=True))
     lease = core.acquire(AcquireRequest("entity:1", "me"))
     loop = TickLoop(core)
 

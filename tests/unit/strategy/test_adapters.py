@@ -9,23 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.llm import (
-    Cooldown,
     GatewayClient,
     LLMCooldownError,
     LLMDroppedError,
     LLMRateLimitError,
     ModelClient,
     ModelConfig,
+    SessionCooldown,
     load_gateway_config,
 )
 from tickmind.llm.testing import ScriptedTransport
-from tickmind.strategy import AsyncLLMClient, GatewayAnswers, MockClient, SharedClient
+from tickmind.strategy import AsyncLLMClient, GatewayAdapter, MockClient, SharedClient
 from tickmind.strategy.clients.client import Deliberation
-from tickmind.strategy.queries.schedule import Schedule, Turn
+from tickmind.strategy.queries.schedule import QuerySchedule, QueryTurn
 from tickmind.tools import ToolAgent
 
 GOAL = '{"goal": "hunt"}'
-SHARE = Cooldown(4.0, active_games=4, requests_per_minute=30, effective_rpm=7.5)
+SHARE = SessionCooldown(4.0, active_games=4, requests_per_minute=30, effective_rpm=7.5)
 
 
 class Shared:
@@ -380,7 +380,7 @@ def test_a_question_carries_the_agents_priority(stage):
 
 
 def test_a_gateways_client_is_adapted_and_knows_its_turn():
-    client = GatewayAnswers(GatewayClient(load_gateway_config(url="http://127.0.0.1:9", model="m", env={})))
+    client = GatewayAdapter(GatewayClient(load_gateway_config(url="http://127.0.0.1:9", model="m", env={})))
     assert isinstance(client, AsyncLLMClient)
     assert isinstance(client, SharedClient)
     assert (client.ready_in_s(), client.cooldown()) == (0.0, None)
@@ -420,13 +420,13 @@ def test_a_client_that_can_not_be_closed_holds_up_no_other(stage):
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20), st.integers(1, 20)), max_size=60))
 def test_a_held_turn_comes_up_when_its_hold_is_over_and_not_before(steps):
-    schedule = Schedule()
+    schedule = QuerySchedule()
     until: dict[int, int] = {}  # entity -> until when it is held
     for tick, (entity, due, length) in enumerate(steps, start=1):
         if entity not in until:
             schedule.put(entity, due, 0)
         schedule.advance(tick)
-        taken: list[Turn] = []
+        taken: list[QueryTurn] = []
         while (turn := schedule.take()) is not None:
             taken.append(turn)
         for turn in taken:

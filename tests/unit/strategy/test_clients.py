@@ -14,9 +14,9 @@ from tickmind.strategy import (
     AsyncLLMClient,
     LLMClient,
     MockClient,
-    ModelAnswers,
+    ModelAdapter,
     Question,
-    ToolAgentAnswers,
+    ToolAgentAdapter,
     make_directive_parser,
 )
 from tickmind.tools import ToolAgent
@@ -181,7 +181,7 @@ def test_each_entity_may_have_a_tool_agent_of_its_own_and_the_silent_ones_are_le
         made.append(eid)
         return looks(ScriptedTransport([GOAL] * 9))
 
-    s = stage(ToolAgentAnswers(make, most_agents=2), conversation_turns=3)
+    s = stage(ToolAgentAdapter(make, most_agents=2), conversation_turns=3)
     first, second = s.spawn(), s.spawn()
     s.step(3)
     assert made == [first, second]
@@ -202,7 +202,7 @@ def test_a_tool_agent_that_fails_is_an_error(stage):
 def test_fields_of_an_entity_go_along_with_its_calls(stage):
     transport = ScriptedTransport(GOAL)
     client = ModelClient(ModelConfig(model="double", base_url="http://127.0.0.1:9/v1"), transport)
-    s = stage(ModelAnswers(client, extra_for=lambda eid: {"id_slot": eid}))
+    s = stage(ModelAdapter(client, extra_for=lambda eid: {"id_slot": eid}))
     eid = s.spawn()
     s.step()
     assert transport.requests[0].extra == {"id_slot": eid}

@@ -7,7 +7,7 @@ import pytest
 
 from tickmind.llm import GatewayClient, LLMConfigError, ModelClient, ModelConfig, load_gateway_config
 from tickmind.llm.sync import background_loop
-from tickmind.llm.testing import FakeProvider, Say
+from tickmind.llm.testing import FakeProvider, Respond
 from tickmind.llm.transports.wire import WireTransport
 from tickmind.strategy.clients.workers import LOOP_PATIENCE_S
 
@@ -100,7 +100,7 @@ def test_a_call_that_was_under_way_in_the_blocked_loop_disturbs_nobody_when_it_c
 
 def test_a_gateway_client_keeps_its_turns_and_its_heartbeat(stage, blocking, until):
     beats = threading.Semaphore(0)
-    with FakeProvider.in_thread(lambda _request: Say(GOAL, headers={"x-tickmind-cooldown": COOLDOWN})) as double:
+    with FakeProvider.in_thread(lambda _request: Respond(GOAL, headers={"x-tickmind-cooldown": COOLDOWN})) as double:
         client = GatewayClient(load_gateway_config(url=double.origin, model="double"), heartbeat_s=0.01)
 
         async def beat():
@@ -146,7 +146,7 @@ def test_a_client_that_is_used_in_two_healthy_loops_is_still_refused():
 
 def test_a_client_goes_on_when_its_loop_was_closed():
     first, second = background_loop("first"), background_loop("second")
-    with FakeProvider.in_thread([Say(GOAL, headers={"connection": "close"})] * 2) as double:
+    with FakeProvider.in_thread([Respond(GOAL, headers={"connection": "close"})] * 2) as double:
         client = ModelClient(ModelConfig(model="double", base_url=double.base_url))
         assert first.run(client.complete("Hello")).content == GOAL
         first.close()

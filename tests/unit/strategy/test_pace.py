@@ -10,7 +10,7 @@ from tickmind.ai import Blackboard
 from tickmind.base import ConfigError
 from tickmind.llm import LLMCooldownError, LLMDeadlineError, LLMDroppedError
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, MockClient
-from tickmind.strategy.queries.pace import FIRST_PATIENCE_S, GRACE, LEAST_PATIENCE_S, MOST_PATIENCE_S, Pace
+from tickmind.strategy.queries.pace import FIRST_PATIENCE_S, GRACE, LEAST_PATIENCE_S, MOST_PATIENCE_S, QueryPace
 from tickmind.strategy.testing import SimulatedClock, SlotModel, make_simulated_system
 from tickmind.tick import Engine
 
@@ -195,7 +195,7 @@ def test_a_pressing_question_is_of_higher_priority_to_those_who_share_the_client
 
 
 def test_before_anything_is_known_patience_is_long_and_then_it_follows_the_answers():
-    pace = Pace()
+    pace = QueryPace()
     assert pace.patience_s == FIRST_PATIENCE_S
     for _ in range(50):
         pace.note_answer(5.0, 2)
@@ -208,7 +208,7 @@ def test_before_anything_is_known_patience_is_long_and_then_it_follows_the_answe
 
 
 def test_what_is_given_up_is_a_lower_bound_and_raises_the_estimate():
-    pace = Pace()
+    pace = QueryPace()
     for _ in range(20):
         pace.note_answer(4.0, 1)
     before = pace.patience_s
@@ -222,7 +222,7 @@ def test_what_is_given_up_is_a_lower_bound_and_raises_the_estimate():
 
 
 def test_a_cut_off_that_is_shorter_than_an_answer_says_nothing_about_time():
-    pace = Pace()
+    pace = QueryPace()
     pace.note_answer(40.0, 1)
     pace.note_cut_off(3.0)
     assert pace.mean_s == 40.0
@@ -230,7 +230,7 @@ def test_a_cut_off_that_is_shorter_than_an_answer_says_nothing_about_time():
 
 
 def test_a_client_that_says_how_long_it_queued_is_believed():
-    waiting, idle = Pace(), Pace()
+    waiting, idle = QueryPace(), QueryPace()
     for _ in range(10):
         waiting.note_answer(10.0, waiting.window, queued_s=9.0)
         idle.note_answer(10.0, idle.window, queued_s=0.0)

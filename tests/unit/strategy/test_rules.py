@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tickmind.ai import Blackboard
 from tickmind.base import ManualClock
 from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system, system
-from tickmind.strategy.clients.workers import Job, WorkerStatistics
+from tickmind.strategy.clients.workers import WorkerStatistics, WorkItem
 from tickmind.tick import Engine
 
 PER_TICK, PER_SECOND, TIMEOUT_S = 2, 4, 1.0
@@ -30,10 +30,10 @@ class Bench:
 
     def __init__(self, *, threads, max_stuck, clock):
         self.clock = clock
-        self.done: list[Job[Any]] = []
+        self.done: list[WorkItem[Any]] = []
 
     def submit(self, work):
-        return Job(work)
+        return WorkItem(work)
 
     def finished(self):
         found, self.done = [job for job in self.done if not job.abandoned], []
@@ -138,7 +138,7 @@ class Rules(RuleBasedStateMachine):
         self.wishes: list[tuple[int, int]] = []
         self.recent: list[float] = []
         self.saved: tuple[Any, dict[int, Mind]] | None = None
-        self.gone: list[Job[Any]] = []  # jobs that nobody waits for
+        self.gone: list[WorkItem[Any]] = []  # jobs that nobody waits for
         self.count = 0
 
     # The world changes

@@ -8,7 +8,7 @@ from tickmind.llm import LLMResponseError, Message, ModelClient, ModelConfig, Th
 from tickmind.llm.prices import Price
 from tickmind.llm.testing import FaultyTransport, ScriptedTransport
 from tickmind.llm.transport import ModelReply, Usage
-from tickmind.strategy import ToolAgentAnswers
+from tickmind.strategy import ToolAgentAdapter
 from tickmind.strategy.clients.deliberation import deliberate_with_tools
 from tickmind.tools import ToolAgent, ToolContext
 
@@ -54,7 +54,7 @@ def asked(transport):
 def test_a_model_with_a_small_context_goes_on_thinking(stage, turns):
     transport = SmallModel()
     agent = ToolAgent(transport, [look], model="small")
-    s = stage(ToolAgentAnswers(lambda _eid: agent), conversation_turns=turns)
+    s = stage(ToolAgentAdapter(lambda _eid: agent), conversation_turns=turns)
     s.manager.define_context("plain", lambda _world, eid: f"You are {eid}. " + "The forest is dark. " * 40)
     eid = s.spawn()
     s.step(40)
@@ -67,7 +67,7 @@ def test_a_model_with_a_small_context_goes_on_thinking(stage, turns):
 
 def test_earlier_turns_are_those_of_the_entity_and_no_more_than_asked_for(stage):
     transport = SmallModel()
-    s = stage(ToolAgentAnswers(lambda _eid: ToolAgent(transport, [look], model="small")), conversation_turns=1)
+    s = stage(ToolAgentAdapter(lambda _eid: ToolAgent(transport, [look], model="small")), conversation_turns=1)
     eid = s.spawn()
     s.step(4)
     assert s.agent(eid).turns == [("You are 1.", GOAL)]
@@ -77,7 +77,7 @@ def test_earlier_turns_are_those_of_the_entity_and_no_more_than_asked_for(stage)
 
 def test_earlier_turns_give_way_to_the_token_budget(stage):
     transport = SmallModel()
-    agents = ToolAgentAnswers(lambda _eid: ToolAgent(transport, [look], model="small"))
+    agents = ToolAgentAdapter(lambda _eid: ToolAgent(transport, [look], model="small"))
     s = stage(agents, conversation_turns=9, token_budget=60)
     s.spawn()
     s.step(12)
@@ -87,7 +87,7 @@ def test_earlier_turns_give_way_to_the_token_budget(stage):
 
 def test_a_role_that_is_changed_is_told_once_and_in_the_place_of_the_old_one(stage):
     transport = SmallModel()
-    s = stage(ToolAgentAnswers(lambda _eid: ToolAgent(transport, [look], model="small", system="Mind the tools.")))
+    s = stage(ToolAgentAdapter(lambda _eid: ToolAgent(transport, [look], model="small", system="Mind the tools.")))
     s.spawn()
     s.step(2)
     s.manager.define_role("wolf", "You are an old wolf.")
@@ -101,7 +101,7 @@ def test_a_role_that_is_changed_is_told_once_and_in_the_place_of_the_old_one(sta
 
 def test_a_deliberation_that_failed_leaves_nothing_behind(stage):
     transport = FaultyTransport(ScriptedTransport([looking(), GOAL, looking(), GOAL]), plan=[None, "server_error"])
-    s = stage(ToolAgentAnswers(lambda _eid: ToolAgent(transport, [look], model="small")))
+    s = stage(ToolAgentAdapter(lambda _eid: ToolAgent(transport, [look], model="small")))
     eid = s.spawn()
     s.step(4)
     assert [kind for _, kind, _ in s.errors] == ["api_error"]

@@ -44,7 +44,7 @@ class ScriptedTransport(testing.ScriptedTransport):
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
         if self.steps and isinstance(self.steps[0], list):
-            self.calls.append(testing.Call(request, True, timeout_s))
+            self.calls.append(testing.ScriptedCall(request, True, timeout_s))
             yield self._given(self.steps.pop(0))
             return
         async with super().stream(request, timeout_s=timeout_s) as pieces:

@@ -13,8 +13,8 @@ from tickmind.llm.messages import ToolCall
 from tickmind.llm.transport import ModelReply
 from tickmind.tools import (
     AgentResult,
-    AgentState,
     Interrupt,
+    InterruptedRun,
     StopReason,
     Tool,
     ToolAgent,
@@ -100,7 +100,7 @@ def test_any_script_ends_and_leaves_a_whole_history(
             if result.stopped is not StopReason.INTERRUPTED or result.state is None:
                 break
             assert not agent.history
-            state = AgentState.from_json(result.state.to_json())
+            state = InterruptedRun.from_json(result.state.to_json())
             assert state == result.state
             answers = {question.call_id: "yes" for question in state.questions}
             result = await agent.resume(state, answers=answers)

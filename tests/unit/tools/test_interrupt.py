@@ -10,7 +10,7 @@ from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.message_codec import message_form, read_message
 from tickmind.llm.messages import Audio, Image, Message, Text, ThinkingBlock, ToolCall
 from tickmind.llm.transport import ModelReply, ModelRequest, Usage
-from tickmind.tools import AgentState, Interrupt, StopReason, Tool, ToolAgent, ToolContext, tool
+from tickmind.tools import Interrupt, InterruptedRun, StopReason, Tool, ToolAgent, ToolContext, tool
 
 if TYPE_CHECKING:
     from tests.unit.tools.conftest import ScriptedTransport, Whole
@@ -79,7 +79,7 @@ async def test_a_run_goes_on_in_another_process(script: "type[ScriptedTransport]
 
     transport = script([script.say("Done.")])
     second = agent_with(transport)
-    result = await second.resume(AgentState.from_json(kept), "yes")
+    result = await second.resume(InterruptedRun.from_json(kept), "yes")
     assert result.text == "Done."
     assert [message.text for message in second.history] == ["hello", "burn it", "", "mill burns", "Done."]
     assert transport.requests[0].messages == second.history[:-1]
@@ -168,4 +168,4 @@ def test_messages_come_back_from_json_as_they_were(message: Message) -> None:
 )
 def test_what_is_no_state_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="state"):
-        AgentState.from_json(text)
+        InterruptedRun.from_json(text)

@@ -25,7 +25,7 @@ from tickmind.viewer.frames import FrameKind, Tag, hello, notes, unpack
 from tickmind.viewer.frames.layout import MAX_FRAME_BYTES, pack
 from tickmind.viewer.frames.steps import FIRST_FAILED, MOVE_REASONS, OTHER, step_codes
 from tickmind.viewer.frames.tick import MOST_ENTRIES
-from tickmind.viewer.sources.stage import Stage, scene_at_start, scene_of_snapshot
+from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start, scene_of_snapshot
 from tickmind.wire.messages.limits import MAX_EVENTS
 
 
@@ -33,8 +33,8 @@ from tickmind.wire.messages.limits import MAX_EVENTS
 def test_a_record_and_a_live_world_give_the_same_bytes(lively, seed):
     life = lively(seed=seed)
     start = scene_of_snapshot(life.snapshot())
-    recorded = Stage(life.info, scene_at_start(life.info, 0, 0, life.world.view().actors))
-    live = Stage(life.info, start)
+    recorded = FrameBuilder(life.info, scene_at_start(life.info, 0, 0, life.world.view().actors))
+    live = FrameBuilder(life.info, start)
     assert recorded.keyframe() == live.keyframe()
     for _ in range(60):
         record, event = life.step()
@@ -44,7 +44,7 @@ def test_a_record_and_a_live_world_give_the_same_bytes(lively, seed):
 
 def test_whoever_applies_ticks_has_the_world_at_every_tick(lively, reader):
     life = lively(seed=5, side=14)
-    stage = Stage(life.info, scene_of_snapshot(life.snapshot()))
+    stage = FrameBuilder(life.info, scene_of_snapshot(life.snapshot()))
     reader.take(next(unpack(stage.keyframe())))
     for _ in range(80):
         record, _event = life.step()
@@ -67,7 +67,7 @@ def test_whoever_applies_ticks_has_the_world_at_every_tick(lively, reader):
 
 def test_a_walking_crowd_costs_at_most_a_byte_for_each_actor(lively):
     life = lively(2000, side=80)
-    stage = Stage(life.info, scene_of_snapshot(life.snapshot()))
+    stage = FrameBuilder(life.info, scene_of_snapshot(life.snapshot()))
     for _ in range(20):
         ways = {row: Move(Direction(life.dice.randrange(8))) for row in range(2000)}
         frame = stage.record(life.world.step(ways))
@@ -76,7 +76,7 @@ def test_a_walking_crowd_costs_at_most_a_byte_for_each_actor(lively):
 
 def test_a_quiet_tick_costs_next_to_nothing(lively):
     life = lively(2000, side=80)
-    stage = Stage(life.info, scene_of_snapshot(life.snapshot()))
+    stage = FrameBuilder(life.info, scene_of_snapshot(life.snapshot()))
     life.world.step({})
     assert len(stage.record(life.world.step({7: Move(Direction.N)}))) < 100
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tickmind.viewer.frames import hello
-from tickmind.viewer.sources.stage import Stage, scene_of_snapshot
+from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_of_snapshot
 
 VIEWER = Path(__file__).parents[3] / "viewer"
 
@@ -47,7 +47,7 @@ def seen_by(life, tick, rows):
 
 def test_python_and_the_page_mean_the_same_by_a_frame(lively, tmp_path):
     life = lively(seed=9, side=20, rocks=0.12)
-    stage = Stage(life.info, scene_of_snapshot(life.snapshot()))
+    stage = FrameBuilder(life.info, scene_of_snapshot(life.snapshot()))
     frames = [hello(life.info, mode="replay", window_ticks=64), stage.keyframe()]
     truth: dict[str, list[object]] = {"ticks": [], "seen": []}
     for _ in range(30):

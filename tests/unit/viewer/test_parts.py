@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tickmind.base import LimitExceededError, Secret
 from tickmind.protocol import ActorColumns, ResultColumns, Thought, ThoughtReport
 from tickmind.viewer import NoSuchWindowError
-from tickmind.viewer.access import Access, access_for
+from tickmind.viewer.access import RequestGuard, access_for
 from tickmind.viewer.sources.digest import COLUMNS, Digest
-from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, History
+from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, FrameHistory
 from tickmind.viewer.sources.source import window_ticks
 from tickmind.viewer.sources.watchers import MAX_BACKLOG_FRAMES, MAX_WATCHERS, Watchers
 
 
 def filled(ticks, *, window=8, limit=MAX_HISTORY_BYTES, start=0):
-    history = History(window, limit=limit)
+    history = FrameHistory(window, limit=limit)
     history.begin(start, b"K%d " % start)
     for tick in range(start + 1, start + ticks + 1):
         if history.wants_keyframe() and tick > start + 1:
@@ -54,7 +54,7 @@ def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
     ticks, frame = 36_000, bytes(range(200)) * 2
     tracemalloc.start()
     try:
-        history = History(64)
+        history = FrameHistory(64)
         for tick in range(ticks):
             if history.wants_keyframe():
                 history.begin(tick - 1, b"K" * 2000)
@@ -71,7 +71,7 @@ def test_an_hour_of_a_village_is_kept_in_a_few_megabytes():
 
 @pytest.mark.parametrize("size", [10, 50_000], ids=["packed", "too large to be packed"])
 def test_what_is_kept_comes_out_as_it_went_in(size):
-    history = History(8)
+    history = FrameHistory(8)
     frames = {tick: b"<%d>" % tick + random.Random(tick).randbytes(size) for tick in range(1, 41)}
     history.begin(0, b"K0")
     for tick, frame in frames.items():
@@ -181,7 +181,7 @@ async def test_a_watcher_begins_with_a_keyframe_and_misses_nothing_while_it_keep
 
 @given(st.text(max_size=60))
 def test_a_host_that_is_not_ours_is_refused(host):
-    access = Access(frozenset({"localhost", "127.0.0.1", "[::1]"}))
+    access = RequestGuard(frozenset({"localhost", "127.0.0.1", "[::1]"}))
     allowed = access.host_allowed(host)
     assert not allowed or host.strip().lower().startswith(("localhost", "127.0.0.1", "[::1]"))
 
@@ -207,7 +207,7 @@ def test_hosts_by_which_the_viewer_is_known(host, allowed):
 
 
 def test_tokens_are_compared_whole_and_never_shown():
-    access = Access(frozenset({"localhost"}), (Secret("one-long-token-here"), Secret("another-long-token")))
+    access = RequestGuard(frozenset({"localhost"}), (Secret("one-long-token-here"), Secret("another-long-token")))
     assert access.token_allowed("another-long-token")
     assert not any(access.token_allowed(wrong) for wrong in (None, "", "one-long-token-her", "ONE-LONG-TOKEN-HERE"))
     assert "long-token" not in repr(access)

@@ -7,7 +7,7 @@ from tickmind.protocol import AgentState, AgentStatus
 from tickmind.record import RunStore
 from tickmind.server.testing import meadow
 from tickmind.viewer.frames import FrameKind, Tag, unpack
-from tickmind.viewer.sources.history import History
+from tickmind.viewer.sources.history import FrameHistory
 from tickmind.viewer.sources.replay import RunFrames
 from tickmind.viewer.sources.source import LATE_TICKS, window_ticks
 from tickmind.viewer.sources.states import MAX_HOLDING, MAX_KEPT, AgentStates, RecordedStates
@@ -54,7 +54,7 @@ def test_a_frame_tells_a_limited_number_of_states_and_first_those_who_ask_a_mode
 
 
 def test_a_window_of_a_live_world_has_what_was_told_of_it_a_little_later():
-    history = History(8)
+    history = FrameHistory(8)
     for tick in range(30):
         if history.wants_keyframe():
             history.begin(tick, b"K%d " % tick)

@@ -3,7 +3,7 @@ import random
 import pytest
 
 from tickmind.base import Secret, TickmindError
-from tickmind.wire import Backoff, Connection, Tls, WireConfigError, WireError, server_options
+from tickmind.wire import Backoff, Tls, WireConfigError, WireError, WorldEndpoint, server_options
 from tickmind.wire import errors as wire_errors
 from tickmind.wire.client.connection import client_options, is_local
 
@@ -13,7 +13,7 @@ from tickmind.wire.client.connection import client_options, is_local
 )
 def test_addresses_on_this_machine_need_no_tls(address):
     assert is_local(address)
-    assert Connection(address).address == address
+    assert WorldEndpoint(address).address == address
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def test_addresses_on_this_machine_need_no_tls(address):
 )
 def test_other_addresses_need_tls(address):
     with pytest.raises(WireConfigError, match="give tls"):
-        Connection(address)
-    assert Connection(address, tls=Tls()).tls
+        WorldEndpoint(address)
+    assert WorldEndpoint(address, tls=Tls()).tls
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_other_addresses_need_tls(address):
 )
 def test_nonsense_is_no_address(address):
     with pytest.raises(WireConfigError):
-        Connection(address, tls=Tls())
+        WorldEndpoint(address, tls=Tls())
 
 
 def test_a_connection_shows_no_secret():
-    connection = Connection("localhost:1", token=Secret("token-token-token"), tls=Tls(private_key=b"PRIVATE"))
+    connection = WorldEndpoint("localhost:1", token=Secret("token-token-token"), tls=Tls(private_key=b"PRIVATE"))
     assert "token-token-token" not in repr(connection)
     assert "PRIVATE" not in repr(connection)
     assert connection.metadata == (("authorization", "Bearer token-token-token"),)
 
 
 def test_sizes_are_limited_on_both_sides_and_fit():
-    client, server = dict(client_options(Connection("localhost:1"))), dict(server_options())
+    client, server = dict(client_options(WorldEndpoint("localhost:1"))), dict(server_options())
     assert client["grpc.max_send_message_length"] == server["grpc.max_receive_message_length"] == 4 * 1024 * 1024
     assert client["grpc.max_receive_message_length"] == server["grpc.max_send_message_length"]
     assert client["grpc.enable_retries"] == client["grpc.enable_http_proxy"] == 0

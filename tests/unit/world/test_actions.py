@@ -3,6 +3,7 @@
 import pytest
 
 from tickmind.protocol import (
+    ActorStatus,
     Direction,
     Drop,
     Give,
@@ -13,7 +14,6 @@ from tickmind.protocol import (
     Reason,
     Say,
     Sleep,
-    Status,
     Use,
     Wait,
     Wake,
@@ -269,18 +269,18 @@ def test_a_tree_grows_again_but_not_on_somebody(play):
 def test_who_sleeps_can_only_wake(play):
     one = play("1")
     assert one.do(1, Sleep()).ok
-    assert one.me(1).status == Status.ASLEEP
+    assert one.me(1).status == ActorStatus.ASLEEP
     for intent in (Move(Direction.N), Say("x"), Use("berries"), Sleep(), Interact("x")):
         assert one.do(1, intent).reason is Reason.ASLEEP
     assert one.do(1, Wait()).ok
     assert one.do(1, Wake()).ok
-    assert one.me(1).status == Status.AWAKE
+    assert one.me(1).status == ActorStatus.AWAKE
 
 
 def test_the_exhausted_fall_asleep_and_wake_only_when_rested(play):
     one = play("1", rules=NEEDS, state=", energy: 5")
     one.step()
-    assert one.me(1).status == Status.ASLEEP
+    assert one.me(1).status == ActorStatus.ASLEEP
     assert one.do(1, Wake()).reason is Reason.TOO_TIRED  # energy 0
     assert one.do(1, Wake()).reason is Reason.TOO_TIRED  # 50
     assert one.do(1, Wake()).ok  # 100
@@ -289,28 +289,28 @@ def test_the_exhausted_fall_asleep_and_wake_only_when_rested(play):
 def test_the_starving_can_only_wake_eat_speak_and_wait(play):
     two = play("12", rules=NEEDS, carry={2: "{berries: 1}"}, state=", hunger: 995")
     two.step()
-    assert two.me(1).status == Status.INCAPACITATED
+    assert two.me(1).status == ActorStatus.INCAPACITATED
     assert two.do(1, Move(Direction.S)).reason is Reason.INCAPACITATED
     assert two.do(1, Say("help")).ok
     assert two.do(2, Use("berries")).ok
-    assert two.me(2).status == Status.AWAKE
+    assert two.me(2).status == ActorStatus.AWAKE
 
 
 def test_who_starves_asleep_wakes_and_eats(play):
     one = play("1", rules=NEEDS, carry={1: "{berries: 1}"}, state=", hunger: 995")
     assert one.do(1, Sleep()).ok
-    assert one.me(1).status == Status.ASLEEP | Status.INCAPACITATED
+    assert one.me(1).status == ActorStatus.ASLEEP | ActorStatus.INCAPACITATED
     assert one.do(1, Use("berries")).reason is Reason.ASLEEP
     assert one.do(1, Wake()).ok
-    assert one.me(1).status == Status.INCAPACITATED
+    assert one.me(1).status == ActorStatus.INCAPACITATED
     assert one.do(1, Use("berries")).ok
-    assert one.me(1).status == Status.AWAKE
+    assert one.me(1).status == ActorStatus.AWAKE
 
 
 def test_nobody_starves_where_there_is_no_starvation(play):
     one = play("1.", rules=NEEDS.replace("{needs: {", "{needs: {starvation: false, "), state=", hunger: 995")
     one.step()
-    assert (one.me(1).hunger, one.me(1).status) == (1000, Status.AWAKE)
+    assert (one.me(1).hunger, one.me(1).status) == (1000, ActorStatus.AWAKE)
     assert one.do(1, Move(Direction.E)).ok
 
 
@@ -319,18 +319,18 @@ def test_an_uncontrolled_actor_stands_still_and_its_needs_with_it(play):
     record = one.step({1: Move(Direction.E)}, uncontrolled=(1,))
     assert record.result_at(0).reason is Reason.INVALID_LEASE
     assert one.at(1) == (0, 0)
-    assert one.me(1).status == Status.UNCONTROLLED
+    assert one.me(1).status == ActorStatus.UNCONTROLLED
     assert (one.me(1).hunger, one.me(1).energy) == (0, 1000)
 
 
 def test_an_uncontrolled_actor_falls_asleep_on_furniture_and_wakes_under_control(play):
     one = play("1B")
     one.do(1, Move(Direction.E))
-    assert one.me(1).status == Status.AWAKE
+    assert one.me(1).status == ActorStatus.AWAKE
     one.step(uncontrolled=(1,))
-    assert one.me(1).status == Status.UNCONTROLLED | Status.ASLEEP
+    assert one.me(1).status == ActorStatus.UNCONTROLLED | ActorStatus.ASLEEP
     assert one.do(1, Move(Direction.W)).ok
-    assert one.me(1).status == Status.AWAKE
+    assert one.me(1).status == ActorStatus.AWAKE
 
 
 def test_actions_use_the_position_after_the_move_of_others(play):

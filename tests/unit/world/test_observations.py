@@ -6,6 +6,7 @@ from tickmind.protocol import (
     Acted,
     ActionResult,
     ActionType,
+    ActorStatus,
     Direction,
     Drop,
     Effect,
@@ -19,7 +20,6 @@ from tickmind.protocol import (
     Pickup,
     Reason,
     Say,
-    Status,
     VisibleEntity,
     VisibleObject,
     Wait,
@@ -36,7 +36,9 @@ def test_the_first_observation_shows_all_and_tells_no_events(play):
     seen = two.look(1)
     assert (seen.tick_id, seen.deadline_ms, seen.events, seen.result) == (1, 500, (), None)
     assert seen.me.entity_id == "entity:1"
-    assert seen.visible_entities == (VisibleEntity("entity:2", 2, 0, "villager", ("npc",), Status.AWAKE, Direction.S),)
+    assert seen.visible_entities == (
+        VisibleEntity("entity:2", 2, 0, "villager", ("npc",), ActorStatus.AWAKE, Direction.S),
+    )
 
 
 def test_a_wall_hides_and_is_seen_itself(play):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.base import ConfigError
-from tickmind.base.yaml_source import Place
+from tickmind.base.yaml_source import SourcePosition
 from tickmind.world import MAX_ACTORS, Needs, Rules, ScenarioError, load_scenario, parse_scenario
 
 SMALL = """\
@@ -118,7 +118,7 @@ def test_a_mistake_is_told_with_its_place(old, new, line, column, problem):
         parse_scenario(SMALL.replace(old, new, 1), source="small.yaml")
     error = caught.value
     (place,) = [found.place for found in error.problems if problem in found.message]
-    assert place == Place(line, column), error
+    assert place == SourcePosition(line, column), error
     assert f"small.yaml:{line}:{column}: " in str(error)
     assert isinstance(error, ConfigError)
 

@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, NoReturn, Self
 
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.body import NO_WAY_TICKS
-from tickmind.agent.character.host import Company
+from tickmind.agent.character.host import CharacterHost
 from tickmind.agent.character.tactics import action, condition
 from tickmind.agent.knowledge import Thing, Tile, distance
 from tickmind.agent.knowledge.memory_files import MemoryFiles
 from tickmind.agent.running import run
 from tickmind.ai import Status
+from tickmind.protocol import ActorStatus as BodyStatus
 from tickmind.protocol import Pickup, Sleep, Use, Wait, Wake
-from tickmind.protocol import Status as BodyStatus
 
 if TYPE_CHECKING:
-    from tickmind.agent.running import Stage
+    from tickmind.agent.running import ProcessContext
     from tickmind.strategy.clients.client import AnyClient
 
 NOTHING_NEW_TICKS = 200  # so long one who knows all of the map does not explore
@@ -33,7 +33,7 @@ class Character(BaseCharacter):
     _stroll: Tile | None = None
 
     @classmethod
-    def client(cls, stage: "Stage") -> "AnyClient | None":
+    def client(cls, stage: "ProcessContext") -> "AnyClient | None":
         """Whom a thinking character asks: the gateway or the model that the process was given, or nobody."""
         from tickmind.agent.character.models import find_model  # it takes a while to import, and many never think
 
@@ -43,11 +43,11 @@ class Character(BaseCharacter):
     def run(cls, env: Mapping[str, str] | None = None) -> NoReturn:
         """Live as the environment says, until SIGTERM or Ctrl-C; then exit."""
 
-        def company(stage: "Stage") -> Company[Self]:
+        def company(stage: "ProcessContext") -> CharacterHost[Self]:
             client = cls.client(stage) if cls.thinking else None
             folder = stage.launch.state_dir
             memories = None if folder is None else MemoryFiles(folder, stage.launch.world_addr)
-            return Company(cls, stage.start, client=client, characters=stage.characters, memories=memories)
+            return CharacterHost(cls, stage.start, client=client, characters=stage.characters, memories=memories)
 
         run(company, env)
 

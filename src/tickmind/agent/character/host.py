@@ -8,7 +8,7 @@ from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
 from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
 from tickmind.agent.minds import Start
-from tickmind.agent.reporting.insights import MindState, Mirror
+from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Insight, Intent, Observation, Thought
 from tickmind.tick import Engine, TickContext, World
@@ -26,7 +26,7 @@ LOCKSTEP_TICK_S = 1.0  # where the world waits for everybody, a tick is as long 
 KEEP_TICKS = 20  # between two times that a memory is kept, if it has changed
 
 
-class Company(Generic[CharacterT]):
+class CharacterHost(Generic[CharacterT]):
     """A cast of one kind of character. Each is an entity of a private `tick.World`, filled from its observations.
 
     Once a tick everybody takes in what it perceives, and each character's tree decides; when all intents are given, the
@@ -61,7 +61,7 @@ class Company(Generic[CharacterT]):
         self._ai = AIManager()
         self._define()
         self._outline = self._ai.outline(self._tree)
-        self._mirror = Mirror()
+        self._mirror = InsightCollector()
         self._chosen: dict[str, bool] = {}  # whose minds are looked into in this tick -> whether they have acted
 
     def character(self, entity_id: str) -> CharacterT:

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from tickmind.llm import CallConfig, GatewayClient, ModelClient, load_gateway_config, load_model_config
 from tickmind.llm.transport import Capabilities
-from tickmind.strategy import GatewayAnswers, ModelAnswers
+from tickmind.strategy import GatewayAdapter, ModelAdapter
 from tickmind.strategy.queries.pace import MOST_PATIENCE_S
 
 if TYPE_CHECKING:
-    from tickmind.agent.running import Stage
+    from tickmind.agent.running import ProcessContext
     from tickmind.strategy.clients.client import AnyClient
 
 MAX_TOKENS = 600
@@ -16,7 +16,7 @@ LOCAL = Capabilities(output="grammar", tools=False)
 API_KEY, GATEWAY_KEY = "LLM_API_KEY", "LLM_GATEWAY_KEY"  # names of secrets
 
 
-def find_model(stage: "Stage") -> "AnyClient | None":
+def find_model(stage: "ProcessContext") -> "AnyClient | None":
     """A client of the gateway that the launch names, else of `LLM_BASE_URL`, else None: the character lives without.
 
     The setting `model` says which model to ask for, `local_model: true` that it is a llama.cpp server of this machine:
@@ -26,11 +26,11 @@ def find_model(stage: "Stage") -> "AnyClient | None":
     max_tokens = stage.launch.settings.whole("max_tokens", MAX_TOKENS)
     call = CallConfig(max_tokens=max_tokens, timeout_s=MOST_PATIENCE_S)  # the strategic layer learns when to give up
     if isinstance(client, GatewayClient):
-        return GatewayAnswers(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
-    return None if client is None else ModelAnswers(client, call)
+        return GatewayAdapter(client, call, agent_name=lambda eid: stage.characters[eid].entity_id)
+    return None if client is None else ModelAdapter(client, call)
 
 
-def find_client(stage: "Stage") -> ModelClient | None:
+def find_client(stage: "ProcessContext") -> ModelClient | None:
     """The same, as a plain client for those who ask by themselves."""
     launch = stage.launch
     model = launch.settings.text("model") or None

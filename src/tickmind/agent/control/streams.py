@@ -23,7 +23,7 @@ _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TickPart:
     """The start of a tick, or of a part of it, for some of the entities."""
 
     tick_id: int
@@ -32,7 +32,7 @@ class Moment:
     observations: tuple[Observation, ...]
 
 
-class Line(Protocol):
+class ControlStream(Protocol):
     """An open stream that keeps control of some entities."""
 
     @property
@@ -55,7 +55,7 @@ class Line(Protocol):
         """How many intents the world has refused."""
         ...
 
-    def moments(self) -> AsyncIterator[Moment]:
+    def moments(self) -> AsyncIterator[TickPart]:
         """The newest observations, until control is lost, which is a `WireError`."""
         ...
 
@@ -64,7 +64,7 @@ class Line(Protocol):
         ...
 
 
-OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[Line]]
+OpenLine = Callable[[Secret | None], AbstractAsyncContextManager[ControlStream]]
 
 
 def line_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Clock) -> OpenLine:
@@ -77,7 +77,7 @@ def line_opener(client: WorldClient, entities: tuple[Assignment, ...], clock: Cl
 @asynccontextmanager
 async def _open_solo(
     client: WorldClient, entity: Assignment, previous: Secret | None, clock: Clock
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ControlStream]:
     session = client.control(entity.entity_id, entity.controller_id, previous=previous, release=False)
     async with session:
         yield SoloLine(session, clock)
@@ -111,10 +111,10 @@ class SoloLine:
         """How many intents the world has refused."""
         return self._session.statistics().refused
 
-    async def moments(self) -> AsyncIterator[Moment]:
+    async def moments(self) -> AsyncIterator[TickPart]:
         """The newest observation, whenever there is one."""
         async for observation in self._session:
-            yield Moment(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
+            yield TickPart(observation.tick_id, observation.deadline_ms, self._clock.monotonic(), (observation,))
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
         """Send the intent; one that the world would not take becomes `Wait`."""
@@ -133,7 +133,7 @@ class SoloLine:
 @asynccontextmanager
 async def _open_host(
     client: WorldClient, entities: tuple[Assignment, ...], previous: Secret | None, clock: Clock
-) -> AsyncIterator[Line]:
+) -> AsyncIterator[ControlStream]:
     import numpy as np
 
     world = await client.world()
@@ -195,7 +195,7 @@ class HostLine:
         """How many intents the world has refused."""
         return self._session.statistics().refused
 
-    async def moments(self) -> AsyncIterator[Moment]:
+    async def moments(self) -> AsyncIterator[TickPart]:
         """The parts of the newest tick; it ends by itself when it is time to ask for entities that are missing."""
         async for part in self._session:
             self._note_lost()
@@ -204,7 +204,7 @@ class HostLine:
             received_s = self._clock.monotonic()
             found = self._reader.read(part.observations)
             mine = tuple([one for one in found if one.me.entity_id in self._leases])
-            yield Moment(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
+            yield TickPart(part.observations.tick_id, part.observations.deadline_ms, received_s, mine)
 
     def answer(self, tick_id: int, intents: Mapping[str, Intent]) -> dict[str, str]:
         """Send the intents in one batch; those that the world would not take become `Wait`."""

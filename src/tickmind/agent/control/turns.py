@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tickmind.agent.minds import Cast
+from tickmind.agent.minds import MindHost
 from tickmind.agent.mistakes import Mistakes
 from tickmind.base import Clock, Limit, SystemClock, get_logger
 from tickmind.protocol import ACTION_OF, Intent, Observation
@@ -60,7 +60,7 @@ class _Turn:
             _log.debug("an act came back after the end")
 
 
-class Turns:
+class TurnPlayer:
     """Plays turns of a cast. One event loop awaits `play`, one turn at a time.
 
     `on_quiet` is called once a turn when nobody waits any more, from the thread of the acts.
@@ -68,7 +68,7 @@ class Turns:
 
     def __init__(
         self,
-        cast: Cast,
+        cast: MindHost,
         *,
         max_stuck: Limit = MAX_STUCK,
         clock: Clock | None = None,

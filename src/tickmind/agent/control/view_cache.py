@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickmind.protocol import (
+    ActorStatus,
     Direction,
     ItemStack,
     ObservationColumns,
-    Status,
     VisibleEntity,
     VisibleObject,
     VisibleTiles,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 GROUND = "ground"
 MOST_PILES = 10_000  # heaps on the ground whose looks are kept
 DIRECTIONS = tuple(Direction)
-STATUS = tuple(Status(bits) for bits in range(8))
+STATUS = tuple(ActorStatus(bits) for bits in range(8))
 
 
 class ActorLooks:

@@ -18,7 +18,7 @@ REPEAT_TICKS = 60  # so long the same is not said again
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SpokenLine:
     """Something that was said."""
 
     tick: int
@@ -34,14 +34,14 @@ class Speech:
         self._me = entity_id
         called = "|".join(re.escape(name) for name in (entity_id, *names) if name)
         self._called = re.compile(rf"(?<![\w:])(?:{called})(?![\w:])", re.IGNORECASE)
-        self.lines: deque[Line] = deque(maxlen=int(max_lines.maximum))
+        self.lines: deque[SpokenLine] = deque(maxlen=int(max_lines.maximum))
         """What was heard and said, newest last."""
-        self.heard_now: tuple[Line, ...] = ()
+        self.heard_now: tuple[SpokenLine, ...] = ()
         """What was heard in this tick."""
         self._met: dict[str, int] = {}  # entity id -> the tick in which it first spoke to one, or one to it
         self._said: dict[str, int] = {}  # text as compared -> the tick in which it was said last
         self._talked: dict[str, int] = {}  # entity id -> the tick in which one last spoke to it or it to one
-        self._owed: dict[str, Line] = {}  # entity id -> its line that has no answer yet
+        self._owed: dict[str, SpokenLine] = {}  # entity id -> its line that has no answer yet
         self._spoke_tick = -REPEAT_TICKS
         self._addressed: deque[tuple[int, str]] = deque(maxlen=self.lines.maxlen)  # tick, to whom one spoke
 
@@ -53,7 +53,10 @@ class Speech:
             return
         tick, me = observation.tick_id, observation.me
         self.heard_now = tuple(
-            [Line(tick, one.speaker_id, one.text, self._is_meant(one, observation, (me.x, me.y))) for one in heard]
+            [
+                SpokenLine(tick, one.speaker_id, one.text, self._is_meant(one, observation, (me.x, me.y)))
+                for one in heard
+            ]
         )
         for line in self.heard_now:
             self.lines.append(line)
@@ -78,7 +81,7 @@ class Speech:
                 return False
         return True
 
-    def owed(self) -> Line | None:
+    def owed(self) -> SpokenLine | None:
         """The oldest line that wants an answer of mine."""
         return next(iter(self._owed.values()), None)
 
@@ -98,7 +101,7 @@ class Speech:
         if len(self._said) > 4 * len(self.lines) + 100:
             self._said = {key: when for key, when in self._said.items() if tick - when < REPEAT_TICKS}
         self._spoke_tick = tick
-        self.lines.append(Line(tick, self._me, flat))
+        self.lines.append(SpokenLine(tick, self._me, flat))
         if to:
             self._met.setdefault(to, tick)
             self._talked[to] = tick
@@ -114,7 +117,7 @@ class Speech:
         """How many times one has spoken to somebody not long ago."""
         return sum(1 for when, whom in self._addressed if whom == entity_id and tick - when < within_ticks)
 
-    def talked_before(self, line: Line) -> bool:
+    def talked_before(self, line: SpokenLine) -> bool:
         """Whether one had talked with the speaker of a line before that."""
         return self._met.get(line.speaker_id, line.tick) < line.tick
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from tickmind.agent.knowledge.paths import distance
 from tickmind.agent.knowledge.tiles import Tile, TileMemory
 from tickmind.base import Limit
-from tickmind.protocol import Heard, Observation, Status, VisibleObject
+from tickmind.protocol import ActorStatus, Heard, Observation, VisibleObject
 
 MAX_PEOPLE = Limit("number of others that one remembers", 500)
 MAX_THINGS = Limit("number of things that one remembers", 5000)
@@ -22,7 +22,7 @@ class Person:
     tags: tuple[str, ...]
     x: int
     y: int
-    status: Status
+    status: ActorStatus
     first_tick: int
     seen_tick: int  # 0: only heard so far
     heard_tick: int = 0  # 0: never
@@ -148,7 +148,7 @@ class Surroundings:
     def _hear(self, heard: Heard, tick: int) -> None:
         person = self.people.get(heard.speaker_id)
         if person is None:
-            person = Person(heard.speaker_id, "", (), heard.x, heard.y, Status.AWAKE, tick, seen_tick=0)
+            person = Person(heard.speaker_id, "", (), heard.x, heard.y, ActorStatus.AWAKE, tick, seen_tick=0)
             self._meet(person)
         elif person.seen_tick != tick:
             person.x, person.y = heard.x, heard.y

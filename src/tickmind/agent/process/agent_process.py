@@ -7,20 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from tickmind.agent.contract import WORLD_TOKEN, Launch
-from tickmind.agent.control.streams import Line, Moment, line_opener
-from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, Turns
+from tickmind.agent.control.streams import ControlStream, TickPart, line_opener
+from tickmind.agent.control.turns import LONGEST_QUIET_S, Played, TurnPlayer
 from tickmind.agent.errors import AgentError, ControlLostError
-from tickmind.agent.minds import Cast
+from tickmind.agent.minds import MindHost
 from tickmind.agent.mistakes import Mistakes
-from tickmind.agent.process.heartbeat import Heartbeat, Pulse
+from tickmind.agent.process.heartbeat import Heartbeat, HeartbeatWriter
 from tickmind.agent.process.lease_file import LeaseFile
 from tickmind.agent.reporting.masking import masked_intent
-from tickmind.agent.reporting.reporter import Reporter
+from tickmind.agent.reporting.reporter import ReportSender
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import AgentState, AgentStatus, Intent, Reason, Wait
 from tickmind.wire import (
     Backoff,
-    Connection,
     ControlClosedError,
     LeaseRefusedError,
     NotAllowedError,
@@ -28,6 +27,7 @@ from tickmind.wire import (
     WireConfigError,
     WireError,
     WorldClient,
+    WorldEndpoint,
 )
 
 MARGIN_S, MARGIN_RATIO = 0.1, 0.2  # how long before the deadline an act must be over, whichever is less
@@ -44,7 +44,7 @@ _WAIT = Wait()
 _log = get_logger(__name__)
 
 
-class Life:
+class AgentProcess:
     """Lives in one world until `stop`; what it can't go on with is an `AgentError`. It belongs to one event loop.
 
     `on_quiet` is called once a tick when nobody waits for an answer any more.
@@ -53,7 +53,7 @@ class Life:
     def __init__(
         self,
         launch: Launch,
-        cast: Cast,
+        cast: MindHost,
         *,
         secrets: Mapping[str, Secret] | None = None,
         clock: Clock | None = None,
@@ -65,12 +65,12 @@ class Life:
         self._launch = launch
         self._cast = cast
         self._clock = clock or SystemClock()
-        self._turns = Turns(cast, clock=self._clock, on_quiet=on_quiet)
+        self._turns = TurnPlayer(cast, clock=self._clock, on_quiet=on_quiet)
         self._rng = rng or random.SystemRandom()
         self._backoff = backoff or Backoff()
-        self._connection = Connection(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
+        self._connection = WorldEndpoint(launch.world_addr, token=(secrets or {}).get(WORLD_TOKEN))
         self._lease_file = LeaseFile(launch.state_dir, launch.world_addr, launch.entities[0].controller_id)
-        self._pulse = Pulse(launch.heartbeat_fd)
+        self._pulse = HeartbeatWriter(launch.heartbeat_fd)
         self._stopping = asyncio.Event()
         self._state = AgentState.STARTING
         self._tick_id = 0
@@ -104,7 +104,7 @@ class Life:
         self._beat()
         try:
             async with WorldClient(self._connection, rng=self._rng) as client:
-                reporter = Reporter(client, clock=self._clock)
+                reporter = ReportSender(client, clock=self._clock)
                 reporter.start()
                 try:
                     await self._until_stopped(client, reporter)
@@ -115,7 +115,7 @@ class Life:
             self._cast.close()
             self._pulse.close()
 
-    async def _until_stopped(self, client: WorldClient, reporter: Reporter) -> None:
+    async def _until_stopped(self, client: WorldClient, reporter: ReportSender) -> None:
         staying = asyncio.create_task(self._stay(client, reporter))
         beating = asyncio.create_task(self._show_life())
         stopped = asyncio.create_task(self._stopping.wait())
@@ -129,7 +129,7 @@ class Life:
         if not staying.cancelled():
             staying.result()
 
-    async def _stay(self, client: WorldClient, reporter: Reporter) -> None:
+    async def _stay(self, client: WorldClient, reporter: ReportSender) -> None:
         """Hold control, again and again if it must be."""
         open_line = line_opener(client, self._launch.entities, self._clock)
         secret = self._lease_file.read()
@@ -159,7 +159,7 @@ class Life:
                 failures += 1
             await asyncio.sleep(wait_s)
 
-    async def _hold(self, line: Line, client: WorldClient, reporter: Reporter) -> None:
+    async def _hold(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
         """Answer all ticks; who is told to stop or can't go on gives up the entities, and reports how it ended."""
         try:
             self._note_control(line)
@@ -172,7 +172,7 @@ class Life:
         finally:
             self._controlled = 0
 
-    async def _leave(self, line: Line, client: WorldClient, reporter: Reporter) -> None:
+    async def _leave(self, line: ControlStream, client: WorldClient, reporter: ReportSender) -> None:
         leases = line.leases
         if not leases:
             return
@@ -189,7 +189,7 @@ class Life:
 
     # One tick
 
-    async def _answer(self, moment: Moment, line: Line, reporter: Reporter) -> None:
+    async def _answer(self, moment: TickPart, line: ControlStream, reporter: ReportSender) -> None:
         deadline_s = moment.deadline_ms / 1000
         until_s = moment.received_s + deadline_s - min(MARGIN_S, MARGIN_RATIO * deadline_s)
         reporter.hold(min(until_s, moment.received_s + LONGEST_QUIET_S))
@@ -225,7 +225,7 @@ class Life:
         kept = {name: intent for name, intent in played.intents.items() if name not in unsent}
         return Played(kept, {**played.failed, **failed}, played.late)
 
-    def _note(self, played: Played, everybody: list[str], line: Line, reporter: Reporter) -> None:
+    def _note(self, played: Played, everybody: list[str], line: ControlStream, reporter: ReportSender) -> None:
         """Count, warn, and let the states be known."""
         deliberating = False
         for name in everybody:
@@ -304,7 +304,7 @@ class Life:
 
     # Signs of life
 
-    def _note_control(self, line: Line) -> None:
+    def _note_control(self, line: ControlStream) -> None:
         self._controlled = len(line.leases)
         self._change(AgentState.RUNNING)
 
@@ -327,7 +327,7 @@ class Life:
             _log.warning("whoever started this process is gone, so it ends too")
             self.stop()
 
-    def _report_status(self, entity_id: str, state: AgentState, line: Line, reporter: Reporter) -> None:
+    def _report_status(self, entity_id: str, state: AgentState, line: ControlStream, reporter: ReportSender) -> None:
         lease = line.leases.get(entity_id)
         counts = self._counts[entity_id]
         detail = self._last_error(entity_id)

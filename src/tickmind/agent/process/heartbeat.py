@@ -43,7 +43,7 @@ class Heartbeat:
         return cls(tick, state, entities, acted)
 
 
-class Pulse:
+class HeartbeatWriter:
     """Writes heartbeats into the inherited pipe and never waits: a full pipe just loses one.
 
     Without a descriptor it does nothing, so that an agent started by hand needs no runner. Children of the process do

@@ -46,7 +46,7 @@ class MindState:
     memories: Sequence[Note] = ()  # the newest last
 
 
-class Mirror:
+class InsightCollector:
     """Finds out what is new about the minds of a process. One thread looks, another takes what was found."""
 
     def __init__(self, *, max_looks: Limit = MAX_LOOKS) -> None:

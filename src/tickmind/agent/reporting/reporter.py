@@ -9,7 +9,7 @@ from typing import TypeAlias
 from tickmind.agent.reporting.masking import masked_thought
 from tickmind.base import Clock, Limit, Secret, SystemClock, get_logger
 from tickmind.protocol import AgentState, AgentStatus, Insight, Lease, Thought
-from tickmind.wire import CallError, MessageError, WorldClient
+from tickmind.wire import MessageError, RpcError, WorldClient
 
 MAX_WAITING = Limit("number of reports that wait", 1000)
 MAX_REPORT_CHARS = Limit("length of the insights in one report", 300_000, "characters")
@@ -18,7 +18,7 @@ _Report: TypeAlias = AgentStatus | tuple[int, Thought] | list[Insight]
 _log = get_logger(__name__)
 
 
-class Reporter:
+class ReportSender:
     """Sends reports one after another; of too many that wait the oldest is dropped and counted.
 
     They wait until the deadline of the tick is over: before that the machine is for those who have not acted yet.
@@ -134,7 +134,7 @@ class Reporter:
                 ack = await self._client.report_insights(lease, what)
             else:
                 ack = await self._client.report_thought(lease, *what)
-        except (CallError, MessageError) as error:
+        except (RpcError, MessageError) as error:
             self.dropped += 1
             _log.info("a report was lost", entity_id=lease.entity_id, why=str(error))
             return

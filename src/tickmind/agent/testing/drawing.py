@@ -7,12 +7,12 @@ from textwrap import dedent
 from tickmind.agent.errors import AgentError
 from tickmind.protocol import (
     ActionResult,
+    ActorStatus,
     Direction,
     Event,
     ItemStack,
     Observation,
     SelfState,
-    Status,
     VisibleEntity,
     VisibleObject,
     VisibleTiles,
@@ -40,7 +40,7 @@ class Other:
     entity_id: str
     type: str = "villager"
     tags: tuple[str, ...] = ("npc",)
-    status: Status = Status.AWAKE
+    status: ActorStatus = ActorStatus.AWAKE
 
 
 Letter = Object | Other | bool  # True: a walkable tile, False: one that is not
@@ -132,7 +132,7 @@ def observe(
     carrying: Mapping[str, int] | None = None,
     hunger: int = 0,
     energy: int = 1000,
-    status: Status = Status.AWAKE,
+    status: ActorStatus = ActorStatus.AWAKE,
     events: Sequence[Event] = (),
     result: ActionResult | None = None,
     legend: Mapping[str, Letter] | None = None,

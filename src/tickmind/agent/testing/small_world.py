@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tickmind.agent.minds import Cast
+from tickmind.agent.minds import MindHost
 from tickmind.agent.testing.drawing import Drawing, Letter, Object, observe
 from tickmind.protocol import (
     ACTION_OF,
     ActionResult,
+    ActorStatus,
     Event,
     Heard,
     Intent,
@@ -19,7 +20,6 @@ from tickmind.protocol import (
     Reason,
     Say,
     Sleep,
-    Status,
     Use,
     Wake,
 )
@@ -80,7 +80,7 @@ class SmallWorld:
             carrying=self.carrying,
             hunger=self.hunger,
             energy=self.energy,
-            status=Status.ASLEEP if self._asleep else Status.AWAKE,
+            status=ActorStatus.ASLEEP if self._asleep else ActorStatus.AWAKE,
             events=self._events,
             result=self._result,
         )
@@ -103,7 +103,7 @@ class SmallWorld:
             done.append(intent)
         return done
 
-    def live(self, cast: Cast, ticks: int) -> list[Intent]:
+    def live(self, cast: MindHost, ticks: int) -> list[Intent]:
         """Let a cast, such as a `Company`, live here for some ticks; gives what it did."""
 
         def act(observation: Observation) -> Intent:

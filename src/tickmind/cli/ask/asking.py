@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from tickmind.base import ConfigError, Limit, TickmindError
 from tickmind.cli.screen import Screen, one_line
-from tickmind.llm import CallConfig, LLMResult, Message, ModelConfig, StructuredResult, load_model_config, merge
+from tickmind.llm import CallConfig, LLMResult, Message, ModelConfig, StructuredResult, load_model_config, merge_config
 from tickmind.llm.local import ModelChoice, choose_model
 from tickmind.llm.local.default_model import DefaultModel, local_choice, open_default_model, scripted_choice
 from tickmind.llm.local.weights import WeightStore
@@ -19,7 +19,7 @@ from tickmind.llm.structured import ReplySchema
 from tickmind.tools import (
     AgentResult,
     AgentTimeouts,
-    Question,
+    QuestionAsked,
     StopReason,
     TextDelta,
     ThinkingDelta,
@@ -140,7 +140,7 @@ async def _ask_for_object(
 async def _ask_with_tools(options: AskOptions, prompt: str, model: DefaultModel, screen: Screen) -> None:
     from tickmind.cli.ask.tools import builtin_tools
 
-    call = merge(model.client.config, options.call)
+    call = merge_config(model.client.config, options.call)
     agent = ToolAgent(
         model.client,
         builtin_tools(),
@@ -164,7 +164,7 @@ async def _ask_with_tools(options: AskOptions, prompt: str, model: DefaultModel,
                         screen.note(f"-> {name}({one_line(args)})")
                     case ToolFinished(name=name, ok=ok, result=said):
                         screen.note(f"<- {name}{'' if ok else ' failed'}: {one_line(said)}")
-                    case Question(name=name, question=question):
+                    case QuestionAsked(name=name, question=question):
                         screen.note(f"?? {name}: {one_line(question)}")
         finally:
             screen.end()

@@ -11,7 +11,7 @@ from tickmind.base import Clock, SystemClock
 from tickmind.cli.drill.processes import Known, alive, below
 from tickmind.cli.drill.provider import Mood, MoodyProvider
 from tickmind.cli.drill.witness import Witness
-from tickmind.cli.ensemble.ensemble import Stage
+from tickmind.cli.ensemble.ensemble import RunningParts
 
 CALM_TICKS = 6  # between two troubles
 AWAY_TICKS = 16
@@ -57,7 +57,7 @@ class Drill:
         self._say = say
         self._clock = clock or SystemClock()
 
-    async def run(self, stage: Stage) -> None:
+    async def run(self, stage: RunningParts) -> None:
         """Play the whole timetable."""
         beside = [asyncio.create_task(work) for work in (self.witness.watch(stage.world_addr), self._count_processes())]
         try:
@@ -68,7 +68,7 @@ class Drill:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
 
-    async def _play(self, stage: Stage) -> None:
+    async def _play(self, stage: RunningParts) -> None:
         self.log.all_began = await self._until(lambda: self._all_act(stage, 0))
         await self._calm()
         await self._provider(Mood.LIMITED, "the provider limits everybody", STORM_TICKS, least_calls=2)
@@ -100,7 +100,7 @@ class Drill:
             Trouble(name, first + 1, max(self.witness.tick_id, first + 1), f"{calls} calls refused", passed and noticed)
         )
 
-    async def _kill_agent(self, stage: Stage) -> None:
+    async def _kill_agent(self, stage: RunningParts) -> None:
         """End the agent of some characters by kill -9, until all of them act again."""
         entity_id = stage.runner.rows()[0].entity_id
         unit = stage.runner.unit_of(entity_id)
@@ -118,7 +118,7 @@ class Drill:
         last, struck = self.witness.tick_id, frozenset(everybody)
         self.log.troubles.append(Trouble("an agent is killed", first + 1, last, detail, over, struck))
 
-    async def _kill_world(self, stage: Stage) -> None:
+    async def _kill_world(self, stage: RunningParts) -> None:
         """End the world by kill -9, until it goes on and everybody acts again."""
         first = self.witness.tick_id
         self._say(f"Drill: after tick {first:,} the world is killed.")
@@ -146,7 +146,7 @@ class Drill:
             os.kill(min(tree, key=lambda known: (known.started, known.pid)).pid, signal.SIGKILL)
         return True
 
-    def _all_act(self, stage: Stage, after_tick: int, who: tuple[str, ...] = ()) -> bool:
+    def _all_act(self, stage: RunningParts, after_tick: int, who: tuple[str, ...] = ()) -> bool:
         rows = [row for row in stage.runner.rows() if not who or row.entity_id in who]
         return bool(rows) and all(row.last_tick > after_tick for row in rows)
 

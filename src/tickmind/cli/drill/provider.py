@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from tickmind.base import Clock, SystemClock
 from tickmind.characters.village_script import villager_says
-from tickmind.llm.testing import Refuse, Say
+from tickmind.llm.testing import Refuse, Respond
 from tickmind.llm.transport import ModelRequest
 
 RETRY_AFTER_S = 2
@@ -32,7 +32,7 @@ class MoodyProvider:
         self._clock = clock or SystemClock()
         self._told_s = self._until_s = -math.inf
 
-    def step(self, request: ModelRequest) -> Say | Refuse:
+    def step(self, request: ModelRequest) -> Respond | Refuse:
         """What becomes of one call."""
         now_s = self._clock.monotonic()
         waiting = now_s < self._until_s
@@ -40,7 +40,7 @@ class MoodyProvider:
             self.too_soon += 1
         if self.mood is Mood.WELL:
             self.answered += 1
-            return Say(villager_says(request))
+            return Respond(villager_says(request))
         self.refused += 1
         if self.mood is Mood.AWAY:
             return Refuse(503, "the provider is away")

@@ -29,7 +29,7 @@ _LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class RunningParts:
     """What is running, for whoever does something beside it."""
 
     world: KeptPart
@@ -50,7 +50,7 @@ class Ensemble:
     models: Callable[[], AbstractAsyncContextManager[Mapping[str, str]]] = lambda: nullcontext(os.environ)
     """Serves a model for as long as it is entered, and gives the environment for the gateway, which may hold keys."""
     on_page: Callable[[str], None] = lambda _url: None  # told where the page is
-    beside: Callable[[Stage], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
+    beside: Callable[[RunningParts], Coroutine[None, None, None]] | None = None  # when it is over, all of it ends
 
 
 async def bring_up(ensemble: Ensemble, file: "MappingFile", folder: Path, status: "RunnerStatus") -> None:
@@ -119,7 +119,7 @@ async def _bring_up(
             if gateway is not None:
                 stack.enter_context(_running(_begin_after(found, gateway)))
             interrupts.stop = found.stop
-            async with _beside(ensemble, Stage(world, world_addr, found)):
+            async with _beside(ensemble, RunningParts(world, world_addr, found)):
                 await run_characters(found, file, folder, status)
             for part in parts:
                 part.complain()
@@ -168,7 +168,7 @@ async def _begin_after(runner: "Runner", gateway: ModelService) -> None:
 
 
 @asynccontextmanager
-async def _beside(ensemble: Ensemble, stage: Stage) -> AsyncIterator[None]:
+async def _beside(ensemble: Ensemble, stage: RunningParts) -> AsyncIterator[None]:
     if ensemble.beside is None:
         yield
         return

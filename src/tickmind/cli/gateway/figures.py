@@ -61,7 +61,7 @@ class LaneFigures(_Figures):
     failed: int
 
 
-class Waiting(_Figures):
+class WaitingCount(_Figures):
     """How many requests of a session wait in a queue."""
 
     session: Shown
@@ -81,7 +81,7 @@ class ChainFigures(_Figures):
     chain: tuple[Step, ...]
     depth: int
     capacity: int
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingCount, ...]
     expected: int
     wait_ms: int
 

@@ -88,9 +88,9 @@ async def served_model(
                 return
         if choice.kind is ModelKind.SCRIPTED:
             from tickmind.characters.village_script import villager_says
-            from tickmind.llm.testing import FakeProvider, Say
+            from tickmind.llm.testing import FakeProvider, Respond
 
-            script = steps or (lambda request: Say(villager_says(request)))
+            script = steps or (lambda request: Respond(villager_says(request)))
             key = secret_token()  # so that no page in a browser can use the script's address
             fake = FakeProvider(script, accept_keys=(key,), remember=_REMEMBERED)
             server = await stack.enter_async_context(fake)

@@ -71,7 +71,7 @@ def world(
     _check_arguments(scenario, run_id, resume, no_record=no_record)
     scenario = find_scenario(scenario) if scenario is not None else None
     from tickmind.cli.world.serving import Serving
-    from tickmind.server import Pace, ServerConfig, ServerTls, load_tokens
+    from tickmind.server import ServerConfig, ServerTls, TickPace, load_tokens
 
     config = ServerConfig(
         address=f"unix:{socket}" if socket is not None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
@@ -82,11 +82,11 @@ def world(
         keep_garbage=True,
     )
     config.check()
-    tick_ms = None if tps is None else Pace.of(1000, 500, tps=tps).tick_ms
+    tick_ms = None if tps is None else TickPace.of(1000, 500, tps=tps).tick_ms
 
-    def pace_of(found: "Scenario") -> Pace:
+    def pace_of(found: "Scenario") -> TickPace:
         rules = found.rules
-        return Pace.of(
+        return TickPace.of(
             rules.tick_duration_ms,
             rules.intent_deadline_ms,
             tps=tps,

@@ -12,7 +12,7 @@ from tickmind.base.files import RUNS_FOLDER, runs_option
 from tickmind.cli.runs.sealing_progress import SealingProgress
 from tickmind.cli.world.scenarios import new_run_id
 from tickmind.cli.world.status import EVERY_S, WorldStatus
-from tickmind.server import Pace, ServerConfig, WorldServer
+from tickmind.server import ServerConfig, TickPace, WorldServer
 from tickmind.server.event_loop import run_on_quick_loop
 from tickmind.world import Scenario, TileWorld
 from tickmind.world.kernels import is_compiled
@@ -31,7 +31,7 @@ class Serving:
         self,
         scenario: Scenario,
         config: ServerConfig,
-        pace: Pace,
+        pace: TickPace,
         ticks: int | None,
         run: "WorldRun | None" = None,
         runs: Path = RUNS_FOLDER,

@@ -50,7 +50,7 @@ class Spent:
 NOTHING = Spent()
 
 
-class Share(NamedTuple):
+class SpendingShare(NamedTuple):
     """What other gateways are to hear of an owner on a day (None: in all), and the sum of all as it is known here."""
 
     owner: str
@@ -178,13 +178,13 @@ class Budgets:
 
     # Other gateways
 
-    def to_share(self, most: int, every_s: float) -> list[Share]:
+    def to_share(self, most: int, every_s: float) -> list[SpendingShare]:
         """What others have not heard of, and from time to time nothing new, to hear; the owners take turns.
 
         Each must come back, by `shared` or by `not_shared`.
         """
         now_s = self._clock.monotonic()
-        found: list[Share] = []
+        found: list[SpendingShare] = []
         accounts = list(self._accounts.values())
         began = self._next_told = self._next_told if self._next_told < len(accounts) else 0
         for account in (*accounts[began:], *accounts[:began]):
@@ -194,7 +194,7 @@ class Budgets:
             if account.untold is not NOTHING or now_s - account.shared_s >= every_s:
                 day = account.day if account.budget.per_day else None
                 known = Spent(account.requests, account.tokens, account.usd)
-                found.append(Share(account.owner, day, account.untold, known))
+                found.append(SpendingShare(account.owner, day, account.untold, known))
                 account.untold = NOTHING
                 account.shared_s = now_s
         self._next_told %= max(1, len(accounts))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tickmind.base import Clock, redact
-from tickmind.gateway.queue.statistics import EventKind, QueueEvent
+from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
 
 MOST_EVENTS: Final = 100
 JOIN_S: Final = 10.0  # what happens again within this time is counted
@@ -16,7 +16,7 @@ class FeedLine:
     """One line. `for_s` is how long what began then lasts, 0 where it has no meaning; `count` how often it was."""
 
     at_s: float  # by the wall clock; of the last time
-    kind: EventKind
+    kind: QueueEventKind
     provider: str
     model: str
     session: str

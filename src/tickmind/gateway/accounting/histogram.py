@@ -43,7 +43,7 @@ class HistogramSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Durations:
+class BucketedDurations:
     """Some durations, sorted into buckets once, to be added to several histograms."""
 
     counts: tuple[tuple[int, int], ...]  # (bucket, how many)
@@ -52,7 +52,7 @@ class Durations:
     max_s: float
 
     @classmethod
-    def of(cls, durations_s: Sequence[float]) -> "Durations":
+    def of(cls, durations_s: Sequence[float]) -> "BucketedDurations":
         """Sort them, at least one; each costs a search among 44 bounds."""
         counts = tuple(Counter(map(_bucket_of, durations_s)).items())
         return cls(counts, len(durations_s), sum(durations_s), max(durations_s))
@@ -69,7 +69,7 @@ class Histogram:
         self._sum_s = 0.0
         self._max_s = 0.0
 
-    def add(self, durations: Durations) -> None:
+    def add(self, durations: BucketedDurations) -> None:
         """Count them."""
         counts = self._counts
         for bucket, number in durations.counts:

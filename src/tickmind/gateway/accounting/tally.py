@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import add
 
 from tickmind.base import Clock, Limit
-from tickmind.gateway.accounting.histogram import Durations, Histogram, HistogramSnapshot
+from tickmind.gateway.accounting.histogram import BucketedDurations, Histogram, HistogramSnapshot
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.job import Result
 from tickmind.gateway.refusal import Code
@@ -73,7 +73,7 @@ class TallySnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Pulse:
+class TallySums:
     """The sums alone, which are quickly taken, so that it can be done again and again."""
 
     requests: int
@@ -149,7 +149,7 @@ class _SessionRow(_Sums):
         self.recent = True  # used since somebody looked for one to give way
 
 
-class Tally:
+class UsageTally:
     """Counts. A request has `arrived`, was `attempted` in vain as often as it was, and ends `answered` or `refused`.
 
     A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is
@@ -271,10 +271,10 @@ class Tally:
             ),
         )
 
-    def pulse(self) -> Pulse:
+    def pulse(self) -> TallySums:
         """The sums so far, for whoever looks at how they grow."""
         self._count()
-        return Pulse(
+        return TallySums(
             requests=self._requests,
             answered=self._answered,
             refused=sum(self._refusals.values()),
@@ -321,8 +321,8 @@ class Tally:
             _, _, results, waits_s, took_s, fallbacks = zip(*group, strict=True)
             self._fallbacks += sum(fallbacks)
             row.requests += len(group)
-            row.waits.add(Durations.of(waits_s))
-            row.latencies.add(Durations.of(took_s))
+            row.waits.add(BucketedDurations.of(waits_s))
+            row.latencies.add(BucketedDurations.of(took_s))
             for result in results:
                 row.results[result] = row.results.get(result, 0) + 1
 
@@ -335,8 +335,8 @@ class Tally:
             groups[note[:3]].append(note)
         for (label, provider, model), group in groups.items():
             _, _, _, waits_s, tried_s, since_s, *used = zip(*group, strict=True)
-            waits, tried = Durations.of(waits_s), Durations.of(tried_s)
-            latencies = Durations.of(tuple(map(add, waits_s, tried_s))) if waits.max_s else tried
+            waits, tried = BucketedDurations.of(waits_s), BucketedDurations.of(tried_s)
+            latencies = BucketedDurations.of(tuple(map(add, waits_s, tried_s))) if waits.max_s else tried
             self._waits.add(waits)
             self._latencies.add(latencies)
             own = self._sessions.get(label) or self._new_session(label)
@@ -346,7 +346,7 @@ class Tally:
             again = len(group) - since_s.count(None)
             if again:
                 self._fallbacks += again
-                waits = Durations.of([note[3] if note[5] is None else note[5] for note in group])
+                waits = BucketedDurations.of([note[3] if note[5] is None else note[5] for note in group])
             row.waits.add(waits)
             row.served += len(group)
             sums = _sums_of(*used)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tickmind.base import Clock
 from tickmind.gateway.accounting.histogram import HistogramSnapshot
-from tickmind.gateway.accounting.tally import Pulse
+from tickmind.gateway.accounting.tally import TallySums
 
 STEP_S = 2.0
 MOST_POINTS = 150  # five minutes
@@ -22,7 +22,7 @@ _Name = TypeVar("_Name")
 class Look:
     """The gateway at one moment: all sums so far, what waits and is under way, and what each lane has sent."""
 
-    pulse: Pulse
+    pulse: TallySums
     queued: int = 0
     in_flight: int = 0
     sent: Mapping[LaneName, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from tickmind.base import Clock, Limit
 from tickmind.gateway.cluster.port import LaneLimit
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.lanes import Lanes
-from tickmind.gateway.queue.limits.pace import tightest
+from tickmind.gateway.queue.limits.rate_limiter import tightest
 
 MAX_HEARD = Limit("limits of lanes that are not here yet", 1_000)
 

@@ -3,7 +3,7 @@
 from tickmind.base import Clock
 from tickmind.gateway.cluster.news import DeferNews, LimitNews, News, UseNews
 from tickmind.gateway.cluster.port import LaneLimit, LimitedLanes
-from tickmind.gateway.fairness.activity import NEVER, Activity, Use
+from tickmind.gateway.fairness.activity import NEVER, Activity, KeyUse
 from tickmind.gateway.fairness.cooldown import Cooldowns
 from tickmind.gateway.fairness.defer import Decision, Defers
 from tickmind.gateway.fairness.sessions import Sessions
@@ -31,7 +31,7 @@ class Merger:
         self.lanes = lanes
         self._clock = clock
         self.timeout_s = timeout_s
-        self._fresh: dict[Use, Activity] = {}  # admitted, and not told of yet
+        self._fresh: dict[KeyUse, Activity] = {}  # admitted, and not told of yet
         self._limits: dict[str, float] = {}  # lane -> until when the others know that it is limited
         self._defers = defers
         if defers is not None:
@@ -98,10 +98,10 @@ class Merger:
             use.owner.admitted_s = max(use.owner.admitted_s, admitted_s)
             activity.admitted_s = max(activity.admitted_s, admitted_s)
 
-    def _admitted(self, activity: Activity, use: Use) -> None:
+    def _admitted(self, activity: Activity, use: KeyUse) -> None:
         self._fresh[use] = activity
 
-    def _told(self, activity: Activity, use: Use, now_s: float) -> UseNews:
+    def _told(self, activity: Activity, use: KeyUse, now_s: float) -> UseNews:
         last_s = now_s if use.waiting else use.last_s
         use.published_s = last_s
         admitted_ms = 0 if use.admitted_s == NEVER else self._server_ms(use.admitted_s)

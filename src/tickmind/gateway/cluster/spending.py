@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tickmind.gateway.accounting.budgets import Budgets, Share, Spent
+from tickmind.gateway.accounting.budgets import Budgets, SpendingShare, Spent
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -55,7 +55,7 @@ class Spending:
         shares = self._budgets.to_share(MAX_OWNERS, READ_S)
         if not shares:
             return
-        by_day: dict[int | None, list[Share]] = {}
+        by_day: dict[int | None, list[SpendingShare]] = {}
         for share in shares:
             by_day.setdefault(share.day, []).append(share)
         try:

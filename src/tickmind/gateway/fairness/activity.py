@@ -48,7 +48,7 @@ class _Crowd:
         return self.weight / self.owners if self.owners else 0.0
 
 
-class Use:
+class KeyUse:
     """How one session uses one key. It goes after the time of a session without use, unless requests wait."""
 
     __slots__ = (
@@ -79,7 +79,7 @@ class ActiveSession(Protocol):
     owner: str
     weight: float
     group: str
-    uses: dict[str, Use]
+    uses: dict[str, KeyUse]
 
 
 class Activity:
@@ -97,14 +97,14 @@ class Activity:
         self.due_s = inf  # when to call `sweep` again
         self._timeout_s = timeout_s
         self._max_uses = max_uses
-        self._uses: dict[str, Use] = {}  # label of a session -> its use
+        self._uses: dict[str, KeyUse] = {}  # label of a session -> its use
         self._owners: dict[str, Owner] = {}
         self._crowds: dict[str, _Crowd] = {}  # address -> its owners
         self._weight = 0.0
-        self._due: list[tuple[float, int, Use]] = []  # a heap of (over at, number, use)
+        self._due: list[tuple[float, int, KeyUse]] = []  # a heap of (over at, number, use)
         self._numbers = count()
 
-    def use(self, session: ActiveSession, now_s: float) -> Use:
+    def use(self, session: ActiveSession, now_s: float) -> KeyUse:
         """The use of a session, which is active from now on."""
         use = session.uses.get(self.group)
         if use is None or use.gone:
@@ -121,7 +121,7 @@ class Activity:
         use.last_s = now_s
         return use
 
-    def join(self, label: str, owner_name: str, weight: float, now_s: float, address: str = "") -> Use:
+    def join(self, label: str, owner_name: str, weight: float, now_s: float, address: str = "") -> KeyUse:
         """The use of that name, made if need be; sessions of other gateways join so, too."""
         self.sweep(now_s)
         use = self._uses.get(label)
@@ -142,7 +142,7 @@ class Activity:
             self._weigh(owner, weight)
         owner.sessions += 1
         self.shares += 1
-        use = self._uses[label] = Use(self, label, owner_name, owner, now_s)
+        use = self._uses[label] = KeyUse(self, label, owner_name, owner, now_s)
         heappush(self._due, (now_s + self._timeout_s, next(self._numbers), use))
         self.due_s = self._due[0][0]
         return use
@@ -152,7 +152,7 @@ class Activity:
         self.sweep(now_s)
         return Active(self.group, len(self._uses), len(self._owners), self._weight)
 
-    def share(self, use: Use) -> float:
+    def share(self, use: KeyUse) -> float:
         """By what the key's rate is divided for this session: 4 if it is one of four with equal weights."""
         return self.owner_share(use.owner) * use.owner.sessions
 
@@ -187,7 +187,7 @@ class Activity:
                 self._drop(use)
         self.due_s = self._due[0][0] if self._due else inf
 
-    def uses(self) -> tuple[Use, ...]:
+    def uses(self) -> tuple[KeyUse, ...]:
         """All of them, for whoever publishes them."""
         return tuple(self._uses.values())
 
@@ -203,7 +203,7 @@ class Activity:
         self._weight = 0.0
         self.shares += 1
 
-    def _drop(self, use: Use) -> None:
+    def _drop(self, use: KeyUse) -> None:
         self.shares += 1
         use.gone = True
         del self._uses[use.label]

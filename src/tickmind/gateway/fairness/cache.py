@@ -41,7 +41,7 @@ class Kept:
     completion_tokens: int | None = None
 
 
-class Role(Enum):
+class CacheRole(Enum):
     """What a request that found no kept reply has to do."""
 
     LEADER = "leader"  # make the call, and report its end
@@ -121,7 +121,7 @@ class ReplyCache:
         """What two identical requests have in common; `form` is that of their replies."""
         return request_key("" if self._config.across_callers else session.caller, plan, form, body)
 
-    def lookup(self, key: bytes, who: Sharer) -> Kept | Role:
+    def lookup(self, key: bytes, who: Sharer) -> Kept | CacheRole:
         """A kept reply, or what to do."""
         self._lookups += 1
         if self._kept:
@@ -130,16 +130,16 @@ class ReplyCache:
                 self._hits += 1
                 return found[1]
         if not self._config.deduplicate:
-            return Role.LEADER
+            return CacheRole.LEADER
         flight = self._flights.get(key)
         if flight is None:
             self._flights[key] = _Flight(who)
-            return Role.LEADER
+            return CacheRole.LEADER
         if flight.source is not None and not flight.source.is_open:
-            return Role.LEADER  # of a call of its own: the stream's beginning is not there any more
+            return CacheRole.LEADER  # of a call of its own: the stream's beginning is not there any more
         flight.followers[who] = None
         self._joined += 1
-        return Role.JOINED
+        return CacheRole.JOINED
 
     def catch_up(self, key: bytes, who: Sharer) -> None:
         """Let a request that has joined read the stream, if there is one already."""

@@ -6,7 +6,7 @@ from math import ceil, inf
 from typing import NamedTuple
 
 from tickmind.base import Clock, Limit
-from tickmind.gateway.fairness.activity import NEVER, Activity, Use
+from tickmind.gateway.fairness.activity import NEVER, Activity, KeyUse
 from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Plan, Target
@@ -18,7 +18,7 @@ _EPSILON_S = 1e-6  # what adding up times may be off by
 Forecast = Callable[[Session, Plan, float, str], float]  # (session, plan, now, agent) -> when it may ask, or now
 
 
-class Cooldown(NamedTuple):
+class CooldownForecast(NamedTuple):
     """When the next request may be expected to go through, who shares, and at which rate; None is no limit.
 
     It is a tuple because every reply makes one, and a tuple is made in a quarter of the time of a frozen dataclass.
@@ -75,7 +75,7 @@ class Cooldowns:
         self._wall = clock.wall
         self._forecast = forecast or _at_once
         self._rates: dict[int, _Rates] = {}  # id of a plan -> its rates
-        self.on_admitted: Callable[[Activity, Use], None] | None = None  # where other gateways must hear of it
+        self.on_admitted: Callable[[Activity, KeyUse], None] | None = None  # where other gateways must hear of it
 
     def admit(self, session: Session, plan: Plan) -> Refusal | None:
         """Let a request in, or say why not; call it last of all checks, because it counts."""
@@ -116,7 +116,7 @@ class Cooldowns:
         if used is not None and used is not plan.targets[0]:
             self._sessions.activity(group_of(used)).use(session, now_s)
 
-    def of(self, session: Session, plan: Plan, agent: str = "") -> Cooldown:
+    def of(self, session: Session, plan: Plan, agent: str = "") -> CooldownForecast:
         """What a reply to this session says, be it an answer or a refusal; asking changes nothing."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
@@ -129,7 +129,7 @@ class Cooldowns:
         share = activity.share(use) if use is not None else activity.share_with(session)
         rpm = rates.first_rpm if self._strict else rates.chain_rpm
         effective_rpm = None if rpm is None else rpm / share
-        return Cooldown(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
+        return CooldownForecast(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
 
     def json_of(self, session: Session, plan: Plan, agent: str = "") -> bytes:
         """The same as JSON; what it says of the share is kept, because that seldom changes."""
@@ -150,7 +150,7 @@ class Cooldowns:
             return _TOLD % (ceil(self._wall() * 1000 - 1e-3), 0, use.told)
         return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s, agent)), use.told)
 
-    def _wait_s(self, session: Session, rates: _Rates, use: Use | None, now_s: float, agent: str) -> float:
+    def _wait_s(self, session: Session, rates: _Rates, use: KeyUse | None, now_s: float, agent: str) -> float:
         """How long a session has to wait, as things stand."""
         if self._strict:
             next_s = now_s if use is None else self._turn_s(use.activity, use, rates, now_s)
@@ -169,7 +169,7 @@ class Cooldowns:
         """Under which name the sessions of a plan share: `Sessions.active` takes it."""
         return (self._rates.get(id(plan)) or self._learn(plan)).group
 
-    def _turn_s(self, activity: Activity, use: Use, rates: _Rates, now_s: float) -> float:
+    def _turn_s(self, activity: Activity, use: KeyUse, rates: _Rates, now_s: float) -> float:
         """When a session is due in strict mode."""
         if rates.first_rpm is None:
             return now_s

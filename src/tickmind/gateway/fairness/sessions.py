@@ -6,7 +6,7 @@ from ipaddress import IPv6Address, ip_address
 from itertools import count
 
 from tickmind.base import Clock, Limit
-from tickmind.gateway.fairness.activity import Active, Activity, Use
+from tickmind.gateway.fairness.activity import Active, Activity, KeyUse
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import SharingConfig
 from tickmind.llm.gateway_contract import SESSION_IN_WORDS, is_session
@@ -34,7 +34,7 @@ class Session:
     group: str = ""  # the address that it came from, without keys: what all of these get is one share
     requests: int = 0  # admitted so far
     waiting: int = 0  # admitted and not over
-    uses: dict[str, Use] = field(default_factory=dict, repr=False)  # group of a key -> how it uses it
+    uses: dict[str, KeyUse] = field(default_factory=dict, repr=False)  # group of a key -> how it uses it
 
     def __post_init__(self) -> None:
         if not self.label:

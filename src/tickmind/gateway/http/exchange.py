@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from tickmind.gateway.admission import Wishes
+    from tickmind.gateway.admission import CallOptions
 
 _REASONS = {
     200: b"OK", 204: b"No Content", 400: b"Bad Request", 401: b"Unauthorized", 402: b"Payment Required",
@@ -26,10 +26,10 @@ class Head:
     """All of a request but its body. Header names are lower-case bytes; `chunked`: the caller can read chunks.
 
     Requests with the same head share one, so what follows from the head alone is noted at it: `cors`, `endpoint` and
-    `wishes`.
+    `call_options`.
     """
 
-    __slots__ = ("chunked", "close", "cors", "endpoint", "headers", "keep_alive", "method", "url", "wishes")
+    __slots__ = ("call_options", "chunked", "close", "cors", "endpoint", "headers", "keep_alive", "method", "url")
 
     def __init__(
         self, method: bytes, url: bytes, headers: dict[bytes, bytes], *, keep_alive: bool, chunked: bool = True
@@ -42,7 +42,7 @@ class Head:
         self.close = b"" if keep_alive else b"connection: close\r\n"
         self.cors: bytes | None = None
         self.endpoint: Handler | None = None
-        self.wishes: Wishes | None = None
+        self.call_options: CallOptions | None = None
 
 
 class Request:
@@ -92,7 +92,7 @@ class Pending(Protocol):
         ...
 
 
-class Connection(Protocol):
+class CallerConnection(Protocol):
     """Where a responder writes to."""
 
     def write(self, data: bytes) -> None:
@@ -109,9 +109,9 @@ class Responder:
 
     __slots__ = ("_begun", "_connection", "_head", "_keep_alive", "pending")
 
-    def __init__(self, connection: Connection, head: Head) -> None:
+    def __init__(self, connection: CallerConnection, head: Head) -> None:
         self._begun = b""  # the head of a reply that goes out with its first bytes
-        self._connection: Connection | None = connection
+        self._connection: CallerConnection | None = connection
         self._head = head
         self._keep_alive = head.keep_alive
         self.pending: Pending | None = None

@@ -18,7 +18,7 @@ class ReplyHead:
         self.is_plain = status == 200 and not other  # what is left to look at is the body
 
 
-class Exchange(Protocol):
+class UpstreamExchange(Protocol):
     """A request under way, as its listener sees it; after the exchange it must not be used any more."""
 
     @property
@@ -39,10 +39,10 @@ class Exchange(Protocol):
         ...
 
 
-class Listener(Protocol):
+class ReplyListener(Protocol):
     """Hears one exchange: `head` once, `data` as pieces come, then `done`; or `whole`; or `broken` at any time."""
 
-    def carried_by(self, exchange: Exchange) -> None:
+    def carried_by(self, exchange: UpstreamExchange) -> None:
         """The request goes by another connection than it was told before."""
         ...
 

@@ -8,7 +8,7 @@ from tickmind.gateway.http.exchange import Responder
 TOO_SLOW = b'data: {"error":{"message":"the reply was read too slowly","type":"server_error","code":"DEADLINE"}}\n\n'
 
 
-class Source(Protocol):
+class StreamSource(Protocol):
     """Where the stream comes from: a `Broadcast`."""
 
     def join(self, reader: "StreamReader", /) -> None:
@@ -33,7 +33,7 @@ class StreamReader:
 
     __slots__ = ("_on_over", "_responder", "_source")
 
-    def __init__(self, source: Source, responder: Responder, on_over: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, source: StreamSource, responder: Responder, on_over: Callable[[], None] = lambda: None) -> None:
         self._source = source
         self._responder = responder
         self._on_over = on_over

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from tickmind.base import get_logger
 from tickmind.gateway.http.head_memo import HeadMemo, Recall
-from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
+from tickmind.gateway.http.reply import ReplyHead, ReplyListener, UpstreamExchange
 from tickmind.gateway.routing.origins import Pin
 from tickmind.llm.http.protocol import HttpFormatError, ResponseParser
 
@@ -24,7 +24,7 @@ _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class UpstreamAddress:
     """Where to connect: the name for `Host` and TLS, and where a caller named it, the only addresses to dial."""
 
     host: str
@@ -34,7 +34,7 @@ class Endpoint:
     pin: Pin | None = None
 
     @classmethod
-    def of(cls, base_url: str, pin: Pin | None = None) -> "Endpoint":
+    def of(cls, base_url: str, pin: Pin | None = None) -> "UpstreamAddress":
         """The endpoint of a checked base URL."""
         parts = urlsplit(base_url)
         tls = parts.scheme == "https"
@@ -75,7 +75,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._pool = pool
         self._heads = Recall(pool.heads)
         self._transport: asyncio.Transport | None = None
-        self._listener: Listener | None = None
+        self._listener: ReplyListener | None = None
         self._parser: ResponseParser | None = None  # of a reply that does not come at once
         self._request = b""  # while it may have to be sent again
         self._heard = False
@@ -89,7 +89,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self.usable = True
 
-    def start(self, request: bytes, listener: Listener, reused: bool) -> None:
+    def start(self, request: bytes, listener: ReplyListener, reused: bool) -> None:
         """Send a request; the listener hears the reply."""
         self._listener = listener
         self._heard = False
@@ -184,7 +184,7 @@ class UpstreamConnection(asyncio.Protocol):
 
     abort = cancel
 
-    def _read(self, parser: ResponseParser, data: bytes, listener: Listener, *, fresh: bool = False) -> None:
+    def _read(self, parser: ResponseParser, data: bytes, listener: ReplyListener, *, fresh: bool = False) -> None:
         headed = parser.status != 0
         if headed and (stop := parser.whole_chunks(data)) and listener.chunks(data[:stop]):
             data = data[stop:]
@@ -219,7 +219,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._heads.keep(data, head)
         return head, int(length) if length.isdigit() else -1
 
-    def _finish(self, parser: ResponseParser, listener: Listener) -> None:
+    def _finish(self, parser: ResponseParser, listener: ReplyListener) -> None:
         self._listener = self._parser = None
         self._request = b""
         if parser.reusable:
@@ -236,7 +236,7 @@ class UpstreamConnection(asyncio.Protocol):
             self._failed(listener)
 
     @staticmethod
-    def _failed(listener: Listener) -> None:
+    def _failed(listener: ReplyListener) -> None:
         """A listener did not get over a whole reply; called while that is being handled."""
         _log.exception("a reply could not be passed on")
         listener.broken("a fault of the gateway; see its log")
@@ -254,8 +254,8 @@ class Dial:
     is_sent = False
     __slots__ = ("_dials", "listener", "task")
 
-    def __init__(self, listener: Listener, dials: set[asyncio.Task[None]]) -> None:
-        self.listener: Listener | None = listener
+    def __init__(self, listener: ReplyListener, dials: set[asyncio.Task[None]]) -> None:
+        self.listener: ReplyListener | None = listener
         self.task: asyncio.Task[None] | None = None
         self._dials = dials  # of its pool, with its own task
 
@@ -291,7 +291,7 @@ class UpstreamPool:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: UpstreamAddress,
         *,
         loop: asyncio.AbstractEventLoop,
         max_connections: int,
@@ -309,7 +309,7 @@ class UpstreamPool:
         self._sweep: asyncio.TimerHandle | None = None
         self._closed = False
 
-    def send(self, request: bytes, listener: Listener) -> Exchange:
+    def send(self, request: bytes, listener: ReplyListener) -> UpstreamExchange:
         """Send a request on a kept connection, or on a new one."""
         idle = self._idle
         while idle:
@@ -320,7 +320,7 @@ class UpstreamPool:
             connection.abort()  # the provider closed it; its place is for the next one
         return self.send_fresh(request, listener)
 
-    def send_fresh(self, request: bytes, listener: Listener) -> Exchange:
+    def send_fresh(self, request: bytes, listener: ReplyListener) -> UpstreamExchange:
         """Send on a new connection; the listener hears by which."""
         dial = Dial(listener, self._dials)
         if len(self._open) + len(self._dials) >= self._max_connections:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.masking import secrets_of
-from tickmind.gateway.http.reply import Exchange, Listener, ReplyHead
-from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
+from tickmind.gateway.http.reply import ReplyHead, ReplyListener, UpstreamExchange
+from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamPool
 from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
@@ -23,7 +23,7 @@ class Way:
     heads: dict[Surface, bytes]  # everything in front of the length
     secrets: tuple[bytes, ...]  # what the target is sent in those heads, and nobody else may see
 
-    def send(self, surface: Surface, body: bytes, listener: Listener) -> Exchange:
+    def send(self, surface: Surface, body: bytes, listener: ReplyListener) -> UpstreamExchange:
         """Send a body to the endpoint."""
         return self.pool.send(b"%bContent-Length: %d\r\n\r\n%b" % (self.heads[surface], len(body), body), listener)
 
@@ -63,7 +63,7 @@ class Upstreams:
         self._by_target.clear()
 
     def _open(self, name: tuple[str, str, str, bool], target: Target) -> Way:
-        endpoint = Endpoint.of(target.provider.base_url, target.pin)
+        endpoint = UpstreamAddress.of(target.provider.base_url, target.pin)
         pool = UpstreamPool(
             endpoint,
             loop=self._loop,
@@ -87,7 +87,7 @@ class Upstreams:
         return self._context
 
 
-def _head(endpoint: Endpoint, target: Target, path: str) -> bytes:
+def _head(endpoint: UpstreamAddress, target: Target, path: str) -> bytes:
     lines = [
         f"POST {endpoint.path}{path} HTTP/1.1",
         f"Host: {endpoint.authority}",

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 
 from tickmind.gateway.queue.fair import MIN_WEIGHT
-from tickmind.gateway.queue.job import Outcome, State
+from tickmind.gateway.queue.job import JobState, Outcome
 from tickmind.gateway.queue.lane import Lane
-from tickmind.gateway.queue.limits.pace import DAY_S, MINUTE_S
+from tickmind.gateway.queue.limits.rate_limiter import DAY_S, MINUTE_S
 from tickmind.gateway.queue.limits.ratelimit_headers import read_rate_limits
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Target
 
 DAILY_REQUESTS = frozenset({"groq"})  # providers whose limit on requests is per day, though their headers don't say so
-_SENT = State.SENT
+_SENT = JobState.SENT
 
 
 def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:

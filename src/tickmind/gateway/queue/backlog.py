@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from tickmind.gateway.fairness.sessions import Session
-from tickmind.gateway.queue.job import Job, Priority, State
+from tickmind.gateway.queue.job import Job, JobState, Priority
 
 JobT = TypeVar("JobT", bound=Job)
 _GARBAGE = 16  # removed jobs that may lie about in a backlog besides one for each that waits
@@ -62,7 +62,7 @@ class Backlog(Generic[JobT]):
         self._dead += 1
         if self._dead > self.live + _GARBAGE or not self.live:
             for old in self._lines:
-                kept = [other for other in old if other.state is State.QUEUED and other.backlog is self]
+                kept = [other for other in old if other.state is JobState.QUEUED and other.backlog is self]
                 old.clear()
                 old.extend(kept)
             self._dead = 0
@@ -75,7 +75,7 @@ class Backlog(Generic[JobT]):
         raise AssertionError("nobody waits here")
 
     def __iter__(self) -> Iterator[JobT]:
-        return (job for line in self._lines for job in line if job.state is State.QUEUED and job.backlog is self)
+        return (job for line in self._lines for job in line if job.state is JobState.QUEUED and job.backlog is self)
 
     def _first(self) -> tuple[float, JobT]:
         best: JobT | None = None
@@ -83,7 +83,7 @@ class Backlog(Generic[JobT]):
         for priority, line in enumerate(self._lines):
             while line:
                 job = line[0]
-                if job.state is not State.QUEUED or job.backlog is not self:
+                if job.state is not JobState.QUEUED or job.backlog is not self:
                     line.popleft()
                     self._dead -= 1
                     continue
@@ -97,7 +97,7 @@ class Backlog(Generic[JobT]):
     def _newest(self, priority: Priority) -> JobT:
         """The newest of a priority of which somebody waits."""
         line = self._lines[priority]
-        while line[-1].state is not State.QUEUED or line[-1].backlog is not self:
+        while line[-1].state is not JobState.QUEUED or line[-1].backlog is not self:
             line.pop()
             self._dead -= 1
         return line[-1]

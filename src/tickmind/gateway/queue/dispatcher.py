@@ -16,15 +16,15 @@ from tickmind.base import Clock, get_logger
 from tickmind.gateway.queue import attempts
 from tickmind.gateway.queue.admission import MIN_WAIT_S, Admission
 from tickmind.gateway.queue.fair_queue import FairQueue
-from tickmind.gateway.queue.job import Outcome, Result, State, Timers
+from tickmind.gateway.queue.job import JobState, Outcome, Result, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes, next_turn
 from tickmind.gateway.queue.limits.retry_budget import RetryBudget
 from tickmind.gateway.queue.refusals import full, unavailable
-from tickmind.gateway.queue.reporter import Reporter
-from tickmind.gateway.queue.statistics import ChainStatistics, EventKind, QueueEvent, QueueStatistics, Waits
+from tickmind.gateway.queue.reporter import QueueReporter
+from tickmind.gateway.queue.statistics import ChainStatistics, QueueEvent, QueueEventKind, QueueStatistics, Waits
 from tickmind.gateway.queue.ticket import Ticket
-from tickmind.gateway.queue.waiting import Waiting
+from tickmind.gateway.queue.waiting import WaitingJobs
 from tickmind.gateway.queue.wakeups import Wakeups
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Plan
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tickmind.gateway.fairness.sessions import Session
 
 _log = get_logger(__name__)
-_NEW, _HELD, _QUEUED, _SENT, _DONE = State.NEW, State.HELD, State.QUEUED, State.SENT, State.DONE
+_NEW, _HELD, _QUEUED, _SENT, _DONE = JobState.NEW, JobState.HELD, JobState.QUEUED, JobState.SENT, JobState.DONE
 _OK = Result.OK
 _CLOSED = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
 
@@ -60,12 +60,12 @@ class Dispatcher:
         self._config = config
         self._monotonic = clock.monotonic
         self._wall = clock.wall
-        self._reporter = Reporter(clock.monotonic, on_event)
+        self._reporter = QueueReporter(clock.monotonic, on_event)
         self._lanes = lanes or Lanes(config, random or Random())
         self._admission = Admission(config.queue)
         self._wakeups = Wakeups(timers, self._rang)
         self._budget = RetryBudget(config.retry)
-        self._waiting = Waiting(self._wakeups)
+        self._waiting = WaitingJobs(self._wakeups)
         self._waits = Waits()
         self._refusals: dict[Code, int] = {}
         self._closed = False
@@ -346,11 +346,11 @@ class Dispatcher:
                 over = self._after_limit(job, lane, outcome, now)
             case Result.FAILED | Result.BROKEN:
                 if lane.broke(now, job.sent_s):
-                    self._reporter.report(EventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
+                    self._reporter.report(QueueEventKind.CIRCUIT_OPENED, job, lane, lane.circuit.until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.ACCOUNT:
                 lane.account_refused(now, job.sent_s, outcome.message)
-                self._reporter.report(EventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
+                self._reporter.report(QueueEventKind.ACCOUNT_REFUSED, job, lane, lane.paused_until_s)
                 over = self._after_error(job, lane, outcome, now)
             case Result.REJECTED | Result.DECLINED:
                 if lane.succeeded(now):
@@ -374,7 +374,7 @@ class Dispatcher:
         if lane.rate_limited(now, job.sent_s, outcome.retry_after_s):
             self._reporter.closed(job, lane)
         attempts.refund(job, lane)
-        self._reporter.report(EventKind.LIMITED, job, lane, lane.limited_until_s)
+        self._reporter.report(QueueEventKind.LIMITED, job, lane, lane.limited_until_s)
         queue = job.queue
         assert queue is not None, "a job that was sent has a queue"
         if outcome.begun:

@@ -40,7 +40,7 @@ _PRESSING = 50  # requests' time: who waits for so long, and not less than the n
 _PRESSING_S = 1.0
 
 
-class Share:
+class VirtualTime:
     """The virtual time of those who share something, and how far from it a tag may be."""
 
     __slots__ = ("_capacity", "_marks", "_part_s", "credit", "leeway", "modest", "next_s", "top", "total", "virtual")
@@ -73,7 +73,7 @@ class Share:
         return account.pressing and account.tag > self.virtual - self.leeway
 
 
-class OwnerAccount(Share):
+class OwnerAccount(VirtualTime):
     """What an owner used of a key, and the share that its sessions have in it; `is_new`: nothing yet, nor has a key."""
 
     __slots__ = ("is_new", "ledger", "name", "places", "pressing", "sessions", "since_s", "tag", "used_s", "weight")
@@ -89,7 +89,7 @@ class OwnerAccount(Share):
         self.used_s = 0.0  # when it last took something
         self.weight = 1.0
         self.sessions: dict[str, SessionAccount] = {}  # session id -> account
-        self.places: list[Place] = []  # where it waits for its turn
+        self.places: list[QueuePlace] = []  # where it waits for its turn
 
 
 class SessionAccount:
@@ -104,10 +104,10 @@ class SessionAccount:
         self.pressing = False  # there is no leeway among the sessions of an owner
         self.used_s = 0.0
         self.weight = 1.0
-        self.places: list[Place] = []
+        self.places: list[QueuePlace] = []
 
 
-class Ledger(Share):
+class Ledger(VirtualTime):
     """The accounts of one key. All queues and models that use the key are served by them.
 
     It holds those of the first group that comes, mostly the only one; the others have ledgers of their own in it.
@@ -254,15 +254,15 @@ class Ledger(Share):
 
 
 Account = OwnerAccount | SessionAccount
-Entry = tuple[float, int, "Place"]  # tag, order of arrival, who
+Entry = tuple[float, int, "QueuePlace"]  # tag, order of arrival, who
 
 
-class Place:
+class QueuePlace:
     """Where an account waits at a lane: an owner with its sessions inside, or a session with its jobs."""
 
     __slots__ = ("account", "backlogs", "entry", "entry_tag", "inner", "turns")
 
-    def __init__(self, account: Account, turns: "Turns", inner: "Turns | None") -> None:
+    def __init__(self, account: Account, turns: "TurnHeap", inner: "TurnHeap | None") -> None:
         self.account = account
         self.turns = turns
         self.inner = inner
@@ -281,7 +281,7 @@ class Place:
         return best
 
 
-class Turns:
+class TurnHeap:
     """A heap of places by their accounts' tags. Tags that grew are put right when they come up.
 
     All who are behind the virtual time count as being at it, and take turns: each goes to the end after a request.
@@ -289,17 +289,17 @@ class Turns:
 
     __slots__ = ("_heap", "_number", "_places", "_share", "_sweep_at")
 
-    def __init__(self, share: Share) -> None:
+    def __init__(self, share: VirtualTime) -> None:
         self._share = share
         self._heap: list[Entry] = []
-        self._places: dict[Account, Place] = {}
+        self._places: dict[Account, QueuePlace] = {}
         self._number = 0
         self._sweep_at = _SWEEP
 
     def __len__(self) -> int:
         return len(self._heap)
 
-    def entry(self, place: Place) -> "Entry":
+    def entry(self, place: QueuePlace) -> "Entry":
         """Where a place belongs now."""
         self._number += 1  # ties go to who came first
         account, virtual = place.account, self._share.virtual
@@ -309,19 +309,19 @@ class Turns:
             key += self._share.leeway
         return (key, self._number, place)
 
-    def place(self, account: Account) -> Place:
+    def place(self, account: Account) -> QueuePlace:
         """The account's place, made if it has none."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()  # before the place is looked up: nobody waits there yet, so it would be swept away
         place = self._places.get(account)
         if place is None:
-            place = Place(account, self, Turns(account) if isinstance(account, OwnerAccount) else None)
+            place = QueuePlace(account, self, TurnHeap(account) if isinstance(account, OwnerAccount) else None)
             self._places[account] = place
             account.places.append(place)
             heappush(self._heap, place.entry)
         return place
 
-    def move_up(self, place: Place) -> None:
+    def move_up(self, place: QueuePlace) -> None:
         """Its account's tag became smaller, or counts in another way."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
@@ -349,11 +349,11 @@ class Turns:
             self._drop(place)
         return None
 
-    def first_place(self) -> Place:
+    def first_place(self) -> QueuePlace:
         """Who is first; only right after `first` found somebody."""
         return self._heap[0][2]
 
-    def _drop(self, place: Place) -> None:
+    def _drop(self, place: QueuePlace) -> None:
         del self._places[place.account]
         place.account.places.remove(place)
 
@@ -374,8 +374,8 @@ class LaneTurns:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._owners = Turns(ledger)  # of the group whose turn it is
-        self._groups: dict[Ledger, Turns] = {ledger: self._owners}
+        self._owners = TurnHeap(ledger)  # of the group whose turn it is
+        self._groups: dict[Ledger, TurnHeap] = {ledger: self._owners}
 
     def __len__(self) -> int:
         return sum(map(len, self._groups.values()))
@@ -389,7 +389,7 @@ class LaneTurns:
             owner.pressing = False
         turns = self._groups.get(owner.ledger)
         if turns is None:
-            turns = self._groups[owner.ledger] = Turns(owner.ledger)
+            turns = self._groups[owner.ledger] = TurnHeap(owner.ledger)
         inner = turns.place(owner).inner
         assert inner is not None, "an owner's place has its sessions inside"
         place = inner.place(account)
@@ -409,7 +409,7 @@ class LaneTurns:
         self._groups = {self._ledger: self._owners}
         return None
 
-    def _first_of(self, turns: Turns, now: float, request_s: float) -> Backlog[Any] | None:
+    def _first_of(self, turns: TurnHeap, now: float, request_s: float) -> Backlog[Any] | None:
         while (backlog := turns.first()) is not None:
             place = turns.first_place()
             owner = place.account

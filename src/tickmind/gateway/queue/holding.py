@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tickmind.base import Clock, Limit
 from tickmind.gateway.fairness.defer import Defers
-from tickmind.gateway.queue.job import Handle, State, Timers
+from tickmind.gateway.queue.job import Handle, JobState, Timers
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 
@@ -48,7 +48,7 @@ class Holding:
     def hold(self, job: Ticket, until_s: float) -> None:
         """Take a job whose agent has deferred until then; what speaks against it is its refusal."""
         agent = (job.session.label, job.agent)
-        job.state = State.HELD
+        job.state = JobState.HELD
         if job.replace_older:
             for older in list(self._jobs.get(agent, ())):
                 self._refuse(older, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
@@ -99,8 +99,8 @@ class Holding:
         self._forget(agent)
         self._count -= len(jobs)
         for job in jobs:
-            if job.state is State.HELD:  # else its caller left while one before it was sent
-                job.state = State.NEW
+            if job.state is JobState.HELD:  # else its caller left while one before it was sent
+                job.state = JobState.NEW
                 self._submit(job)
 
     def _arm(self, agent: _Agent, until_s: float) -> None:
@@ -111,9 +111,9 @@ class Holding:
         self._handles.pop(agent).cancel()
 
     def _refuse(self, job: Ticket, refusal: Refusal) -> None:
-        if job.state is State.HELD:
+        if job.state is JobState.HELD:
             self.leave(job)
-            job.state = State.DONE
+            job.state = JobState.DONE
             job.carrier.refuse(job, refusal)
 
 

@@ -66,7 +66,7 @@ class Attempt(NamedTuple):
     took_s: float
 
 
-class State(Enum):
+class JobState(Enum):
     """Where a job is. It goes from new to queued and sent, back to queued after a 429, and to done once."""
 
     NEW = "new"
@@ -108,7 +108,7 @@ class Job:
     drop_after_s: float | None = None  # monotonic: of no use after this
     prompt_tokens: int = 0  # of `tokens`, those of the prompt
 
-    state: State = State.NEW
+    state: JobState = JobState.NEW
     arrived_s: float = field(init=False, repr=False)  # those without a value get one by `submit`
     queued_s: float = field(init=False, repr=False)
     sent_s: float = 0.0

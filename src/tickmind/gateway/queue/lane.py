@@ -14,7 +14,7 @@ from tickmind.base import redact
 from tickmind.gateway.queue.fair import LaneTurns, Ledger
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.limits.circuit import Circuit, CircuitState
-from tickmind.gateway.queue.limits.pace import PaceMaker, PaceStatistics, local_pace, tightest
+from tickmind.gateway.queue.limits.rate_limiter import PaceMaker, RateLimiterStatistics, local_pace, tightest
 from tickmind.gateway.queue.limits.ratelimit_headers import RateLimits
 from tickmind.gateway.queue.limits.restraint import Restraint
 from tickmind.gateway.queue.limits.service_time import ServiceTime, ServiceTimes
@@ -43,7 +43,7 @@ class LaneStatistics:
     blocked_until_s: float
     reason: str
     circuit: CircuitState
-    paces: tuple[PaceStatistics, ...]  # the one that all models of the key share comes first
+    paces: tuple[RateLimiterStatistics, ...]  # the one that all models of the key share comes first
     guessed_per_minute: float  # 0 if there is no guess
     learnt: RateLimits | None
     sent: int

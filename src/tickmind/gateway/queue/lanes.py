@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.lane import KeyState, Lane
-from tickmind.gateway.queue.limits.pace import PaceMaker, local_pace
+from tickmind.gateway.queue.limits.rate_limiter import PaceMaker, local_pace
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import GatewayConfig

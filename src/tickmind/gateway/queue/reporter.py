@@ -5,13 +5,13 @@ from collections.abc import Callable
 from tickmind.base import get_logger, redact
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane
-from tickmind.gateway.queue.statistics import EventKind, QueueEvent
+from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
 
 _log = get_logger(__name__)
-_LOGGED = frozenset({EventKind.CIRCUIT_OPENED, EventKind.CIRCUIT_CLOSED, EventKind.ACCOUNT_REFUSED})
+_LOGGED = frozenset({QueueEventKind.CIRCUIT_OPENED, QueueEventKind.CIRCUIT_CLOSED, QueueEventKind.ACCOUNT_REFUSED})
 
 
-class Reporter:
+class QueueReporter:
     """Passes events to `on_event`, which must not raise, and counts retries and fallbacks."""
 
     __slots__ = ("_monotonic", "_on_event", "fallbacks", "retries")
@@ -22,7 +22,7 @@ class Reporter:
         self.fallbacks = 0  # attempts after one elsewhere
         self.retries = 0  # attempts after another one of the same job, wherever
 
-    def report(self, kind: EventKind, job: Job, lane: Lane, until_s: float = 0.0, detail: str = "") -> None:
+    def report(self, kind: QueueEventKind, job: Job, lane: Lane, until_s: float = 0.0, detail: str = "") -> None:
         """Report an event; `until_s` is when what began with it is over, 0 where that has no meaning."""
         if kind in _LOGGED:
             _log.warning(
@@ -38,7 +38,7 @@ class Reporter:
 
     def closed(self, job: Job, lane: Lane) -> None:
         """Report that the provider answers again."""
-        self.report(EventKind.CIRCUIT_CLOSED, job, lane, detail="it answers again")
+        self.report(QueueEventKind.CIRCUIT_CLOSED, job, lane, detail="it answers again")
 
     def sent_again(self, job: Job, lane: Lane) -> None:
         """Count an attempt that is not the first of its job, and report it if it goes elsewhere than the last one."""
@@ -48,4 +48,4 @@ class Reporter:
         if (last.provider, last.key_id, last.model) != (target.provider.name, target.key.id, target.model):
             self.fallbacks += 1
             how = last.result.value.replace("_", " ")
-            self.report(EventKind.FELL_BACK, job, lane, detail=f"{last.provider}/{last.model}: {how}")
+            self.report(QueueEventKind.FELL_BACK, job, lane, detail=f"{last.provider}/{last.model}: {how}")

@@ -14,7 +14,7 @@ from tickmind.gateway.refusal import Code
 _RECENT = 1024  # waits that are looked at
 
 
-class EventKind(Enum):
+class QueueEventKind(Enum):
     """What is worth telling when it happens."""
 
     LIMITED = "limited"
@@ -31,7 +31,7 @@ class QueueEvent:
     The `detail` of a fallback is where it comes from and how that ended, else the lane's reason.
     """
 
-    kind: EventKind
+    kind: QueueEventKind
     provider: str
     key_id: str
     model: str
@@ -40,7 +40,7 @@ class QueueEvent:
     detail: str
 
     @classmethod
-    def of(cls, kind: EventKind, job: Job, lane: Lane, until_s: float, detail: str) -> "QueueEvent":
+    def of(cls, kind: QueueEventKind, job: Job, lane: Lane, until_s: float, detail: str) -> "QueueEvent":
         """What happened to a job at a lane."""
         key, words = lane.key, detail or lane.reason
         return cls(kind, key.provider.name, key.key.id, lane.model, job.session.label, until_s, words)

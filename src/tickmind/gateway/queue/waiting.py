@@ -1,14 +1,14 @@
 """All jobs that wait, whichever queue they are in, by whom they are from."""
 
 from tickmind.gateway.queue.fair_queue import FairQueue
-from tickmind.gateway.queue.job import State
+from tickmind.gateway.queue.job import JobState
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.queue.wakeups import Wakeups
 
 MAX_HELD = 1000  # requests whose refusal is held back
 
 
-class Waiting:
+class WaitingJobs:
     """Puts jobs into queues and takes them out, so that queue, lanes, expiry and index always agree.
 
     `held` are those that wait for nothing but their refusal: their callers came back before they were told to, and
@@ -40,7 +40,7 @@ class Waiting:
         return True
 
     def _enter(self, job: Ticket) -> None:
-        job.state = State.QUEUED
+        job.state = JobState.QUEUED
         if job.agent:
             self._agents.setdefault(_name(job), {})[job] = None
         self._wakeups.expire(job)
@@ -48,9 +48,9 @@ class Waiting:
     def remove(self, job: Ticket) -> None:
         """It waits no longer; what becomes of it is up to the caller."""
         queue = job.queue
-        assert job.state is State.QUEUED, "only a job that waits can be taken out"
+        assert job.state is JobState.QUEUED, "only a job that waits can be taken out"
         assert queue is not None, "a job that waits has a queue"
-        job.state = State.NEW
+        job.state = JobState.NEW
         if job in self.held:
             del self.held[job]
         else:

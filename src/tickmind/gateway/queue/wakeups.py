@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-from tickmind.gateway.queue.job import Handle, State, Timers
+from tickmind.gateway.queue.job import Handle, JobState, Timers
 from tickmind.gateway.queue.lane import KeyState
 from tickmind.gateway.queue.ticket import Ticket
 
@@ -108,7 +108,7 @@ class Wakeups:
 
     @staticmethod
     def _is_due(entry: tuple[float, int, Ticket]) -> bool:
-        return entry[2].state is State.QUEUED and entry[2].expires_s == entry[0]
+        return entry[2].state is JobState.QUEUED and entry[2].expires_s == entry[0]
 
     def _rang(self) -> None:
         self._handle = None

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from tickmind.base.problems import Form
+from tickmind.base.problems import FileForm
 
 HOW_TO_GIVE_KEYS = (
     "keys are not written into the file: set an environment variable and write `key_env: ITS_NAME`, "
@@ -27,9 +27,9 @@ def config_schema() -> Mapping[str, Any]:
 
 
 @cache
-def config_form() -> Form:
+def config_form() -> FileForm:
     """What the gateway's file is checked against."""
-    return Form(
+    return FileForm(
         config_schema(),
         HOW_TO_GIVE_KEYS,
         secret_parts=("keys", "headers", "redis_url", "key_id_secret", "callers"),

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import orjson
 
 from tickmind.base import get_logger
-from tickmind.gateway.admission import Wishes
+from tickmind.gateway.admission import CallOptions
 from tickmind.gateway.call import Call
 from tickmind.gateway.fairness.defer import DEFAULT_DEFER_MS
 from tickmind.gateway.http.exchange import Handler, Request, Responder
@@ -55,7 +55,7 @@ class CallEndpoints:
         def serve(request: Request, responder: Responder) -> None:
             body, head = request.body, request.head
             try:
-                wishes = head.wishes or gateway.wishes(request)
+                call_options = head.call_options or gateway.call_options(request)
                 model, streamed, prompt_tokens, reply_tokens = read(body)
                 plan = plan_of(model, surface)
             except RefusedError as exc:
@@ -64,7 +64,7 @@ class CallEndpoints:
                 return
             extra_headers = cors(request) if head.cors is None else head.cors
             call = Call(gateway, responder, _OPENAI, body, model, streamed, extra_headers)
-            gateway.submit(call, plan, wishes, request.peer, prompt_tokens, reply_tokens)
+            gateway.submit(call, plan, call_options, request.peer, prompt_tokens, reply_tokens)
 
         return serve
 
@@ -72,9 +72,9 @@ class CallEndpoints:
         """`POST /api/llm/generate`."""
         gateway = self._gateway
         try:
-            wishes = gateway.wishes(request)
+            call_options = gateway.call_options(request)
             asked = read_generate(request.body)
-            wishes = _prefer(wishes, asked)
+            call_options = _prefer(call_options, asked)
             if asked.custom is None:
                 plan = gateway.router.plan(asked.model, "chat")
         except RefusedError as exc:
@@ -91,22 +91,22 @@ class CallEndpoints:
             cors(request),
         )
         if asked.custom is None:
-            gateway.submit(call, plan, wishes, request.peer, asked.prompt_tokens, asked.reply_tokens)
+            gateway.submit(call, plan, call_options, request.peer, asked.prompt_tokens, asked.reply_tokens)
             return
         custom = asked.custom
         planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat", custom.headers)
-        gateway.spawn(self._submit_custom(call, planning, wishes, request, asked))
+        gateway.spawn(self._submit_custom(call, planning, call_options, request, asked))
 
     async def _submit_custom(
         self,
         call: Call,
         planning: "Coroutine[Any, Any, Plan]",
-        wishes: Wishes,
+        call_options: CallOptions,
         request: Request,
         asked: Generate,
     ) -> None:
         gateway = self._gateway
-        began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(wishes)
+        began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(call_options)
         patience = asyncio.timeout(timeout_s)
         try:
             async with patience:
@@ -125,14 +125,14 @@ class CallEndpoints:
             return
         if call.responder.open:
             took_s = gateway.clock.monotonic() - began_s
-            drop_after_s = None if wishes.drop_after_s is None else wishes.drop_after_s - took_s
-            left = replace(wishes, timeout_s=timeout_s - took_s, drop_after_s=drop_after_s)
+            drop_after_s = None if call_options.drop_after_s is None else call_options.drop_after_s - took_s
+            left = replace(call_options, timeout_s=timeout_s - took_s, drop_after_s=drop_after_s)
             gateway.submit(call, plan, left, request.peer, asked.prompt_tokens, asked.reply_tokens)
 
     def models(self, request: Request, responder: Responder) -> None:
         """`GET /v1/models`."""
         try:
-            self._gateway.wishes(request)
+            self._gateway.call_options(request)
         except RefusedError as exc:
             reply_refusal(responder, exc.refusal, cors(request))
             return
@@ -143,7 +143,7 @@ class CallEndpoints:
         """`GET /v1/models/{id}`: any name that can be asked for, whether it is listed or not."""
         router = self._gateway.router
         try:
-            self._gateway.wishes(request)
+            self._gateway.call_options(request)
             name = _name_in(request)
             try:
                 plan = router.plan(name, "chat")
@@ -159,8 +159,8 @@ class CallEndpoints:
         """`POST /api/llm/heartbeat`: keep a session alive."""
         gateway = self._gateway
         try:
-            wishes = gateway.wishes(request)
-            gateway.session(wishes, request.peer, session_of(parse_object(request.body)))
+            call_options = gateway.call_options(request)
+            gateway.session(call_options, request.peer, session_of(parse_object(request.body)))
         except RefusedError as exc:
             self._refuse(request, responder, exc)
             return
@@ -171,12 +171,12 @@ class CallEndpoints:
         """`POST /api/llm/defer`: hold an agent's requests for a time that it chose."""
         gateway = self._gateway
         try:
-            wishes = gateway.wishes(request)
+            call_options = gateway.call_options(request)
             document = parse_object(request.body)
             session_id = session_of(document)
-            agent = name_of(document, "agentId") or wishes.agent
+            agent = name_of(document, "agentId") or call_options.agent
             duration_ms = number(document, "durationMs", most=1e12)
-            session = gateway.session(wishes, request.peer, session_id)
+            session = gateway.session(call_options, request.peer, session_id)
             deferred = gateway.defers.defer(session, agent, DEFAULT_DEFER_MS if duration_ms is None else duration_ms)
         except RefusedError as exc:
             self._refuse(request, responder, exc)
@@ -202,14 +202,14 @@ def _name_in(request: Request) -> str:
         raise refuse("the model's name in the path is not percent-encoded UTF-8") from None
 
 
-def _prefer(wishes: Wishes, asked: Generate) -> Wishes:
+def _prefer(call_options: CallOptions, asked: Generate) -> CallOptions:
     """What the body says goes before the headers."""
-    return Wishes(
-        session=asked.session_id or wishes.session,
+    return CallOptions(
+        session=asked.session_id or call_options.session,
         agent=asked.agent_id,
-        priority=wishes.priority if asked.priority is None else asked.priority,
-        timeout_s=wishes.timeout_s if asked.timeout_s is None else asked.timeout_s,
-        drop_after_s=wishes.drop_after_s if asked.drop_after_s is None else asked.drop_after_s,
-        replace_older=wishes.replace_older if asked.replace_older is None else asked.replace_older,
-        caller=wishes.caller,
+        priority=call_options.priority if asked.priority is None else asked.priority,
+        timeout_s=call_options.timeout_s if asked.timeout_s is None else asked.timeout_s,
+        drop_after_s=call_options.drop_after_s if asked.drop_after_s is None else asked.drop_after_s,
+        replace_older=call_options.replace_older if asked.replace_older is None else asked.replace_older,
+        caller=call_options.caller,
     )

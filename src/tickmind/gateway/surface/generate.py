@@ -6,7 +6,6 @@ from typing import Any
 
 import orjson
 
-from tickmind.gateway.form import Asked
 from tickmind.gateway.http.masking import masked
 from tickmind.gateway.http.outcomes import tokens_of, told_error
 from tickmind.gateway.http.reply_headers import attempts_json
@@ -25,6 +24,7 @@ from tickmind.gateway.surface.documents import (
     text,
 )
 from tickmind.gateway.surface.openai import DEFAULT_REPLY_TOKENS
+from tickmind.gateway.surface_format import FormatRequest
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 from tickmind.llm.streaming.thinking import split_thinking
 
@@ -119,11 +119,11 @@ class GenerateForm:
 
     name = "generate"
 
-    def request(self, call: Asked, target: Target) -> bytes:
+    def request(self, call: FormatRequest, target: Target) -> bytes:
         """The prompt as a chat."""
         return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
-    def reply(self, call: Asked, target: Target, body: bytes) -> tuple[bytes, Outcome]:
+    def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:
         """The text, who gave it, what it took, and when the session may ask again."""
         try:
             document = load_json(body)
@@ -149,12 +149,12 @@ class GenerateForm:
         }
         return masked(orjson.dumps(reply), call.secrets), Outcome(Result.OK, 200, None, prompt, completion)
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
+    def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The reply with what only its end tells."""
         tried = attempts_json(attempts)
         return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, tried, cooldown)
 
-    def failure(self, call: Asked, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
+    def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
         """The provider's error in our form."""
         message = f"{target.provider.name} answered {outcome.status}: {outcome.message}"
         return outcome.status, orjson.dumps({"error": "PROVIDER_ERROR", "message": message})

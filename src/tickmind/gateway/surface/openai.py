@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import orjson
 
-from tickmind.gateway.form import Asked
 from tickmind.gateway.http.outcomes import count_of, tokens_of, told_error
 from tickmind.gateway.queue.job import Attempt, Outcome, Result, new_tuple
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.surface.documents import is_simple, load_json, model_of, parse_object, refuse
 from tickmind.gateway.surface.prompt_tokens import prompt_tokens_of
+from tickmind.gateway.surface_format import FormatRequest
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 
 _OK = Result.OK
@@ -69,7 +69,7 @@ class OpenAIForm:
 
     name = "openai"
 
-    def request(self, call: Asked, target: Target) -> bytes:
+    def request(self, call: FormatRequest, target: Target) -> bytes:
         """The caller's own bytes, but for another name of the model, and asking for the token counts of a stream."""
         body = call.body
         if target.model != call.model:
@@ -82,7 +82,7 @@ class OpenAIForm:
             return counted
         return body
 
-    def reply(self, call: Asked, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
+    def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
         """The provider's own bytes; an error in them is one, whatever the status says."""
         try:
             counts = _tokens_of(body)
@@ -97,11 +97,11 @@ class OpenAIForm:
         prompt, completion = counts
         return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
+    def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
         """As it is: the headers tell the rest."""
         return body
 
-    def failure(self, call: Asked, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
+    def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
         """The provider's own error; one that is not JSON is put into the usual form."""
         try:
             document = orjson.loads(body)

@@ -105,7 +105,7 @@ class Pages:
 
     def _caller_shown(self, request: Request) -> str | None:
         """The one caller of whom may be told, None if of all; raises `RefusedError` for a key that is not known."""
-        caller = self._gateway.wishes(request).caller
+        caller = self._gateway.call_options(request).caller
         return None if caller is None or caller.admin else caller.name
 
 

@@ -22,7 +22,7 @@ from tickmind.llm.gateway_client.calls import (
 from tickmind.llm.gateway_client.gate import Gates
 from tickmind.llm.gateway_client.transport import GatewayTransport, OnCooldown
 from tickmind.llm.prices import PRICES, Price, UsageMeter
-from tickmind.llm.served import Cooldown
+from tickmind.llm.served import SessionCooldown
 
 HEARTBEAT_S = 30.0
 DEFER_MS = 5000
@@ -65,7 +65,7 @@ class GatewayClient(ModelClient):
         prices: Mapping[str, Price] = PRICES,
         meter: UsageMeter | None = None,
     ) -> None:
-        from tickmind.llm.gateway_client.endpoint import Endpoint
+        from tickmind.llm.gateway_client.endpoint import GatewayEndpoint
 
         if on_cooldown not in ("wait", "raise", "send"):
             raise LLMConfigError(f"on_cooldown must be wait, raise or send, not {on_cooldown!r}")
@@ -79,7 +79,7 @@ class GatewayClient(ModelClient):
         self._heart: asyncio.Task[None] | None = None
         self._shut = False
         self._gates = Gates(clock)
-        self._endpoint = Endpoint(config, self.session, self._gates.note_served)
+        self._endpoint = GatewayEndpoint(config, self.session, self._gates.note_served)
         self._way = GatewayTransport(
             self._endpoint.transport, self._gates, on_cooldown=on_cooldown, on_use=self._begin, clock=clock
         )
@@ -118,7 +118,7 @@ class GatewayClient(ModelClient):
         if gate is not None:
             gate.check()
 
-    def cooldown(self, model: str | None = None) -> Cooldown | None:
+    def cooldown(self, model: str | None = None) -> SessionCooldown | None:
         """What the gateway last said about the session's share of a model. Any thread may call it."""
         gate = self._gates.known(model or self.config.model)
         return None if gate is None else gate.cooldown

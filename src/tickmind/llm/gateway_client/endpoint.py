@@ -31,7 +31,7 @@ class GatewayForm(ChatForm):
     path = "/v1/chat/completions"
 
 
-class Endpoint:
+class GatewayEndpoint:
     """One gateway, as one session sees it. All calls share their connections."""
 
     def __init__(self, config: ModelConfig, session: str, on_served: OnServed) -> None:

@@ -16,7 +16,7 @@ from tickmind.base import Clock, Limit
 from tickmind.base.background import is_over
 from tickmind.llm.errors import LLMCancelledError, LLMCooldownError, LLMRateLimitError, LLMResponseError
 from tickmind.llm.gateway_contract import Code
-from tickmind.llm.served import MAX_COOLDOWN_S, Cooldown, Served
+from tickmind.llm.served import MAX_COOLDOWN_S, Served, SessionCooldown
 from tickmind.llm.transport import ModelRequest
 
 MAX_WAITERS = Limit("number of requests that wait for one cooldown", 10_000)
@@ -39,7 +39,7 @@ class Gate:
     """
 
     def __init__(self, model: str, clock: Clock) -> None:
-        self.cooldown: Cooldown | None = None  # what was last said
+        self.cooldown: SessionCooldown | None = None  # what was last said
         self._model = model
         self._clock = clock
         self._open_s = 0.0  # monotonic
@@ -94,7 +94,7 @@ class Gate:
         finally:
             waiters.pop(waiter, None)
 
-    def note(self, cooldown: Cooldown) -> None:
+    def note(self, cooldown: SessionCooldown) -> None:
         """Take in what a reply says. A later word may lengthen a wait but does not shorten it."""
         self.cooldown = cooldown
         if cooldown.need_s is not None:

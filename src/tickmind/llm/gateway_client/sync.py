@@ -10,7 +10,7 @@ from tickmind.llm.gateway_client.calls import Generated
 from tickmind.llm.gateway_client.client import DEFER_MS, HEARTBEAT_S, GatewayClient, GenerateOptions
 from tickmind.llm.gateway_client.transport import OnCooldown
 from tickmind.llm.prices import PRICES, Price, UsageMeter
-from tickmind.llm.served import Cooldown
+from tickmind.llm.served import SessionCooldown
 from tickmind.llm.sync import SyncModelClient
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class SyncGatewayClient(SyncModelClient):
         """How long the session has to wait before it may ask again, as far as is known."""
         return self._gateway.ready_in_s(model)
 
-    def cooldown(self, model: str | None = None) -> Cooldown | None:
+    def cooldown(self, model: str | None = None) -> SessionCooldown | None:
         """What the gateway last said about the session's share of a model."""
         return self._gateway.cooldown(model)
 

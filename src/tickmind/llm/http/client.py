@@ -23,7 +23,7 @@ from tickmind.llm.http.dialing import Dialer
 from tickmind.llm.http.errors import error_beside_events, error_from_reply, too_large_error
 from tickmind.llm.http.inflating import Inflater
 from tickmind.llm.http.pool import ConnectionPool
-from tickmind.llm.http.protocol import Connection, HttpCutError, HttpFormatError, ResponseParser
+from tickmind.llm.http.protocol import HttpConnection, HttpCutError, HttpFormatError, ResponseParser
 from tickmind.llm.http.retry_after import parse_retry_after
 from tickmind.llm.http.sse import SseDecoder
 from tickmind.llm.safety import check_endpoint
@@ -70,15 +70,15 @@ class HttpClient:
 
     async def post(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> HttpReply:
         """Post and read the whole reply; the timeout is for all of it."""
-        return await _whole(Exchange(self, self._request(path, headers, body), timeout_s))
+        return await _whole(HttpExchange(self, self._request(path, headers, body), timeout_s))
 
     async def get(self, path: str, headers: Headers, *, timeout_s: float) -> HttpReply:
         """Get a whole reply; the timeout is for all of it."""
-        return await _whole(Exchange(self, self._request(path, headers, b"", method="GET"), timeout_s))
+        return await _whole(HttpExchange(self, self._request(path, headers, b"", method="GET"), timeout_s))
 
     def stream(self, path: str, headers: Headers, body: bytes, *, timeout_s: float) -> "EventStream":
         """Post and read the reply as events; leaving the context ends the request."""
-        return EventStream(Exchange(self, self._request(path, headers, body), timeout_s))
+        return EventStream(HttpExchange(self, self._request(path, headers, body), timeout_s))
 
     def statistics(self) -> dict[str, int]:
         """Connections in use and idle."""
@@ -133,7 +133,7 @@ class HttpClient:
         return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body
 
 
-class Exchange:
+class HttpExchange:
     """One request and its reply. `open` sends it and reads the headers; `read` gives the decoded body in pieces."""
 
     __slots__ = (
@@ -157,7 +157,7 @@ class Exchange:
         self._request = request
         self._timeout_s = timeout_s
         self._pool: ConnectionPool | None = None  # that the connection is from
-        self._connection: Connection | None = None
+        self._connection: HttpConnection | None = None
         self._parser = ResponseParser()
         self._pieces: list[bytes] = []  # of the body, that came with the headers
         self._decoder: Inflater | None = None
@@ -314,7 +314,7 @@ class Exchange:
         return error_from_reply(self._client.origin, status, body, headers=headers, retry_after_s=wait_s)
 
 
-async def _whole(exchange: Exchange) -> HttpReply:
+async def _whole(exchange: HttpExchange) -> HttpReply:
     """Send a request and read the whole reply. The request itself is no local variable: tracebacks may show those."""
     try:
         await exchange.open()
@@ -328,7 +328,7 @@ class EventStream:
 
     __slots__ = ("_any", "_error", "_exchange", "_finished", "_held_bytes", "_max_held_bytes", "_sse")
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: HttpExchange) -> None:
         self._exchange = exchange
         self._sse: SseDecoder | None = None
         self._any = False  # an event has come

@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from tickmind.base import Secret
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.http.protocol import Connection, HttpFormatError, ResponseParser
+from tickmind.llm.http.protocol import HttpConnection, HttpFormatError, ResponseParser
 
 _HAPPY_EYEBALLS_S = 0.25  # when a second address is tried beside the first
 
@@ -61,7 +61,7 @@ class Dialer:
         self.target_prefix = f"http://{self.authority}" if plain_proxy else ""
         self.proxy_authorization = self._proxy.authorization if self._proxy and plain_proxy else None
 
-    async def dial(self, make: Callable[[], Connection]) -> Connection:
+    async def dial(self, make: Callable[[], HttpConnection]) -> HttpConnection:
         """Open a connection; raises `OSError` or `HttpFormatError` if it can't."""
         loop = asyncio.get_running_loop()
         context = await self._ssl_context(loop) if self._tls else None
@@ -81,7 +81,7 @@ class Dialer:
         )
         return connection
 
-    async def _tunnel(self, connection: Connection, proxy: Proxy, context: ssl.SSLContext) -> None:
+    async def _tunnel(self, connection: HttpConnection, proxy: Proxy, context: ssl.SSLContext) -> None:
         try:
             await self._ask_for_tunnel(connection, proxy)
             loop = asyncio.get_running_loop()
@@ -94,7 +94,7 @@ class Dialer:
             connection.abort()
             raise
 
-    async def _ask_for_tunnel(self, connection: Connection, proxy: Proxy) -> None:
+    async def _ask_for_tunnel(self, connection: HttpConnection, proxy: Proxy) -> None:
         where = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
         login = f"Proxy-Authorization: Basic {proxy.authorization.reveal()}\r\n" if proxy.authorization else ""
         connection.write(f"CONNECT {where} HTTP/1.1\r\nHost: {where}\r\n{login}\r\n".encode("ascii"))

@@ -10,7 +10,7 @@ MAX_BUSY_S = 0.005  # processor time after which the loop goes round before more
 BATCH = 64  # who may go on in one turn of the loop
 
 
-class Pacer:
+class LoopPacer:
     """Keeps the turns of a loop short when many calls want it at once, so that nothing else waits long.
 
     It counts the thread's processor time: once `MAX_BUSY_S` of it was used, whoever comes next queues up, and each
@@ -47,14 +47,14 @@ class Pacer:
             self._loop.call_soon(self._let_through)
 
 
-_pacers: WeakKeyDictionary[asyncio.AbstractEventLoop, Pacer] = WeakKeyDictionary()  # loop -> its pacer
+_pacers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopPacer] = WeakKeyDictionary()  # loop -> its pacer
 
 
-def pacer_for(loop: asyncio.AbstractEventLoop) -> Pacer:
+def pacer_for(loop: asyncio.AbstractEventLoop) -> LoopPacer:
     """The pacer of a loop; all clients in it share one."""
     pacer = _pacers.get(loop)
     if pacer is None:
-        pacer = _pacers[loop] = Pacer(loop)
+        pacer = _pacers[loop] = LoopPacer(loop)
     return pacer
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from tickmind.llm.errors import LLMConfigError
 from tickmind.llm.http.dialing import Dialer
 from tickmind.llm.http.pacing import pace, pacer_for
-from tickmind.llm.http.protocol import READ_BUFFER_BYTES, Connection, ResponseParser
+from tickmind.llm.http.protocol import READ_BUFFER_BYTES, HttpConnection, ResponseParser
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s; reusing one just then loses a request
 MAX_DIALS = 16  # connections being opened at once, so that a thousand calls don't stall the loop
@@ -20,8 +20,8 @@ class ConnectionPool:
         self.loop = loop
         self._dialer = dialer
         self._buffer = memoryview(bytearray(READ_BUFFER_BYTES))
-        self._idle: deque[Connection] = deque()  # oldest first
-        self._busy: set[Connection] = set()
+        self._idle: deque[HttpConnection] = deque()  # oldest first
+        self._busy: set[HttpConnection] = set()
         self._free = asyncio.Semaphore(most)
         self._dials = asyncio.Semaphore(MAX_DIALS)
         self._sweep: asyncio.TimerHandle | None = None
@@ -49,7 +49,7 @@ class ConnectionPool:
         with suppress(RuntimeError):  # a loop that is closed gets around to nothing, and its connections are gone
             self.loop.call_soon_threadsafe(self.close)
 
-    async def acquire(self, deadline_s: float, *, fresh: bool = False) -> Connection:
+    async def acquire(self, deadline_s: float, *, fresh: bool = False) -> HttpConnection:
         """An open connection for one exchange, a new one if need be, before the loop's time reaches the deadline."""
         self._check_open()
         if not fresh and not self._free.locked() and (connection := self._take_idle(self.loop.time())):
@@ -67,7 +67,7 @@ class ConnectionPool:
         self._busy.add(connection)
         return connection
 
-    def release(self, connection: Connection, parser: ResponseParser, *, ended: bool) -> None:
+    def release(self, connection: HttpConnection, parser: ResponseParser, *, ended: bool) -> None:
         """Give a connection back; it is kept if the reply was read to its end."""
         self._busy.discard(connection)
         self._free.release()
@@ -85,7 +85,7 @@ class ConnectionPool:
         if self._closed:
             raise LLMConfigError("this client is closed; make a new one")
 
-    def _take_idle(self, now: float) -> Connection | None:
+    def _take_idle(self, now: float) -> HttpConnection | None:
         idle = self._idle
         for _ in range(len(idle)):
             connection = idle.pop()
@@ -100,11 +100,11 @@ class ConnectionPool:
                 connection.abort()
         return None
 
-    async def _dial(self) -> Connection:
+    async def _dial(self) -> HttpConnection:
         async with self._dials:
             await pace()
             pacer = pacer_for(self.loop)
-            connection = await self._dialer.dial(lambda: Connection(self._buffer, pacer))
+            connection = await self._dialer.dial(lambda: HttpConnection(self._buffer, pacer))
             if self._closed:  # meanwhile
                 connection.abort()
                 self._check_open()

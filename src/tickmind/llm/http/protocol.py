@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import cast
 
 from tickmind.base import Limit
-from tickmind.llm.http.pacing import Pacer
+from tickmind.llm.http.pacing import LoopPacer
 
 MAX_HEAD_BYTES = Limit("size of the headers of a reply", 64 * 1024, "bytes")
 READ_BUFFER_BYTES = 64 * 1024
@@ -223,10 +223,10 @@ def _chunk_size(line: bytes) -> int:
         raise HttpFormatError("the reply has a malformed chunk size") from None
 
 
-class Connection(asyncio.BufferedProtocol):
+class HttpConnection(asyncio.BufferedProtocol):
     """One connection to an endpoint. It is used by one exchange at a time; `buffer` may be shared within a loop."""
 
-    def __init__(self, buffer: memoryview, pacer: Pacer) -> None:
+    def __init__(self, buffer: memoryview, pacer: LoopPacer) -> None:
         self.closed = False
         self.idle_since = 0.0
         self.tail: ResponseParser | None = None  # reads the end of a reply whose reader has left

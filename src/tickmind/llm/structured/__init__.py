@@ -10,7 +10,7 @@ declared fields best), `coerce` (values as declared) and the schema's own check.
 from tickmind.llm.structured.line_form import is_flat, read_line, reminder
 from tickmind.llm.structured.partial import PartialReader
 from tickmind.llm.structured.prompts import correction, feedback, form_instructions, template
-from tickmind.llm.structured.read import ReadReply, parse, read_reply
+from tickmind.llm.structured.read import ReadReply, parse_fields, read_reply
 from tickmind.llm.structured.readers.fields import Field, FieldKind
 from tickmind.llm.structured.readers.limits import MAX_REPAIR_CHARS, MAX_REPLY_CHARS
 from tickmind.llm.structured.readers.repair import Form
@@ -30,7 +30,7 @@ __all__ = [
     "feedback",
     "form_instructions",
     "is_flat",
-    "parse",
+    "parse_fields",
     "read_line",
     "read_reply",
     "reminder",

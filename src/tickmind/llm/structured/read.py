@@ -80,7 +80,7 @@ def _bare_value(text: str, schema: ReplySchema[T]) -> ReadReply[T] | None:
     return None
 
 
-def parse(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
+def parse_fields(text: str, fields: Mapping[str, FieldKind]) -> dict[str, Any]:
     """The fields that a reply states, each of its kind; fields that it leaves out or gets wrong are left out.
 
     For callers that can use a part of an answer. Raises `StructuredOutputError` if there is no answer.

@@ -18,7 +18,7 @@ from tickmind.llm.testing.behaviours import (
     Late,
     Redirect,
     Refuse,
-    Say,
+    Respond,
     Step,
     UnframedError,
     WrongType,
@@ -27,7 +27,7 @@ from tickmind.llm.testing.faults import Fault, FaultStatistics, FaultyTransport
 from tickmind.llm.testing.pieces import Cut, cut_reply, cut_text, join_pieces
 from tickmind.llm.testing.provider import FakeProvider, SeenRequest
 from tickmind.llm.testing.sampling import sample_json
-from tickmind.llm.testing.scripted import Call, Reply, Script, ScriptedTransport, last_user_text
+from tickmind.llm.testing.scripted import Reply, Script, ScriptedCall, ScriptedTransport, last_user_text
 from tickmind.llm.testing.seeded import SeededTransport
 from tickmind.llm.testing.stand_in import stand_in_reply
 
@@ -36,7 +36,6 @@ __all__ = [
     "BadUtf8",
     "Behaviour",
     "Break",
-    "Call",
     "CassettePlayer",
     "CassetteRecorder",
     "CassetteStatistics",
@@ -57,8 +56,9 @@ __all__ = [
     "Redirect",
     "Refuse",
     "Reply",
-    "Say",
+    "Respond",
     "Script",
+    "ScriptedCall",
     "ScriptedTransport",
     "SeededTransport",
     "SeenRequest",

@@ -24,8 +24,8 @@ from tickmind.llm.testing.behaviours import (
     Late,
     Redirect,
     Refuse,
+    Respond,
     RetryAfter,
-    Say,
     Step,
     UnframedError,
     WrongType,
@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRequest:
     """One request as far as its answer depends on it."""
 
     wire: Wire
@@ -66,12 +66,12 @@ class Asked:
     headers: Mapping[str, str]  # with the key: a provider that echoes them has it
 
 
-def answer(step: Step, asked: Asked, style: WireStyle) -> Answer:
+def answer(step: Step, asked: AskedRequest, style: WireStyle) -> Answer:
     """How to answer so that the step is done."""
     match step:
         case str() | ModelReply():
-            return _say(Say(step), asked, style)
-        case Say():
+            return _say(Respond(step), asked, style)
+        case Respond():
             return _say(step, asked, style)
         case Refuse():
             return _refuse(step, asked)
@@ -90,7 +90,7 @@ def answer(step: Step, asked: Asked, style: WireStyle) -> Answer:
         case HtmlPage():
             return _body(200, _PAGE, {"Content-Type": "text/html; charset=utf-8"})
         case WrongType(reply, content_type):
-            whole = _say(Say(reply), replace(asked, streams=False), style)
+            whole = _say(Respond(reply), replace(asked, streams=False), style)
             return replace(whole, headers={"Content-Type": content_type})
         case UnframedError() | EmptyReply() | ErrorLine():
             return _failing(step, asked, style)
@@ -107,7 +107,7 @@ def answer(step: Step, asked: Asked, style: WireStyle) -> Answer:
             return _break(step, asked, style)
 
 
-def _say(step: Say, asked: Asked, style: WireStyle) -> Answer:
+def _say(step: Respond, asked: AskedRequest, style: WireStyle) -> Answer:
     style = replace(
         style,
         cut=style.cut if step.cut is None else step.cut,
@@ -124,7 +124,7 @@ def _body(status: int, data: bytes, headers: Mapping[str, str]) -> Answer:
     return Answer(status, headers, (data,) if data else (), len(data))
 
 
-def _refuse(step: Refuse, asked: Asked) -> Answer:
+def _refuse(step: Refuse, asked: AskedRequest) -> Answer:
     headers = {**_JSON, **step.headers}
     if step.retry_after is not None:
         headers["Retry-After"] = _retry_after(step.retry_after)
@@ -137,8 +137,8 @@ def _retry_after(value: RetryAfter) -> str:
     return str(value)
 
 
-def _bad_json(asked: Asked, style: WireStyle) -> Answer:
-    good = _say(Say("This is never read."), asked, style)
+def _bad_json(asked: AskedRequest, style: WireStyle) -> Answer:
+    good = _say(Respond("This is never read."), asked, style)
     if not asked.streams:
         data = b"".join(good.chunks)
         return _body(200, data[: len(data) // 2], _JSON)
@@ -146,11 +146,11 @@ def _bad_json(asked: Asked, style: WireStyle) -> Answer:
     return replace(good, chunks=(first, b'data: {"choices": [{"delta": \n\n', *others))
 
 
-def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: Asked, style: WireStyle) -> Answer:
+def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: AskedRequest, style: WireStyle) -> Answer:
     """An answer that ends as the step says behind its first events, of which a whole reply has none."""
     begun: tuple[bytes, ...] = ()
     if asked.streams:
-        begun = tuple(islice(_say(Say("This is the beginning.", cut=4), asked, style).chunks, step.events))
+        begun = tuple(islice(_say(Respond("This is the beginning.", cut=4), asked, style).chunks, step.events))
     headers = _EVENTS if asked.streams else _JSON
     match step:
         case EmptyReply():
@@ -165,11 +165,11 @@ def _failing(step: UnframedError | EmptyReply | ErrorLine, asked: Asked, style: 
     return _body(200, data, headers)
 
 
-def _error_beside(step: ErrorBeside, asked: Asked, style: WireStyle) -> Answer:
+def _error_beside(step: ErrorBeside, asked: AskedRequest, style: WireStyle) -> Answer:
     """An answer whose last event, or whose whole, carries an error as well."""
     reply = ModelReply(step.reply, "error")
     error = {"error": {"message": "the provider behind this router failed", "code": step.status}}
-    good = _say(Say(reply), asked, style)
+    good = _say(Respond(reply), asked, style)
     if not asked.streams:
         return _body(200, encode(json.loads(b"".join(good.chunks)) | error), good.headers)
     chunks = list(good.chunks)
@@ -179,13 +179,13 @@ def _error_beside(step: ErrorBeside, asked: Asked, style: WireStyle) -> Answer:
     return replace(good, chunks=tuple(chunks))
 
 
-def _around_mark(asked: Asked, style: WireStyle) -> tuple[bytes, bytes]:
-    good = _say(Say(_MARK, cut=len(_MARK)), asked, style)
+def _around_mark(asked: AskedRequest, style: WireStyle) -> tuple[bytes, bytes]:
+    good = _say(Respond(_MARK, cut=len(_MARK)), asked, style)
     before, _, after = b"".join(good.chunks).partition(_MARK.encode())
     return before, after
 
 
-def _huge(step: HugeBody, asked: Asked, style: WireStyle) -> Answer:
+def _huge(step: HugeBody, asked: AskedRequest, style: WireStyle) -> Answer:
     before, after = _around_mark(asked, style)
     headers = dict(_EVENTS if asked.streams else _JSON)
     if step.gzip:
@@ -227,7 +227,7 @@ def _small(chunks: Iterable[bytes], size_bytes: int) -> Iterator[bytes]:
             yield chunk[start : start + size_bytes]
 
 
-def _break(step: Break, asked: Asked, style: WireStyle) -> Answer:
+def _break(step: Break, asked: AskedRequest, style: WireStyle) -> Answer:
     good = answer(step.step, asked, style)
     if not asked.streams:
         data = b"".join(good.chunks)

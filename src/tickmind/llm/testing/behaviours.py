@@ -13,7 +13,7 @@ RetryAfter = int | float | datetime | str  # seconds, a date, or anything a prov
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class Respond:
     """Answer well; what is None is as the provider has it."""
 
     reply: str | ModelReply
@@ -146,7 +146,7 @@ class Break:
 
 
 Behaviour = (
-    Say
+    Respond
     | Refuse
     | EchoHeaders
     | Redirect

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from tickmind.llm.errors import LLMConfigError
-from tickmind.llm.testing.answers import Answer, Asked, answer
+from tickmind.llm.testing.answers import Answer, AskedRequest, answer
 from tickmind.llm.testing.behaviours import Step
 from tickmind.llm.testing.pieces import Cut
 from tickmind.llm.testing.seeded import SeededTransport
@@ -214,7 +214,7 @@ class FakeProvider:
         if self._accept_keys is not None and key not in self._accept_keys:
             return await self._send(http, _error(wire, 401, "the API key is not valid"))
         style = _numbered(self._style, self._number, body)
-        asked = Asked(wire, request, streams, dict(http.headers))
+        asked = AskedRequest(wire, request, streams, dict(http.headers))
         return await self._send(http, answer(await self._step(request), asked, style))
 
     def _read(self, body: Any, wire: Wire, http: "web.Request") -> ModelRequest | str:

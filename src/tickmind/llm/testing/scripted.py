@@ -16,7 +16,7 @@ Script = str | ModelReply | Iterable[Reply] | Mapping[str, Reply] | Callable[[Mo
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ScriptedCall:
     """One call as a double saw it."""
 
     request: ModelRequest
@@ -47,7 +47,7 @@ class ScriptedTransport:
         sleep: Sleep = asyncio.sleep,
         capabilities: Capabilities | None = None,
     ) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ScriptedCall] = []
         self.closed = False
         self._answer = _as_function(replies)
         self._cut = cut
@@ -68,13 +68,13 @@ class ScriptedTransport:
 
     async def complete(self, request: ModelRequest, *, timeout_s: float) -> ModelReply:
         """Give the whole reply, or raise the scripted exception."""
-        return await self._next(Call(request, False, timeout_s), TimeBudget(timeout_s, sleep=self._sleep))
+        return await self._next(ScriptedCall(request, False, timeout_s), TimeBudget(timeout_s, sleep=self._sleep))
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest, *, timeout_s: float) -> AsyncIterator[AsyncIterator[StreamPiece]]:
         """Give the reply in pieces; a scripted exception is raised on entering."""
         budget = TimeBudget(timeout_s, sleep=self._sleep)
-        reply = await self._next(Call(request, True, timeout_s), budget)
+        reply = await self._next(ScriptedCall(request, True, timeout_s), budget)
         async with aclosing(self._pieces(reply, budget)) as pieces:
             yield pieces
 
@@ -87,7 +87,7 @@ class ScriptedTransport:
             await budget.wait(self._piece_latency_s)
             yield piece
 
-    async def _next(self, call: Call, budget: TimeBudget) -> ModelReply:
+    async def _next(self, call: ScriptedCall, budget: TimeBudget) -> ModelReply:
         if self.closed:
             raise LLMConnectionError("this transport was closed; call it before aclose()")
         self.calls.append(call)

@@ -21,7 +21,7 @@ HEADER = struct.Struct("<IBBHqIIQI4x")
 _CHECKED = HEADER.size - 8  # the header up to the checksum
 
 
-class FrameKind(IntEnum):
+class LogFrameKind(IntEnum):
     """What a frame holds."""
 
     HEAD = 1  # which run and which tick the segment begins with
@@ -46,10 +46,10 @@ _PAUSE = 15  # frames, until it is tried again
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class LogFrame:
     """The header of a frame, and where it is."""
 
-    kind: FrameKind
+    kind: LogFrameKind
     codec: Codec
     keyframe: bool  # can be read without the ticks before it
     tick_id: int
@@ -66,7 +66,7 @@ class Frame:
 
 
 def pack_frame(
-    kind: FrameKind, tick_id: int, content: bytes, *, synced: int, keyframe: bool = False, codec: Codec | None = None
+    kind: LogFrameKind, tick_id: int, content: bytes, *, synced: int, keyframe: bool = False, codec: Codec | None = None
 ) -> bytes:
     """Header and content as they are written; without a codec, the one that suits the size."""
     MAX_FRAME_BYTES.check(len(content))
@@ -86,7 +86,7 @@ def _codec_for(size: int) -> Codec:
     return Codec.ZSTD if size <= LARGEST_FOR_ZSTD else Codec.LZ4
 
 
-class Patience:
+class CompressionBackoff:
     """Leaves large contents as they are for a while after one of them hardly shrank: the next will be much like it."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Patience:
             self._pause = _PAUSE
 
 
-def read_header(data: bytes | memoryview, offset: int) -> Frame | None:
+def read_header(data: bytes | memoryview, offset: int) -> LogFrame | None:
     """The header in these bytes, or None if it is none; whether the content is whole shows `is_whole`."""
     if len(data) < HEADER.size:
         return None
@@ -115,21 +115,21 @@ def read_header(data: bytes | memoryview, offset: int) -> Frame | None:
         return None
     if raw > MAX_FRAME_BYTES.maximum or stored > raw:
         return None
-    return Frame(FrameKind(kind), Codec(codec), bool(flags & 1), tick_id, raw, stored, synced, checksum, offset)
+    return LogFrame(LogFrameKind(kind), Codec(codec), bool(flags & 1), tick_id, raw, stored, synced, checksum, offset)
 
 
-_KINDS = frozenset(FrameKind)
+_KINDS = frozenset(LogFrameKind)
 _CODEC_NUMBERS = frozenset(Codec)
 
 
-def is_whole(frame: Frame, data: bytes | memoryview) -> bool:
+def is_whole(frame: LogFrame, data: bytes | memoryview) -> bool:
     """Whether header and content are as they were written; `data` is all of the frame."""
     if len(data) != HEADER.size + frame.stored_bytes:
         return False
     return zlib.crc32(data[HEADER.size :], zlib.crc32(data[:_CHECKED])) == frame.checksum
 
 
-def content_of(frame: Frame, data: bytes | memoryview) -> pa.Buffer:
+def content_of(frame: LogFrame, data: bytes | memoryview) -> pa.Buffer:
     """The content of a whole frame. Takes no more memory than the header says."""
     stored = pa.py_buffer(data)[HEADER.size :]
     if frame.codec is Codec.NONE:

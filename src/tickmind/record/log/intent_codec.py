@@ -11,7 +11,7 @@ from tickmind.protocol.reason import REASONS
 from tickmind.record.columns import Column, batch, numbers
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import most_events
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.steps import check_rows
 
 _MOVE = ACTION_CODES[ActionType.MOVE]
@@ -24,7 +24,7 @@ _FEW = 32  # one actor in so many has an intent: then rows are shorter than bits
 _FEW_FAIL = 8
 
 Batches = list[tuple[int, pa.RecordBatch]]
-INTENT_TABLES = (Table.INTENTS, Table.SOME_INTENTS, Table.INTENT_DETAILS, Table.INTENT_TEXTS)
+INTENT_TABLES = (LogTable.INTENTS, LogTable.SOME_INTENTS, LogTable.INTENT_DETAILS, LogTable.INTENT_TEXTS)
 
 
 def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, Batches]:
@@ -43,13 +43,13 @@ def pack_intents(intents: IntentColumns, facing: Column) -> tuple[bytes | None, 
     if intents.texts:
         said = sorted(intents.texts.items())
         columns_of_texts = ([place for place, _ in said], [one for _, (one, _) in said], [one for _, (_, one) in said])
-        found.append((Table.INTENT_TEXTS, batch(SCHEMAS[Table.INTENT_TEXTS], *columns_of_texts)))
+        found.append((LogTable.INTENT_TEXTS, batch(SCHEMAS[LogTable.INTENT_TEXTS], *columns_of_texts)))
     if count * _FEW < actors:
         codes = np.full(count, _AHEAD, dtype=np.uint8) if code is None else code
-        found.append((Table.SOME_INTENTS, batch(SCHEMAS[Table.SOME_INTENTS], intents.actor, codes)))
+        found.append((LogTable.SOME_INTENTS, batch(SCHEMAS[LogTable.SOME_INTENTS], intents.actor, codes)))
         return None, found
     if code is not None:
-        found.append((Table.INTENTS, batch(SCHEMAS[Table.INTENTS], code)))
+        found.append((LogTable.INTENTS, batch(SCHEMAS[LogTable.INTENTS], code)))
     if count == actors:
         return None, found
     return np.packbits(asks).tobytes(), found
@@ -88,8 +88,8 @@ def _pack_details(intents: IntentColumns, facing: Column) -> tuple[Column, Batch
     code[~plain] = _DETAILED
     places = np.flatnonzero(~plain).astype(np.int32)
     columns = (action, direction, intents.kind, intents.amount, intents.target)
-    table = batch(SCHEMAS[Table.INTENT_DETAILS], places, *(column[places] for column in columns))
-    return code, [(Table.INTENT_DETAILS, table)]
+    table = batch(SCHEMAS[LogTable.INTENT_DETAILS], places, *(column[places] for column in columns))
+    return code, [(LogTable.INTENT_DETAILS, table)]
 
 
 def read_intents(
@@ -99,15 +99,15 @@ def read_intents(
     rows, code = _rows_and_codes(found, count, askers, len(facing))
     action, direction = _unpack_codes(code, facing[rows])
     kind, amount, target = (np.full(count, UNUSED, dtype=np.int32) for _ in range(3))
-    if Table.INTENT_DETAILS in found:
-        some = found[Table.INTENT_DETAILS]
+    if LogTable.INTENT_DETAILS in found:
+        some = found[LogTable.INTENT_DETAILS]
         places = check_rows(numbers(some, "place"), count)
         action[places], direction[places] = numbers(some, "action"), numbers(some, "direction")
         for column, name in ((kind, "kind"), (amount, "amount"), (target, "target")):
             column[places] = numbers(some, name)
     texts: dict[int, tuple[str, str]] = {}
-    if Table.INTENT_TEXTS in found:
-        some = found[Table.INTENT_TEXTS]
+    if LogTable.INTENT_TEXTS in found:
+        some = found[LogTable.INTENT_TEXTS]
         places = check_rows(numbers(some, "place"), count)
         pairs = zip(some.column("channel").to_pylist(), some.column("text").to_pylist(), strict=True)
         texts = dict(zip(places.tolist(), pairs, strict=True))
@@ -119,14 +119,14 @@ def _rows_and_codes(
 ) -> tuple[Column, Column]:
     """Whose the intents of a tick are, and their codes."""
     code: Column | None = None
-    if Table.SOME_INTENTS in found:
-        rows = check_rows(numbers(found[Table.SOME_INTENTS], "row"), actors)
-        code = numbers(found[Table.SOME_INTENTS], "code")
-    elif not count and Table.INTENTS not in found:
+    if LogTable.SOME_INTENTS in found:
+        rows = check_rows(numbers(found[LogTable.SOME_INTENTS], "row"), actors)
+        code = numbers(found[LogTable.SOME_INTENTS], "code")
+    elif not count and LogTable.INTENTS not in found:
         rows = np.zeros(0, dtype=np.int32)
     else:
         rows = np.arange(actors, dtype=np.int32) if askers is None else rows_of_bits(askers, actors)
-        code = numbers(found[Table.INTENTS], "code") if Table.INTENTS in found else None
+        code = numbers(found[LogTable.INTENTS], "code") if LogTable.INTENTS in found else None
     if code is None:
         code = np.full(len(rows), _AHEAD, dtype=np.uint8)
     if len(code) != count or len(rows) != count:
@@ -161,20 +161,20 @@ def pack_results(results: ResultColumns, intents: IntentColumns, actors: int) ->
     """The tables of what became of the intents, in a world with so many actors."""
     found: Batches = []
     if not _are_of(results, intents):
-        found.append((Table.RESULTS, batch(SCHEMAS[Table.RESULTS], results.actor, results.action)))
+        found.append((LogTable.RESULTS, batch(SCHEMAS[LogTable.RESULTS], results.actor, results.action)))
     failed = np.count_nonzero(results.reason)
     if failed * _FEW_FAIL > len(results):
-        found.append((Table.REASONS, batch(SCHEMAS[Table.REASONS], results.reason)))
+        found.append((LogTable.REASONS, batch(SCHEMAS[LogTable.REASONS], results.reason)))
     elif failed:
         places = np.flatnonzero(results.reason).astype(np.int32)
-        found.append((Table.SOME_REASONS, batch(SCHEMAS[Table.SOME_REASONS], places, results.reason[places])))
+        found.append((LogTable.SOME_REASONS, batch(SCHEMAS[LogTable.SOME_REASONS], places, results.reason[places])))
     targets = [(place, name) for place, name in sorted(results.target_ids.items()) if name]
     if targets:
-        found.append((Table.TARGETS, batch(SCHEMAS[Table.TARGETS], *_transposed(targets))))
+        found.append((LogTable.TARGETS, batch(SCHEMAS[LogTable.TARGETS], *_transposed(targets))))
     effects = [(place, one.name, one.value) for place in sorted(results.effects) for one in results.effects[place]]
     if effects:
         most_events(actors).check(len(effects))
-        found.append((Table.EFFECTS, batch(SCHEMAS[Table.EFFECTS], *_transposed(effects))))
+        found.append((LogTable.EFFECTS, batch(SCHEMAS[LogTable.EFFECTS], *_transposed(effects))))
     return found
 
 
@@ -190,27 +190,27 @@ def _are_of(results: ResultColumns, intents: IntentColumns) -> bool:
 def read_results(found: Mapping[int, pa.RecordBatch], count: int, intents: IntentColumns, actors: int) -> ResultColumns:
     """What became of the intents, as it was."""
     rows, action = intents.actor, intents.action
-    if Table.RESULTS in found:
-        rows = check_rows(numbers(found[Table.RESULTS], "row"), actors)
-        action = numbers(found[Table.RESULTS], "action")
+    if LogTable.RESULTS in found:
+        rows = check_rows(numbers(found[LogTable.RESULTS], "row"), actors)
+        action = numbers(found[LogTable.RESULTS], "action")
     if len(rows) != count:
         raise DamagedRunError(f"the log has {len(rows)} results in a tick with {count}")
     reason: Column = np.zeros(count, dtype=np.uint8)
-    if Table.REASONS in found:
-        reason = numbers(found[Table.REASONS], "reason")
-    elif Table.SOME_REASONS in found:
-        some = found[Table.SOME_REASONS]
+    if LogTable.REASONS in found:
+        reason = numbers(found[LogTable.REASONS], "reason")
+    elif LogTable.SOME_REASONS in found:
+        some = found[LogTable.SOME_REASONS]
         reason[check_rows(numbers(some, "place"), count)] = numbers(some, "reason")
     if len(reason) != count:
         raise DamagedRunError(f"the log has {len(reason)} reasons in a tick with {count} results")
     if count and (action.max() >= len(ACTION_TYPES) or reason.max() >= len(REASONS)):
         raise DamagedRunError("the log has an action or a reason that this version does not know")
     targets: dict[int, str] = {}
-    if Table.TARGETS in found:
-        some = found[Table.TARGETS]
+    if LogTable.TARGETS in found:
+        some = found[LogTable.TARGETS]
         places = check_rows(numbers(some, "place"), count).tolist()
         targets = dict(zip(places, some.column("target_id").to_pylist(), strict=True))
-    effects = _read_effects(found[Table.EFFECTS], count, actors) if Table.EFFECTS in found else {}
+    effects = _read_effects(found[LogTable.EFFECTS], count, actors) if LogTable.EFFECTS in found else {}
     return ResultColumns(rows, action, reason, targets, effects)
 
 

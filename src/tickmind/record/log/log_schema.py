@@ -16,7 +16,7 @@ def _schema(**columns: pa.DataType) -> pa.Schema:
     return pa.schema([pa.field(name, kind, nullable=False) for name, kind in columns.items()])
 
 
-class Table(IntEnum):
+class LogTable(IntEnum):
     """The numbers of the tables."""
 
     TICK = 1  # one row
@@ -42,7 +42,7 @@ class Table(IntEnum):
 
 
 SCHEMAS: dict[int, pa.Schema] = {
-    Table.TICK: pa.schema(
+    LogTable.TICK: pa.schema(
         [
             pa.field("tick_id", _I64, nullable=False),
             pa.field("sim_time_ms", _I64, nullable=False),
@@ -54,21 +54,21 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("controlled", pa.binary()),  # actor row -> bit; null: all
         ]
     ),
-    Table.KEYFRAME: _schema(x=_I32, y=_I32, status_bits=_I32, facing=_I8),
-    Table.STEPS: _schema(code=_U8),
-    Table.SOME_STEPS: _schema(row=_I32, code=_U8),
-    Table.PLACED: _schema(row=_I32, x=_I32, y=_I32, status_bits=_I32, facing=_I8),
-    Table.INTENTS: _schema(code=_U8),
-    Table.SOME_INTENTS: _schema(row=_I32, code=_U8),
-    Table.INTENT_DETAILS: _schema(place=_I32, action=_U8, direction=_I8, kind=_I32, amount=_I32, target=_I32),
-    Table.INTENT_TEXTS: _schema(place=_I32, channel=_TEXT, text=_TEXT),
-    Table.RESULTS: _schema(row=_I32, action=_U8),
-    Table.REASONS: _schema(reason=_U8),
-    Table.SOME_REASONS: _schema(place=_I32, reason=_U8),
-    Table.TARGETS: _schema(place=_I32, target_id=_TEXT),
-    Table.EFFECTS: _schema(place=_I32, name=_TEXT, value=_I64),
-    Table.UTTERANCES: _schema(actor_id=_TEXT, channel=_TEXT, text=_TEXT, x=_I32, y=_I32),
-    Table.OBJECT_DELTAS: pa.schema(
+    LogTable.KEYFRAME: _schema(x=_I32, y=_I32, status_bits=_I32, facing=_I8),
+    LogTable.STEPS: _schema(code=_U8),
+    LogTable.SOME_STEPS: _schema(row=_I32, code=_U8),
+    LogTable.PLACED: _schema(row=_I32, x=_I32, y=_I32, status_bits=_I32, facing=_I8),
+    LogTable.INTENTS: _schema(code=_U8),
+    LogTable.SOME_INTENTS: _schema(row=_I32, code=_U8),
+    LogTable.INTENT_DETAILS: _schema(place=_I32, action=_U8, direction=_I8, kind=_I32, amount=_I32, target=_I32),
+    LogTable.INTENT_TEXTS: _schema(place=_I32, channel=_TEXT, text=_TEXT),
+    LogTable.RESULTS: _schema(row=_I32, action=_U8),
+    LogTable.REASONS: _schema(reason=_U8),
+    LogTable.SOME_REASONS: _schema(place=_I32, reason=_U8),
+    LogTable.TARGETS: _schema(place=_I32, target_id=_TEXT),
+    LogTable.EFFECTS: _schema(place=_I32, name=_TEXT, value=_I64),
+    LogTable.UTTERANCES: _schema(actor_id=_TEXT, channel=_TEXT, text=_TEXT, x=_I32, y=_I32),
+    LogTable.OBJECT_DELTAS: pa.schema(
         [
             pa.field("object_id", _TEXT, nullable=False),
             pa.field("field", _TEXT, nullable=False),
@@ -76,7 +76,7 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("text", _TEXT),  # or this
         ]
     ),
-    Table.THOUGHTS: pa.schema(
+    LogTable.THOUGHTS: pa.schema(
         [
             pa.field("entity_id", _TEXT, nullable=False),
             pa.field("tick_id", _I64, nullable=False),
@@ -101,7 +101,7 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("queued_s", pa.float64()),
         ]
     ),
-    Table.STATUSES: _schema(
+    LogTable.STATUSES: _schema(
         entity_id=_TEXT,
         tick_id=_I64,
         state=_TEXT,
@@ -112,7 +112,7 @@ SCHEMAS: dict[int, pa.Schema] = {
         thoughts=_I64,
         failed_thoughts=_I64,
     ),
-    Table.INSIGHTS: pa.schema(
+    LogTable.INSIGHTS: pa.schema(
         [
             pa.field("entity_id", _TEXT, nullable=False),
             pa.field("tick_id", _I64, nullable=False),
@@ -124,5 +124,5 @@ SCHEMAS: dict[int, pa.Schema] = {
             pa.field("memories_json", _TEXT),
         ]
     ),
-    Table.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
+    LogTable.NEEDS: _schema(row=_I32, energy=_I16, hunger=_I16),
 }

@@ -8,10 +8,10 @@ from tickmind.base import Clock
 from tickmind.protocol import ActorColumns, TickRecord
 from tickmind.record.disk import Disk, DiskFile
 from tickmind.record.limits import MAX_SEGMENT_TICKS
-from tickmind.record.log.frame import Codec, FrameKind, Patience, pack_frame
+from tickmind.record.log.frame import Codec, CompressionBackoff, LogFrameKind, pack_frame
 from tickmind.record.log.segment import Index, foot_frame, head_frame, segment_name
 from tickmind.record.log.sync_policy import SyncPolicy
-from tickmind.record.log.tick_codec import NO_REPORTS, Reports, pack_only_reports, pack_tick
+from tickmind.record.log.tick_codec import NO_REPORTS, TickReports, pack_only_reports, pack_tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ class LogWriter:
         self._synced_s = clock.monotonic()
         self._before: ActorColumns | None = None
         self._last_tick = 0
-        self._patience = Patience()
+        self._backoff = CompressionBackoff()
 
-    def write(self, record: TickRecord, reports: Reports = NO_REPORTS) -> None:
+    def write(self, record: TickRecord, reports: TickReports = NO_REPORTS) -> None:
         """Append a tick. When it returns, it is as safe as the policy says."""
         options = self._options
         count = len(self._index.ticks)
@@ -75,19 +75,21 @@ class LogWriter:
         if (now_s - self._synced_s) * 1e3 >= options.sync.interval_ms:
             self._sync(now_s)
 
-    def _frame(self, record: TickRecord, before: ActorColumns | None, reports: Reports) -> bytes:
+    def _frame(self, record: TickRecord, before: ActorColumns | None, reports: TickReports) -> bytes:
         content = pack_tick(record, before, reports)
         codec, keyframe = self._options.codec, before is None
         if codec is None and not keyframe:
-            codec = self._patience.codec_for(len(content))
-        frame = pack_frame(FrameKind.TICK, record.tick_id, content, synced=self._synced, keyframe=keyframe, codec=codec)
+            codec = self._backoff.codec_for(len(content))
+        frame = pack_frame(
+            LogFrameKind.TICK, record.tick_id, content, synced=self._synced, keyframe=keyframe, codec=codec
+        )
         if codec is not None:
-            self._patience.learn(codec, len(content), len(frame))
+            self._backoff.learn(codec, len(content), len(frame))
         return frame
 
-    def write_reports(self, reports: Reports) -> None:
+    def write_reports(self, reports: TickReports) -> None:
         """Append what agents told after the last tick."""
-        frame = pack_frame(FrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
+        frame = pack_frame(LogFrameKind.REPORTS, self._last_tick, pack_only_reports(reports), synced=self._synced)
         head = b"" if self._file is not None else self._begin_segment(self._last_tick)
         self._append(head + frame, end=self._index.end + len(frame))
 

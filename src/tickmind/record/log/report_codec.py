@@ -12,7 +12,7 @@ from tickmind.record.columns import batch, unpack_batches
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.limits import MAX_PENDING_REPORTS
 from tickmind.record.log.insight_codec import insight_row, read_insight
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
 _THOUGHT = tuple(one.name for one in fields(Thought) if one.name not in ("entity_id", "directives"))
 _STATUS = tuple(one.name for one in fields(AgentStatus))
@@ -63,9 +63,9 @@ def pack_reports(
     """The tables of some reports."""
     found = []
     for table, rows in (
-        (Table.THOUGHTS, [thought_row(report) for report in thoughts]),
-        (Table.STATUSES, [status_row(status) for status in statuses]),
-        (Table.INSIGHTS, [insight_row(insight) for insight in insights]),
+        (LogTable.THOUGHTS, [thought_row(report) for report in thoughts]),
+        (LogTable.STATUSES, [status_row(status) for status in statuses]),
+        (LogTable.INSIGHTS, [insight_row(insight) for insight in insights]),
     ):
         if rows:
             schema = SCHEMAS[table]
@@ -75,35 +75,35 @@ def pack_reports(
 
 def thoughts_in(content: pa.Buffer) -> tuple[ThoughtReport, ...]:
     """The thoughts in the content of a frame; nothing else of it is looked at."""
-    return read_thoughts(unpack_batches(content, SCHEMAS, only=(Table.THOUGHTS,)))
+    return read_thoughts(unpack_batches(content, SCHEMAS, only=(LogTable.THOUGHTS,)))
 
 
 def statuses_in(content: pa.Buffer) -> tuple[AgentStatus, ...]:
     """The statuses in the content of a frame, and nothing else."""
-    return read_statuses(unpack_batches(content, SCHEMAS, only=(Table.STATUSES,)))
+    return read_statuses(unpack_batches(content, SCHEMAS, only=(LogTable.STATUSES,)))
 
 
 def insights_in(content: pa.Buffer) -> tuple[Insight, ...]:
     """The insights in the content of a frame, and nothing else."""
-    return read_insights(unpack_batches(content, SCHEMAS, only=(Table.INSIGHTS,)))
+    return read_insights(unpack_batches(content, SCHEMAS, only=(LogTable.INSIGHTS,)))
 
 
 def read_thoughts(found: Mapping[int, pa.RecordBatch]) -> tuple[ThoughtReport, ...]:
     """The thoughts in the tables of a frame."""
-    return tuple(map(read_thought, _rows(found, Table.THOUGHTS)))
+    return tuple(map(read_thought, _rows(found, LogTable.THOUGHTS)))
 
 
 def read_statuses(found: Mapping[int, pa.RecordBatch]) -> tuple[AgentStatus, ...]:
     """The statuses in the tables of a frame."""
-    return tuple(map(read_status, _rows(found, Table.STATUSES)))
+    return tuple(map(read_status, _rows(found, LogTable.STATUSES)))
 
 
 def read_insights(found: Mapping[int, pa.RecordBatch]) -> tuple[Insight, ...]:
     """The insights in the tables of a frame."""
-    return tuple(map(read_insight, _rows(found, Table.INSIGHTS)))
+    return tuple(map(read_insight, _rows(found, LogTable.INSIGHTS)))
 
 
-def _rows(found: Mapping[int, pa.RecordBatch], table: Table) -> list[dict[str, Any]]:
+def _rows(found: Mapping[int, pa.RecordBatch], table: LogTable) -> list[dict[str, Any]]:
     """The rows of a table of reports, of which there are never more than we take in a tick."""
     some = found.get(table)
     if some is None:

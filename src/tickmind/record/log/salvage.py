@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tickmind.record.disk import Disk
-from tickmind.record.log.frame import Frame, FrameKind
+from tickmind.record.log.frame import LogFrame, LogFrameKind
 from tickmind.record.log.segment import SegmentReader
 
 _COPY_BYTES = 1 << 20
-_WORTH_KEEPING = (FrameKind.TICK, FrameKind.REPORTS)
+_WORTH_KEEPING = (LogFrameKind.TICK, LogFrameKind.REPORTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class Salvage:
             frame.tick_id
             for name in self._disk.list(self._folder)
             for frame in self._frames(self._folder / name, 0)
-            if frame.kind is FrameKind.TICK and (last_tick_id is None or frame.tick_id > last_tick_id)
+            if frame.kind is LogFrameKind.TICK and (last_tick_id is None or frame.tick_id > last_tick_id)
         ]
         return Loss(cut_bytes, last_tick_id, tuple(sorted(set(found))))
 
-    def _frames(self, path: Path, offset: int) -> list[Frame]:
+    def _frames(self, path: Path, offset: int) -> list[LogFrame]:
         """The whole ticks and reports behind a place in a segment."""
         segment = SegmentReader(self._disk, path)
         try:

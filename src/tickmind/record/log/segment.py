@@ -18,7 +18,16 @@ import pyarrow as pa
 from tickmind.record.disk import Disk
 from tickmind.record.errors import DamagedRunError, SchemaVersionError
 from tickmind.record.limits import MAX_SEGMENT_BYTES, MAX_SEGMENT_TICKS
-from tickmind.record.log.frame import HEADER, MARKER, Frame, FrameKind, content_of, is_whole, pack_frame, read_header
+from tickmind.record.log.frame import (
+    HEADER,
+    MARKER,
+    LogFrame,
+    LogFrameKind,
+    content_of,
+    is_whole,
+    pack_frame,
+    read_header,
+)
 
 MAGIC = b"tmlog\x00\x01\n"
 _MAGIC_STEM = MAGIC[:6]
@@ -85,12 +94,12 @@ class Index:
 def head_frame(run_id: str, number: int, first_tick: int) -> bytes:
     """The beginning of a segment."""
     content = json.dumps({"run_id": run_id, "segment": number, "first_tick": first_tick}).encode()
-    return MAGIC + pack_frame(FrameKind.HEAD, first_tick, content, synced=0)
+    return MAGIC + pack_frame(LogFrameKind.HEAD, first_tick, content, synced=0)
 
 
 def foot_frame(index: Index, offset: int, synced: int) -> bytes:
     """The end of a segment that will not grow any more."""
-    frame = pack_frame(FrameKind.FOOT, index.ticks[-1] if index.ticks else 0, index.pack(), synced=synced)
+    frame = pack_frame(LogFrameKind.FOOT, index.ticks[-1] if index.ticks else 0, index.pack(), synced=synced)
     return frame + END.pack(offset, END_MARK)
 
 
@@ -135,7 +144,7 @@ class SegmentReader:
         if mark != END_MARK or not len(MAGIC) <= offset < size:
             return False
         frame = self.frame_at(offset)
-        if frame is None or frame.kind is not FrameKind.FOOT or frame.end + END.size != size:
+        if frame is None or frame.kind is not LogFrameKind.FOOT or frame.end + END.size != size:
             return False
         self._check_magic()
         if frame.raw_bytes > _MOST_HEAD_BYTES + 3 * 8 * MAX_SEGMENT_TICKS.maximum:
@@ -162,14 +171,14 @@ class SegmentReader:
                 return
             self.index.end = len(MAGIC)
         for frame in self._whole_frames(self.index.end):
-            if frame.kind is FrameKind.FOOT:
+            if frame.kind is LogFrameKind.FOOT:
                 self.closed = True
                 return
-            if frame.kind is FrameKind.TICK:
+            if frame.kind is LogFrameKind.TICK:
                 self.index.add(frame.tick_id, frame.offset, keyframe=frame.keyframe)
             self.index.end = frame.end
 
-    def whole_frames_beyond(self, offset: int) -> Iterator[Frame]:
+    def whole_frames_beyond(self, offset: int) -> Iterator[LogFrame]:
         """Whole frames behind a place, wherever they begin."""
         mark = MARKER.to_bytes(4, "little")
         for start in range(offset, self._disk.size(self._path), _READ_BYTES):
@@ -189,26 +198,26 @@ class SegmentReader:
         """The contents of frames with nothing but reports; they stand behind the last tick."""
         start = self.frame_at(self.index.offsets[-1]) if self.index.offsets else None
         for frame in self._whole_frames(start.end if start is not None else self._after_head()):
-            if frame.kind is FrameKind.REPORTS:
+            if frame.kind is LogFrameKind.REPORTS:
                 yield self.content(frame)
 
     def _after_head(self) -> int:
         head = self.frame_at(len(MAGIC))
         return head.end if head is not None else len(MAGIC)
 
-    def _whole_frames(self, offset: int) -> Iterator[Frame]:
+    def _whole_frames(self, offset: int) -> Iterator[LogFrame]:
         while (frame := self.frame_at(offset)) is not None:
             yield frame
             offset = frame.end
 
-    def frame_at(self, offset: int) -> Frame | None:
+    def frame_at(self, offset: int) -> LogFrame | None:
         """The header of the frame that begins there, if it is whole."""
         frame = read_header(self._read(offset, HEADER.size), offset)
         if frame is None or not is_whole(frame, self._read(offset, frame.end - offset)):
             return None
         return frame
 
-    def content(self, frame: Frame) -> pa.Buffer:
+    def content(self, frame: LogFrame) -> pa.Buffer:
         """What a frame holds."""
         return content_of(frame, self._read(frame.offset, frame.end - frame.offset))
 

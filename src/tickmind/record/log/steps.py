@@ -6,7 +6,7 @@ import pyarrow as pa
 from tickmind.protocol import ActorColumns
 from tickmind.record.columns import Column, batch, numbers
 from tickmind.record.errors import DamagedRunError
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 
 _STILL = 4  # the step (dy + 1) * 3 + dx + 1 of an actor that stays
 _LAST_STEP = 8
@@ -17,7 +17,7 @@ _FEW = 5  # one in so many changed: then their rows are written too
 def keyframe(state: ActorColumns) -> list[tuple[int, pa.RecordBatch]]:
     """All actors as they are."""
     columns = (state.x, state.y, state.status_bits, state.facing)
-    return [(Table.KEYFRAME, batch(SCHEMAS[Table.KEYFRAME], *columns))]
+    return [(LogTable.KEYFRAME, batch(SCHEMAS[LogTable.KEYFRAME], *columns))]
 
 
 def steps(before: ActorColumns, now: ActorColumns) -> list[tuple[int, pa.RecordBatch]]:
@@ -35,14 +35,14 @@ def steps(before: ActorColumns, now: ActorColumns) -> list[tuple[int, pa.RecordB
     changed = code != before.facing.view(np.uint8) + np.uint8(_STILL * _FACINGS)
     found: list[tuple[int, pa.RecordBatch]] = []
     if np.count_nonzero(changed) * _FEW >= len(changed):
-        found.append((Table.STEPS, batch(SCHEMAS[Table.STEPS], code)))
+        found.append((LogTable.STEPS, batch(SCHEMAS[LogTable.STEPS], code)))
     else:
         rows = np.flatnonzero(changed if odd is None else changed & ~odd).astype(np.int32)
-        found.append((Table.SOME_STEPS, batch(SCHEMAS[Table.SOME_STEPS], rows, code[rows])))
+        found.append((LogTable.SOME_STEPS, batch(SCHEMAS[LogTable.SOME_STEPS], rows, code[rows])))
     if odd is not None:
         rows = np.flatnonzero(odd).astype(np.int32)
         columns = (now.x[rows], now.y[rows], now.status_bits[rows], now.facing[rows])
-        found.append((Table.PLACED, batch(SCHEMAS[Table.PLACED], rows, *columns)))
+        found.append((LogTable.PLACED, batch(SCHEMAS[LogTable.PLACED], rows, *columns)))
     return found
 
 
@@ -62,7 +62,7 @@ def _odd(before: ActorColumns, now: ActorColumns, dx: Column, dy: Column) -> Col
 
 def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actors: int) -> ActorColumns:
     """All actors after a tick; `before` is needed unless it is a keyframe."""
-    whole = found.get(Table.KEYFRAME)
+    whole = found.get(LogTable.KEYFRAME)
     if whole is not None:
         columns = [numbers(whole, name) for name in ("x", "y", "status_bits", "facing")]
         if len(columns[0]) != actors:
@@ -74,21 +74,21 @@ def read_state(found: dict[int, pa.RecordBatch], before: ActorColumns | None, ac
         nobody = np.zeros(0, np.int32)
         return ActorColumns(nobody, nobody, nobody, np.zeros(0, np.int8))
     x, y, status, facing = before.x, before.y, before.status_bits, before.facing
-    if Table.STEPS in found:
-        dx, dy, ways = _decode(numbers(found[Table.STEPS], "code"))
+    if LogTable.STEPS in found:
+        dx, dy, ways = _decode(numbers(found[LogTable.STEPS], "code"))
         if len(dx) != actors:
             raise DamagedRunError(f"the log has {len(dx)} actors in a tick of a world with {actors}")
         x, y, facing = x + dx, y + dy, ways
-    elif Table.SOME_STEPS in found:
-        some = found[Table.SOME_STEPS]
+    elif LogTable.SOME_STEPS in found:
+        some = found[LogTable.SOME_STEPS]
         rows = check_rows(numbers(some, "row"), actors)
         dx, dy, ways = _decode(numbers(some, "code"))
         x, y, facing = x.copy(), y.copy(), facing.copy()
         x[rows] += dx
         y[rows] += dy
         facing[rows] = ways
-    if Table.PLACED in found:
-        some = found[Table.PLACED]
+    if LogTable.PLACED in found:
+        some = found[LogTable.PLACED]
         rows = check_rows(numbers(some, "row"), actors)
         x, y, status, facing = x.copy(), y.copy(), status.copy(), facing.copy()
         x[rows], y[rows] = numbers(some, "x"), numbers(some, "y")

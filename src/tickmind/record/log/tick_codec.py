@@ -28,13 +28,13 @@ from tickmind.record.log.intent_codec import (
     read_intents,
     read_results,
 )
-from tickmind.record.log.log_schema import SCHEMAS, Table
+from tickmind.record.log.log_schema import SCHEMAS, LogTable
 from tickmind.record.log.report_codec import pack_reports, read_insights, read_statuses, read_thoughts
 from tickmind.record.log.steps import keyframe, read_state, steps
 
 
 @dataclass(frozen=True, slots=True)
-class Reports:
+class TickReports:
     """What agents told of themselves until a tick was over."""
 
     thoughts: tuple[ThoughtReport, ...] = ()
@@ -45,12 +45,12 @@ class Reports:
         return bool(self.thoughts or self.statuses or self.insights)
 
 
-NO_REPORTS = Reports()
-_TICK = pa.struct(list(SCHEMAS[Table.TICK]))
+NO_REPORTS = TickReports()
+_TICK = pa.struct(list(SCHEMAS[LogTable.TICK]))
 _SAID = ("actor_id", "channel", "text", "x", "y")
 
 
-def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports = NO_REPORTS) -> bytes:
+def pack_tick(record: TickRecord, before: ActorColumns | None, reports: TickReports = NO_REPORTS) -> bytes:
     """The content of a frame: the changes since `before`, or all actors if that is None."""
     askers, asked = pack_intents(record.intents, record.actor_state.facing)
     controlled = None if record.controlled is None else np.packbits(record.controlled).tobytes()
@@ -67,7 +67,7 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports 
     )
     return pack_batches(
         [
-            (Table.TICK, tick),
+            (LogTable.TICK, tick),
             *(keyframe(record.actor_state) if before is None else steps(before, record.actor_state)),
             *asked,
             *pack_results(record.results, record.intents, len(record.actor_ids)),
@@ -79,7 +79,7 @@ def pack_tick(record: TickRecord, before: ActorColumns | None, reports: Reports 
     )
 
 
-def pack_only_reports(reports: Reports) -> bytes:
+def pack_only_reports(reports: TickReports) -> bytes:
     """The content of a frame after the last tick."""
     return pack_batches(pack_reports(reports.thoughts, reports.statuses, reports.insights))
 
@@ -89,7 +89,7 @@ class LoggedTick:
     """What a frame of the log says of a tick."""
 
     record: TickRecord
-    reports: Reports
+    reports: TickReports
     askers: bytes | None  # who has an intent, as the log has it
     asked: bytes  # the intents, as the log has them
 
@@ -103,13 +103,13 @@ def read_all(content: pa.Buffer, before: ActorColumns | None, actor_ids: Sequenc
     """All that the content of a frame says."""
     found = unpack_batches(content, SCHEMAS)
     record = _read_record(found, before, actor_ids)
-    askers = found[Table.TICK].column("askers")[0].as_py()
+    askers = found[LogTable.TICK].column("askers")[0].as_py()
     asked = pack_batches((table, found[table]) for table in INTENT_TABLES if table in found)
     return LoggedTick(record, _reports_in(found), askers, asked)
 
 
 def _read_record(found: dict[int, pa.RecordBatch], before: ActorColumns | None, actor_ids: Sequence[str]) -> TickRecord:
-    tick, actors = found.get(Table.TICK), len(actor_ids)
+    tick, actors = found.get(LogTable.TICK), len(actor_ids)
     if tick is None or tick.num_rows != 1:
         raise DamagedRunError("the log has a tick that does not say which one it is")
     row = tick.to_pylist()[0]
@@ -137,25 +137,25 @@ def read_only_state(content: pa.Buffer, before: ActorColumns | None, actors: int
     return read_state(unpack_batches(content, SCHEMAS), before, actors)
 
 
-def read_reports(content: pa.Buffer) -> Reports:
+def read_reports(content: pa.Buffer) -> TickReports:
     """The reports in the content of a frame, of whichever kind."""
     return _reports_in(unpack_batches(content, SCHEMAS))
 
 
-def _reports_in(found: dict[int, pa.RecordBatch]) -> Reports:
-    return Reports(read_thoughts(found), read_statuses(found), read_insights(found))
+def _reports_in(found: dict[int, pa.RecordBatch]) -> TickReports:
+    return TickReports(read_thoughts(found), read_statuses(found), read_insights(found))
 
 
 def _pack_needs(needs: NeedColumns | None) -> list[tuple[int, pa.RecordBatch]]:
     if needs is None:
         return []
-    return [(Table.NEEDS, batch(SCHEMAS[Table.NEEDS], needs.actor, needs.energy, needs.hunger))]
+    return [(LogTable.NEEDS, batch(SCHEMAS[LogTable.NEEDS], needs.actor, needs.energy, needs.hunger))]
 
 
 def _read_needs(found: dict[int, pa.RecordBatch], actors: int) -> NeedColumns | None:
-    if Table.NEEDS not in found:
+    if LogTable.NEEDS not in found:
         return None
-    needs = NeedColumns(*(numbers(found[Table.NEEDS], name) for name in ("row", "energy", "hunger")))
+    needs = NeedColumns(*(numbers(found[LogTable.NEEDS], name) for name in ("row", "energy", "hunger")))
     if len(needs.actor) and not 0 <= needs.actor.min() <= needs.actor.max() < actors:
         raise DamagedRunError("the log tells of the needs of an actor that there is not")
     return needs
@@ -166,11 +166,11 @@ def _pack_utterances(said: Sequence[Utterance], actors: int) -> list[tuple[int, 
         return []
     most_events(actors).check(len(said))
     columns = [[getattr(one, name) for one in said] for name in _SAID]
-    return [(Table.UTTERANCES, batch(SCHEMAS[Table.UTTERANCES], *columns))]
+    return [(LogTable.UTTERANCES, batch(SCHEMAS[LogTable.UTTERANCES], *columns))]
 
 
 def _read_utterances(found: dict[int, pa.RecordBatch], actors: int) -> tuple[Utterance, ...]:
-    said = found.get(Table.UTTERANCES)
+    said = found.get(LogTable.UTTERANCES)
     if said is None:
         return ()
     check_events(said, actors)
@@ -188,13 +188,13 @@ def _pack_deltas(deltas: Sequence[ObjectDelta]) -> list[tuple[int, pa.RecordBatc
         [value if isinstance(value, int) else None for value in values],
         [value if isinstance(value, str) else None for value in values],
     )
-    return [(Table.OBJECT_DELTAS, batch(SCHEMAS[Table.OBJECT_DELTAS], *columns))]
+    return [(LogTable.OBJECT_DELTAS, batch(SCHEMAS[LogTable.OBJECT_DELTAS], *columns))]
 
 
 def _read_deltas(found: dict[int, pa.RecordBatch]) -> tuple[ObjectDelta, ...]:
-    if Table.OBJECT_DELTAS not in found:
+    if LogTable.OBJECT_DELTAS not in found:
         return ()
-    some = found[Table.OBJECT_DELTAS]
+    some = found[LogTable.OBJECT_DELTAS]
     if not MAX_DELTAS.allows(some.num_rows):
         raise DamagedRunError(f"the log has {some.num_rows:,} changes of objects in one tick, which no tick has")
     columns = [some.column(name).to_pylist() for name in ("object_id", "field", "number", "text")]

@@ -6,13 +6,13 @@ html = page(figures)
 
 from tickmind.record.report.figures import (
     ActionFigures,
+    AverageNeeds,
     CallMoment,
     Conversation,
+    ConversationLine,
     FailureFigures,
     HeatMap,
-    Line,
     ModelFigures,
-    Moment,
     Outage,
     RunFigures,
 )
@@ -22,13 +22,13 @@ from tickmind.record.report.reading import read_figures
 
 __all__ = [
     "ActionFigures",
+    "AverageNeeds",
     "CallMoment",
     "Conversation",
+    "ConversationLine",
     "FailureFigures",
     "HeatMap",
-    "Line",
     "ModelFigures",
-    "Moment",
     "Outage",
     "RunFigures",
     "note_outages",

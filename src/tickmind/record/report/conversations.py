@@ -4,14 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tickmind.record.report.figures import Conversation, Line
+from tickmind.record.report.figures import Conversation, ConversationLine
 
 PAUSE_TICKS: Final = 12  # after a longer silence it is another conversation
 
 
 @dataclass(slots=True)
 class _Talk:
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ConversationLine] = field(default_factory=list)
     speakers: dict[str, None] = field(default_factory=dict)
     x: int = 0
     y: int = 0
@@ -36,7 +36,7 @@ def conversations(
             talk = _Talk()
             going.append(talk)
             found.append(talk)
-        talk.lines.append(Line(tick_id, actor_id, text))
+        talk.lines.append(ConversationLine(tick_id, actor_id, text))
         talk.speakers.setdefault(actor_id)
         talk.x, talk.y, talk.last_tick_id = x, y, tick_id
     return [

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class AverageNeeds:
     """How the actors were doing on average over some ticks, beginning with `tick_id`."""
 
     tick_id: int
@@ -46,7 +46,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConversationLine:
     """One utterance of a conversation."""
 
     tick_id: int
@@ -59,7 +59,7 @@ class Conversation:
     """Utterances that were close to each other in time and place."""
 
     speakers: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ConversationLine, ...]
     x: int
     y: int
 
@@ -134,7 +134,7 @@ class RunFigures:
     sim_time_ms: int
     actors: int
     utterances: int
-    moments: tuple[Moment, ...]
+    moments: tuple[AverageNeeds, ...]
     actions: tuple[ActionFigures, ...]
     failures: tuple[FailureFigures, ...]
     heat: HeatMap

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tickmind.base import Limit
-from tickmind.protocol import Status
+from tickmind.protocol import ActorStatus
 from tickmind.record.disk import OsDisk, reading_fault
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.parquet.file import TableFile, native_file
@@ -23,12 +23,12 @@ from tickmind.record.parquet.schemas import ACTION_RESULTS, ACTOR_STATE, LLM_CAL
 from tickmind.record.report.conversations import conversations
 from tickmind.record.report.figures import (
     ActionFigures,
+    AverageNeeds,
     CallMoment,
     Conversation,
     FailureFigures,
     HeatMap,
     ModelFigures,
-    Moment,
     Outage,
 )
 from tickmind.record.tables.world_files import MAP, WORLD_TABLES
@@ -59,7 +59,7 @@ _VIEWS: Final[dict[str, tuple[TableSpec, tuple[str, ...]]]] = {  # name in quest
 }
 
 
-class Questions:
+class RunQueries:
     """Asks the files in one folder. Use it in `with`.
 
     DuckDB believes what a file says of itself, so all pages are checked before it gets one, and it sees no columns but
@@ -104,7 +104,7 @@ class Questions:
         self._database.close()
         self._spill.cleanup()
 
-    def __enter__(self) -> "Questions":
+    def __enter__(self) -> "RunQueries":
         return self
 
     def __exit__(
@@ -121,7 +121,7 @@ class Questions:
         """How many there are."""
         return int(self._one("SELECT count(*) FROM utterances")[0])
 
-    def moments(self, first: int, last: int) -> tuple[Moment, ...]:
+    def moments(self, first: int, last: int) -> tuple[AverageNeeds, ...]:
         """In which states actors were, over time. An actor counts once, by the worst that can be said of it."""
         step = bucket(first, last)
         rows = self._all(
@@ -132,13 +132,13 @@ class Questions:
                    count(*) FILTER (status_bits & ? = 0 AND status_bits & ? != 0)
             FROM actor_state WHERE tick_id BETWEEN ? AND ? GROUP BY place ORDER BY place
             """,
-            *(first, step, int(Status.UNCONTROLLED)),
-            *(int(Status.UNCONTROLLED), int(Status.INCAPACITATED)),
-            *(int(Status.UNCONTROLLED | Status.INCAPACITATED), int(Status.ASLEEP)),
+            *(first, step, int(ActorStatus.UNCONTROLLED)),
+            *(int(ActorStatus.UNCONTROLLED), int(ActorStatus.INCAPACITATED)),
+            *(int(ActorStatus.UNCONTROLLED | ActorStatus.INCAPACITATED), int(ActorStatus.ASLEEP)),
             *(first, last),
         )
         return tuple(
-            Moment(
+            AverageNeeds(
                 tick_id=first + place * step,
                 awake=(every - uncontrolled - incapacitated - asleep) / ticks,
                 asleep=asleep / ticks,
@@ -264,7 +264,7 @@ class Questions:
             streaks AS (SELECT actor_id, min(tick_id) AS a, max(tick_id) AS b FROM numbered GROUP BY actor_id, streak)
             SELECT actor_id, a, b FROM streaks WHERE a > ? ORDER BY b - a DESC, a, actor_id LIMIT ?
             """,
-            *(int(Status.UNCONTROLLED), first, int(MAX_OUTAGES.maximum)),
+            *(int(ActorStatus.UNCONTROLLED), first, int(MAX_OUTAGES.maximum)),
         )
         found = [
             Outage("model", model or "a model without a name", a, b, f"{calls} calls failed: {kind}")

@@ -10,7 +10,7 @@ from tickmind.record.meta import read_meta
 from tickmind.record.parquet.schemas import TICKS
 from tickmind.record.report.figures import RunFigures
 from tickmind.record.report.noted import noted_outages
-from tickmind.record.report.queries import Questions
+from tickmind.record.report.queries import RunQueries
 from tickmind.record.tables.world_files import check_sizes
 
 
@@ -32,7 +32,7 @@ def read_figures(folder: Path, *, progress: Callable[[str], None] = lambda _what
             f"the finished files of run {meta.run_id} are at {meta.stored_at[:500]!r}; copy them to a folder of this "
             "machine, and name the folder above them with --runs"
         )
-    with Questions(folder) as ask:
+    with RunQueries(folder) as ask:
         progress("ticks")
         first, last, sim_time_ms = ask.span()
         progress("actors over time")

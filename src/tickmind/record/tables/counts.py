@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_TYPES, NeedColumns, Status, TickRecord
+from tickmind.protocol import ACTION_TYPES, ActorStatus, NeedColumns, TickRecord
 from tickmind.record.columns import Column
 from tickmind.record.errors import DamagedRunError
 from tickmind.record.meta import RunMeta
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Int64
 
 Between = Callable[[], None]  # called between two pieces of work
-_BITS = (Status.ASLEEP, Status.UNCONTROLLED, Status.INCAPACITATED)
+_BITS = (ActorStatus.ASLEEP, ActorStatus.UNCONTROLLED, ActorStatus.INCAPACITATED)
 _PLACES = ("tick_id", "results_from", "results", "said")
 
 

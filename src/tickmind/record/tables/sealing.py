@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeAlias
 import pyarrow as pa
 
 from tickmind.protocol import AgentStatus, Insight, ThoughtReport, WorldInfo
-from tickmind.record.log.tick_codec import LoggedTick, Reports
+from tickmind.record.log.tick_codec import LoggedTick, TickReports
 from tickmind.record.meta import TableMeta
 from tickmind.record.parquet.chunk_file import ChunkFile
 from tickmind.record.parquet.chunks import Chunk
@@ -39,7 +39,7 @@ from tickmind.record.tables.events import (
     utterances_table,
 )
 from tickmind.record.tables.reports import insight_table, status_table, thought_tables
-from tickmind.record.tables.targets import Target, python_file
+from tickmind.record.tables.targets import FileTarget, python_file
 
 _FLUSH_ROWS = 1 << 19  # of the table that grows fastest
 _FLUSH_ROWS_OF_LARGE = 1 << 20  # as each row group names all actors
@@ -66,7 +66,7 @@ class Sealed:
     blocks: Blocks
 
 
-class Lane:
+class SealingThread:
     """One thread that does one thing after another, at most one ahead of whoever gives it work."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Lane:
 class _Tables:
     """The open writers of all tables, and how many rows each has got."""
 
-    def __init__(self, target: Target, stack: ExitStack) -> None:
+    def __init__(self, target: FileTarget, stack: ExitStack) -> None:
         self.rows = dict.fromkeys(FINISHED, 0)
         self._writers = {}
         self._files = {}
@@ -125,11 +125,11 @@ class _Tables:
 class Sealer:
     """Collects ticks and reports, and writes them in row groups; actors and events at the same time."""
 
-    def __init__(self, target: Target, run_id: str, info: WorldInfo, stack: ExitStack) -> None:
+    def __init__(self, target: FileTarget, run_id: str, info: WorldInfo, stack: ExitStack) -> None:
         self._run_id = run_id
         self._ids = pa.array([actor.entity_id for actor in info.actors], pa.string())
         self._tables = _Tables(target, stack)
-        self._actor_lane, self._event_lane = Lane(), Lane()
+        self._actor_lane, self._event_lane = SealingThread(), SealingThread()
         for lane in (self._actor_lane, self._event_lane):
             stack.callback(lane.close)
         self._actors = ActorTable(
@@ -166,7 +166,7 @@ class Sealer:
         if tick.reports:
             self.add_reports(tick.reports)
 
-    def add_reports(self, reports: Reports) -> None:
+    def add_reports(self, reports: TickReports) -> None:
         """Take what agents told."""
         self._thoughts += reports.thoughts
         self._statuses += reports.statuses
@@ -215,11 +215,11 @@ class Sealer:
 
 
 def seal(
-    target: Target,
+    target: FileTarget,
     run_id: str,
     info: WorldInfo,
     logged: Iterable[LoggedTick],
-    loose: Iterable[Reports],
+    loose: Iterable[TickReports],
     *,
     ticks: int,
     progress: Progress = no_progress,

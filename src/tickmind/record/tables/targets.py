@@ -14,7 +14,7 @@ from tickmind.record.meta import META, RunMeta, encode_meta, write_meta
 SEALING = "sealing"
 
 
-class Target(Protocol):
+class FileTarget(Protocol):
     """Takes finished files. Nothing of them counts before `commit`."""
 
     def open(self, name: str) -> BinaryIO:

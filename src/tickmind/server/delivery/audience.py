@@ -22,7 +22,7 @@ AT_ONCE = 64  # observers that are prepared together, before others get a turn
 ROWS_AT_ONCE = 150_000  # the same for actors of hosts
 
 
-class Listener:
+class ActorListener:
     """One actor's process, on a control stream or on a plain one."""
 
     __slots__ = ("frames", "grant", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors")
@@ -68,21 +68,21 @@ class Audience:
         self._actors_per_part = actors_per_part
         self._writer = ObservationWriter()
         self._writer_tick = 0
-        self._listeners: dict[Listener, None] = {}
+        self._listeners: dict[ActorListener, None] = {}
         self._hosts: dict[Host, None] = {}
         self.has_late = False  # whether somebody came since observations were sent last
 
-    def add(self, one: Listener | Host) -> None:
+    def add(self, one: ActorListener | Host) -> None:
         """Let somebody observe from now on."""
-        if isinstance(one, Listener):
+        if isinstance(one, ActorListener):
             self._listeners[one] = None
         else:
             self._hosts[one] = None
         self.has_late = True
 
-    def remove(self, one: Listener | Host) -> None:
+    def remove(self, one: ActorListener | Host) -> None:
         """Let somebody observe no longer."""
-        if isinstance(one, Listener):
+        if isinstance(one, ActorListener):
             self._listeners.pop(one, None)
         else:
             self._hosts.pop(one, None)
@@ -125,19 +125,19 @@ class Audience:
                 host.outbox.replace(host.ready)
                 host.ready = None
 
-    def _send_last(self, listener: Listener, message: bytes) -> None:
+    def _send_last(self, listener: ActorListener, message: bytes) -> None:
         listener.grant.observed_tick, listener.sent = listener.tick_id, True
         self.remove(listener)
         listener.outbox.end(message)
 
-    def _look(self, listeners: Sequence[Listener], hosts: Sequence[Host]) -> None:
+    def _look(self, listeners: Sequence[ActorListener], hosts: Sequence[Host]) -> None:
         """Let all look at once. Rows of hosts are theirs alone and ascend, so mostly they are in order as they come."""
         rows = np.concatenate([host.rows for host in hosts] or [np.zeros(0, dtype=np.int32)])
         if listeners or not bool((rows[1:] > rows[:-1]).all()):
             rows = np.unique(np.concatenate((rows, np.array([one.row for one in listeners], dtype=np.int32))))
         self._world.look(rows)
 
-    def _make(self, listeners: Sequence[Listener], *, floors: bool) -> None:
+    def _make(self, listeners: Sequence[ActorListener], *, floors: bool) -> None:
         tick_id = self._world.tick_id
         if self._writer_tick != tick_id:
             self._writer, self._writer_tick = ObservationWriter(), tick_id

@@ -32,7 +32,7 @@ class Told:
     insights: tuple[Insight, ...] = ()
 
 
-class Reports:
+class ReportBuffer:
     """The reports of one tick, bounded in number and size."""
 
     def __init__(self, sink: ReportSink | None = None, limits: ServerLimits = MAX) -> None:

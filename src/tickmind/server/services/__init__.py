@@ -5,10 +5,10 @@ from typing import Any
 import grpc
 
 from tickmind.server.authority import Authority
-from tickmind.server.services.asking import plain_calls
 from tickmind.server.services.control import control_methods
 from tickmind.server.services.gate import CallGate
 from tickmind.server.services.methods import beside, plain
+from tickmind.server.services.plain_calls import plain_calls
 from tickmind.server.services.snapshots import Snapshots
 from tickmind.server.services.watching import discovery_streams, observation_methods, tick_methods, viewer_streams
 

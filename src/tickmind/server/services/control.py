@@ -9,8 +9,8 @@ import grpc.aio
 from tickmind.server.authority import Authority
 from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.seats import ControlSeat, HostSeat
+from tickmind.server.services.ack_batcher import AckBatcher
 from tickmind.server.services.methods import two_way
-from tickmind.server.services.patience import Patience
 from tickmind.server.services.streaming import Sender, open_stream
 from tickmind.wire import MessageError
 from tickmind.wire.codec import decode_up, parse
@@ -24,7 +24,7 @@ Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 def control_methods(authority: Authority) -> dict[str, Any]:
     """The methods of the service by name."""
-    patience = Patience(0.0 if authority.pace.lockstep else authority.pace.tick_s)
+    patience = AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
     def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
         opening = decode_up(parse(control_pb2.ControlRequest, data))
@@ -47,7 +47,7 @@ def control_methods(authority: Authority) -> dict[str, Any]:
     return {"Control": two_way(control), "ControlBatch": two_way(control_batch)}
 
 
-async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, patience: Patience) -> None:
+async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: Opener, patience: AckBatcher) -> None:
     stream = await open_stream(authority, context, kind, authority.limits.unanswered.maximum)
     seat: AnySeat | None = None
     reading: asyncio.Task[None] | None = None
@@ -80,7 +80,7 @@ async def _first(authority: Authority, context: Any) -> bytes:
     return bytes(data)
 
 
-async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: Patience) -> None:
+async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: AckBatcher) -> None:
     """Take frames until there are no more; the end of them, good or bad, is the end of the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:

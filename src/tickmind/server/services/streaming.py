@@ -9,7 +9,7 @@ import grpc
 from tickmind.server.authority import Authority
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.streams import Stream, StreamKind
-from tickmind.server.services.patience import Patience
+from tickmind.server.services.ack_batcher import AckBatcher
 
 T = TypeVar("T")
 CUT_TURNS = 64  # how many streams that are cut off at once are ended one after another
@@ -88,7 +88,7 @@ class Sender:
         finally:
             self._running = None
 
-    def answer(self, take: Callable[[bytes], None], data: bytes, patience: Patience) -> None:
+    def answer(self, take: Callable[[bytes], None], data: bytes, patience: AckBatcher) -> None:
         """Let a frame be taken; what that leaves in the outbox is sent when there is time for it."""
         self._quiet = True
         try:

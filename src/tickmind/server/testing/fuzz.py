@@ -15,7 +15,7 @@ from tickmind.server.authority import Authority
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.seats import ControlSeat, HostSeat
-from tickmind.server.services.asking import plain_calls
+from tickmind.server.services.plain_calls import plain_calls
 from tickmind.server.services.snapshots import Snapshots, read_request
 from tickmind.server.testing.meadow import meadow
 from tickmind.wire import MessageError, codec, columns

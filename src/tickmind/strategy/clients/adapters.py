@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 from tickmind.base import ConfigError
 from tickmind.llm import (
     CallConfig,
-    Cooldown,
     GatewayClient,
     LLMError,
     Message,
     ModelClient,
+    SessionCooldown,
     SyncGatewayClient,
     SyncModelClient,
     gateway_call,
@@ -28,7 +28,7 @@ T = TypeVar("T")
 _log = logging.getLogger("tickmind.strategy")
 
 
-class ModelAnswers:
+class ModelAdapter:
     """A `ModelClient` as an `AsyncLLMClient`.
 
     `extra_for(entity_id)` may give fields to send along, such as the slot that a local model keeps for an entity.
@@ -55,7 +55,7 @@ class ModelAnswers:
         return self._client.aclose()
 
 
-class GatewayAnswers:
+class GatewayAdapter:
     """A `GatewayClient` as an `AsyncLLMClient`; of a blocking one, the loop in its background does the work.
 
     The gateway knows each entity as an agent by `agent_name(entity_id)`. An agent's priority above 0 is high there,
@@ -86,7 +86,7 @@ class GatewayAnswers:
         """Return how long it is not the session's turn."""
         return self._client.ready_in_s()
 
-    def cooldown(self) -> Cooldown | None:
+    def cooldown(self) -> SessionCooldown | None:
         """Return what the gateway last said about the session's share."""
         return self._client.cooldown()
 
@@ -125,7 +125,7 @@ async def _submitted(client: SyncGatewayClient, work: Callable[[], Coroutine[Any
     return await asyncio.wrap_future(client.submit(work()))
 
 
-class ToolAgentAnswers:
+class ToolAgentAdapter:
     """A `ToolAgent` for each entity as an `AsyncLLMClient`: deliberation may look things up before it answers.
 
     Each deliberation begins anew: the entity's earlier turns go along as `conversation_turns` and `token_budget` say,
@@ -147,7 +147,7 @@ class ToolAgentAnswers:
         return deliberate_with_tools(agent, question.messages())
 
 
-class SyncModelAnswers:
+class SyncModelAdapter:
     """A `SyncModelClient` as an `LLMClient`: it blocks a thread of the pool for each query."""
 
     def __init__(self, client: SyncModelClient) -> None:
@@ -158,7 +158,7 @@ class SyncModelAnswers:
         return self._client.complete([Message.system(system_prompt), Message.user(user_message)]).content
 
 
-class AsyncQueryAnswers:
+class AsyncQueryAdapter:
     """A client whose `query` is an `async def` as an `AsyncLLMClient`."""
 
     def __init__(self, client: Any) -> None:
@@ -180,17 +180,17 @@ def as_client(client: Any) -> AnyClient:
     if isinstance(client, type):
         raise ConfigError(f"a client is an object and not a class; register {client.__name__}(...)")
     if isinstance(client, GatewayClient | SyncGatewayClient):
-        return GatewayAnswers(client)
+        return GatewayAdapter(client)
     if isinstance(client, ModelClient):
-        return ModelAnswers(client)
+        return ModelAdapter(client)
     if isinstance(client, SyncModelClient):
-        return SyncModelAnswers(client)
+        return SyncModelAdapter(client)
     if isinstance(client, ToolAgent):
-        return ToolAgentAnswers(lambda entity_id: client.twin(agent_id=f"{client.agent_id}-{entity_id}"))
+        return ToolAgentAdapter(lambda entity_id: client.twin(agent_id=f"{client.agent_id}-{entity_id}"))
     if answers_on_loop(client):
         return cast("AnyClient", client)
     if takes(client, "query", "system_prompt", "user_message"):
-        return AsyncQueryAnswers(client) if inspect.iscoroutinefunction(client.query) else cast("AnyClient", client)
+        return AsyncQueryAdapter(client) if inspect.iscoroutinefunction(client.query) else cast("AnyClient", client)
     raise ConfigError(
         "a client has query(system_prompt, user_message) or answer(question), or is a client of tickmind.llm; "
         f"a {type(client).__name__} is none of these"

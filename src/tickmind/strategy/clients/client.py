@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from tickmind.llm import Cooldown, Message
+from tickmind.llm import Message, SessionCooldown
 
 
 @runtime_checkable
@@ -101,7 +101,7 @@ class SharedClient(Protocol):
         """How long it is not our turn, as far as is known; 0 if it is."""
         ...
 
-    def cooldown(self) -> Cooldown | None:
+    def cooldown(self) -> SessionCooldown | None:
         """What was last said about our share, for display."""
         ...
 
@@ -115,7 +115,7 @@ class ClientStatistics:
     """How a shared client stands."""
 
     ready_in_s: float
-    cooldown: Cooldown | None = None  # who shares, and at which pace, as the gateway last said
+    cooldown: SessionCooldown | None = None  # who shares, and at which pace, as the gateway last said
 
 
 def answers_on_loop(client: Any) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from tickmind.llm.client import ModelClient
-from tickmind.llm.config import CallConfig, EffectiveCall, merge
+from tickmind.llm.config import CallConfig, EffectiveCall, merge_config
 from tickmind.llm.errors import ErrorType, LLMCooldownError, LLMError, LLMRateLimitError
 from tickmind.llm.messages import Message, Text
 from tickmind.llm.results import LLMResult, StructuredResult
@@ -116,7 +116,7 @@ def _error_of(result: AgentResult) -> LLMError:
 def _settings(
     client: ModelClient, call: CallConfig | None, timeout_s: float, extra: Mapping[str, Any] | None
 ) -> EffectiveCall:
-    settings = merge(client.config, call)
+    settings = merge_config(client.config, call)
     settings = replace(settings, timeout_s=min(settings.timeout_s, timeout_s))
     if extra:
         settings = replace(settings, extra={**settings.extra, **extra})

@@ -36,7 +36,7 @@ class WorkerStatistics:
     waiting: int  # jobs that no thread has taken yet
 
 
-class Job(Generic[T]):
+class WorkItem(Generic[T]):
     """One piece of work, its outcome, when it began and when it was complete."""
 
     __slots__ = (
@@ -85,11 +85,11 @@ class Workers:
         self._wanted = threads
         self._max_stuck = max_stuck
         self._clock = clock
-        self._done: deque[Job[Any]] = deque()  # appended by threads, emptied by the tick
+        self._done: deque[WorkItem[Any]] = deque()  # appended by threads, emptied by the tick
         lock = threading.Lock()
         self._completed = threading.Condition(lock)  # for settle(): a job is done
         self._changed = threading.Condition(lock)  # guards what follows
-        self._jobs: OrderedDict[Job[Any], None] = OrderedDict()  # that no thread has taken yet, the oldest first
+        self._jobs: OrderedDict[WorkItem[Any], None] = OrderedDict()  # that no thread has taken yet, the oldest first
         self._settling = 0  # callers of settle() that wait
         self._threads = 0
         self._idle = 0
@@ -101,9 +101,9 @@ class Workers:
         self._life: Future[None] | None = None  # what the loop was last asked for
         self._life_asked_at_s = 0.0
 
-    def submit(self, work: Callable[[], T]) -> Job[T]:
+    def submit(self, work: Callable[[], T]) -> WorkItem[T]:
         """Run blocking work in a thread."""
-        job = Job(work)
+        job = WorkItem(work)
         with self._changed:
             self._jobs[job] = None
             grows = self._grow(1)
@@ -113,9 +113,9 @@ class Workers:
             self._start_thread()
         return job
 
-    def submit_async(self, work: Coroutine[Any, Any, T]) -> Job[T]:
+    def submit_async(self, work: Coroutine[Any, Any, T]) -> WorkItem[T]:
         """Run a coroutine on the background loop."""
-        job: Job[T] = Job()
+        job: WorkItem[T] = WorkItem()
         job.started_at_s = self._clock.monotonic()
         try:
             if self._loop is None or self._is_blocked():
@@ -127,7 +127,7 @@ class Workers:
         job.future.add_done_callback(lambda future: self._settle_async(job, future))
         return job
 
-    def finished(self) -> list[Job[Any]]:
+    def finished(self) -> list[WorkItem[Any]]:
         """Return the jobs that have ended since the last call, in the order of submission, without abandoned ones.
 
         The places of calls that were left are filled here and not when they are left: those who wait for a thread may
@@ -147,7 +147,7 @@ class Workers:
             found.sort(key=attrgetter("number"))
         return found
 
-    def settle(self, jobs: Sequence[Job[Any]], timeout_s: float) -> bool:
+    def settle(self, jobs: Sequence[WorkItem[Any]], timeout_s: float) -> bool:
         """Wait until the jobs are complete; False if some are not within `timeout_s` of real time."""
         with self._completed:
             self._settling += 1
@@ -156,13 +156,13 @@ class Workers:
             finally:
                 self._settling -= 1
 
-    def abandon(self, jobs: Iterable[Job[Any]], *, overdue: bool = False) -> None:
+    def abandon(self, jobs: Iterable[WorkItem[Any]], *, overdue: bool = False) -> None:
         """Drop jobs: those that no thread has taken go first and at once, so that dropping the others starts none.
 
         Cancel async ones. Of a thread at work nothing is known until its job is `overdue`; then the thread is given up
         and replaced, if that is allowed, and the log hears of it.
         """
-        running: list[Job[Any]] = []
+        running: list[WorkItem[Any]] = []
         with self._changed:
             for job in jobs:
                 if job.done_at_s is not None:
@@ -189,7 +189,7 @@ class Workers:
                     job.future.cancel()
             self._ask_for_life()
 
-    def _vacate(self, job: Job[Any], *, overdue: bool) -> None:
+    def _vacate(self, job: WorkItem[Any], *, overdue: bool) -> None:
         """Count the thread of a job as stuck, or as left if there is room for that; called with the lock held."""
         if job.left:
             if not overdue:
@@ -268,7 +268,7 @@ class Workers:
                 return
             del job  # an idle thread holds on to no prompt
 
-    def _next_job(self, shift: int) -> Job[Any] | None:
+    def _next_job(self, shift: int) -> WorkItem[Any] | None:
         """Wait for work; None means that the thread is no longer wanted."""
         with self._changed:
             self._idle += shift == self._shift
@@ -282,7 +282,7 @@ class Workers:
             job.started_at_s = self._clock.monotonic()
             return job
 
-    def _hand_in(self, job: Job[Any], shift: int) -> bool:
+    def _hand_in(self, job: WorkItem[Any], shift: int) -> bool:
         """Give back a finished job; tells whether the thread is still wanted."""
         with self._changed:
             job.done_at_s = self._clock.monotonic()
@@ -301,7 +301,7 @@ class Workers:
 
     # The loop
 
-    def _settle_async(self, job: Job[Any], future: "Future[Any]") -> None:
+    def _settle_async(self, job: WorkItem[Any], future: "Future[Any]") -> None:
         if future.cancelled():
             job.error = TimeoutError("the query was cancelled")
         else:

@@ -12,7 +12,7 @@ from tickmind.base import Clock, error_text
 from tickmind.llm import LLMCooldownError, LLMDeadlineError, LLMDroppedError
 from tickmind.protocol import Thought
 from tickmind.strategy.clients.client import Deliberation
-from tickmind.strategy.clients.workers import Job
+from tickmind.strategy.clients.workers import WorkItem
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import CAUGHT, ErrorKind, OutdatedError, ParseError, RelevanceError, kind_of
 from tickmind.strategy.functions import refuse_coroutine
@@ -20,7 +20,7 @@ from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.batches import Reply, share, taken_apart
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.roster import Roster
+from tickmind.strategy.queries.roster import AgentRoster
 from tickmind.strategy.replies.parsers import parse_into
 from tickmind.strategy.replies.streaming import Streamed
 
@@ -68,7 +68,7 @@ class Answers:
     """Takes in what the workers hand back."""
 
     def __init__(
-        self, manager: LLMManager, roster: Roster, flights: Flights, counts: Counts, clock: Clock, paces: Paces
+        self, manager: LLMManager, roster: AgentRoster, flights: Flights, counts: Counts, clock: Clock, paces: Paces
     ) -> None:
         self._clock = clock
         self._manager = manager
@@ -101,7 +101,7 @@ class Answers:
         except CAUGHT:  # the whole reply will tell the error
             _log.debug("a streamed field of entity %d could not be taken yet", eid, exc_info=True)
 
-    def harvest(self, world: "World", job: Job[Any]) -> None:
+    def harvest(self, world: "World", job: WorkItem[Any]) -> None:
         """Take in one finished job, if somebody still waits for it and it was in time."""
         flight = self._flights.end(job)
         if flight is None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tickmind.strategy.clients.client import Deliberation
-from tickmind.strategy.clients.workers import Job, Workers
+from tickmind.strategy.clients.workers import Workers, WorkItem
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.replies.streaming import Streamed
 
-_NOT_SENT: Job[Any] = Job()  # of a flight that is still being made
+_NOT_SENT: WorkItem[Any] = WorkItem()  # of a flight that is still being made
 _FEW = 64  # deadlines that are not worth a clean-up
 
 
@@ -26,7 +26,7 @@ class Flight:
     submitted_at_s: float
     deadline_s: float
     in_flight: int = 1  # queries of its client under way when it went out, itself included
-    job: Job[Any] = _NOT_SENT
+    job: WorkItem[Any] = _NOT_SENT
     fields: deque[tuple[str, Any] | None] = field(default_factory=deque)
     """Fields as they arrive, None where the reply is asked for again; appended by other threads, emptied by the tick"""
     streamed: dict[int, Streamed] = field(default_factory=dict)  # entity id -> what came early
@@ -89,7 +89,7 @@ class Flights:
         """How many queries of a client are under way."""
         return self._of_client[client]
 
-    def end(self, job: Job[Any]) -> Flight | None:
+    def end(self, job: WorkItem[Any]) -> Flight | None:
         """Take out the query of a job, if it is still wanted."""
         flight = self._by_job.pop(id(job), None)
         if flight is not None:

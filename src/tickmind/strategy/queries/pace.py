@@ -1,6 +1,6 @@
 """How long thoughts take and how many may be under way at once, learnt for each client.
 
-`Pace` keeps mean and deviation of the time from question to answer, as TCP does for its round trips. A question that is
+`QueryPace` keeps mean and deviation of the time from question to answer, as TCP does. A question that is
 given up counts as a lower bound: the answer would have taken at least that long. The window holds as many questions as
 the client works on and about one more, so that a model never idles and a prompt is never older than it has to be.
 """
@@ -30,7 +30,7 @@ class PaceStatistics:
     window: int  # questions that may be under way at once
 
 
-class Pace:
+class QueryPace:
     """The pace of one client."""
 
     def __init__(self) -> None:
@@ -105,13 +105,13 @@ class Paces:
     """The pace of each client, by name."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Pace] = {}
+        self._known: dict[str, QueryPace] = {}
 
-    def of(self, client: str) -> Pace:
+    def of(self, client: str) -> QueryPace:
         """A client's pace."""
         pace = self._known.get(client)
         if pace is None:
-            pace = self._known[client] = Pace()
+            pace = self._known[client] = QueryPace()
         return pace
 
     def spacing_s(self) -> float | None:

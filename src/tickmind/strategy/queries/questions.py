@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tickmind.base import error_text
 from tickmind.strategy.clients.client import Question, folded
-from tickmind.strategy.clients.workers import Job, Workers
+from tickmind.strategy.clients.workers import Workers, WorkItem
 from tickmind.strategy.components import LLMAgent
 from tickmind.strategy.errors import CAUGHT, ErrorKind, kind_of
 from tickmind.strategy.manager import LLMManager
@@ -18,8 +18,8 @@ from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.batches import joined, joined_schema, share
 from tickmind.strategy.queries.flights import Flight, Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.roster import URGENT, Roster
-from tickmind.strategy.queries.schedule import Turn
+from tickmind.strategy.queries.roster import URGENT, AgentRoster
+from tickmind.strategy.queries.schedule import QueryTurn
 
 if TYPE_CHECKING:
     from tickmind.tick import World
@@ -48,13 +48,13 @@ class Prepared:
         return self.agent.priority + self.presses
 
 
-class Questions:
+class QueryDispatcher:
     """Sends out what is due, as limits allow."""
 
     def __init__(
         self,
         manager: LLMManager,
-        roster: Roster,
+        roster: AgentRoster,
         answers: Answers,
         flights: Flights,
         workers: Workers,
@@ -69,7 +69,7 @@ class Questions:
         self._workers = workers
         self._counts = counts
         self._paces = paces
-        self._left: list[Turn] = []  # agents that came up in this tick, and whose client is at work enough
+        self._left: list[QueryTurn] = []  # agents that came up in this tick, and whose client is at work enough
         self._recent: deque[float] = deque()  # when the queries of the last second went out
         self._warned: set[str] = set()  # problems that are in the log
 
@@ -173,7 +173,7 @@ class Questions:
 
     # Prompts
 
-    def _prepare(self, world: "World", turn: Turn) -> Prepared | None:
+    def _prepare(self, world: "World", turn: QueryTurn) -> Prepared | None:
         """The prompt of an agent that has come up, or None if it is not to be asked now.
 
         While its client is known to have to wait, no prompt is made: it would be stale when it went out.
@@ -251,7 +251,7 @@ class Questions:
         """Others that are due and can share the call."""
         schedule = self._roster.schedule
         found: list[Prepared] = []
-        others: list[Turn] = []
+        others: list[QueryTurn] = []
         for _ in range(4 * self._config.batch_size):
             if len(found) + 1 == self._config.batch_size or (turn := schedule.take()) is None:
                 break
@@ -349,7 +349,7 @@ class Questions:
             (lambda: fields.append(None)) if streams else None,
         )
 
-    def _submit(self, name: str, question: Question) -> Job[Any]:
+    def _submit(self, name: str, question: Question) -> WorkItem[Any]:
         client: Any = self._manager.client(name)
         if self._manager.answers_on_loop(name):
             work = client.answer(question)

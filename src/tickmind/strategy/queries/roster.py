@@ -18,7 +18,7 @@ from tickmind.strategy.functions import refuse_coroutine
 from tickmind.strategy.manager import LLMManager, Wish
 from tickmind.strategy.queries.flights import Flights
 from tickmind.strategy.queries.pace import Paces
-from tickmind.strategy.queries.schedule import MOST_MOVES_PER_TICK, Schedule
+from tickmind.strategy.queries.schedule import MOST_MOVES_PER_TICK, QuerySchedule
 from tickmind.strategy.replies.streaming import put_back_streamed
 from tickmind.tick import TickError
 
@@ -36,13 +36,13 @@ _SPREAD = 2654435761  # a multiplier that scatters neighbouring ids
 _log = logging.getLogger("tickmind.strategy")
 
 
-class Roster:
+class AgentRoster:
     """The agents of one world. It hears of changes through the world's hooks, so a tick need not look at all."""
 
     def __init__(self, manager: LLMManager, flights: Flights, paces: Paces) -> None:
         self.tick = 0  # the one at hand
         self.dt = 0.05  # seconds per tick
-        self.schedule = Schedule(aging_ticks=manager.config.priority_aging_ticks)
+        self.schedule = QuerySchedule(aging_ticks=manager.config.priority_aging_ticks)
         self._manager = manager
         self._config = manager.config
         self._flights = flights

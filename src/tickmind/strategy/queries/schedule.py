@@ -14,7 +14,7 @@ MOST_MOVES_PER_TICK = 500  # so that a hundred thousand agents that are due at o
 _FEW = 64  # entries that are not worth a clean-up
 
 
-class Turn(NamedTuple):
+class QueryTurn(NamedTuple):
     """When an agent comes up: first by priority, then by how long it has been due, then by id."""
 
     minus_priority: int
@@ -23,14 +23,14 @@ class Turn(NamedTuple):
     head_start: int = 0  # ticks by which one whose question presses counts as older
 
 
-class Schedule:
+class QuerySchedule:
     """Who is to be asked next."""
 
     def __init__(self, *, aging_ticks: int | None = None) -> None:
         self._aging_ticks = aging_ticks
-        self._waiting: list[tuple[int, Turn]] = []  # due tick, turn
-        self._ready: list[tuple[int, Turn]] = []  # rank, turn
-        self._planned: dict[int, Turn] = {}  # entity id -> the turn that counts
+        self._waiting: list[tuple[int, QueryTurn]] = []  # due tick, turn
+        self._ready: list[tuple[int, QueryTurn]] = []  # rank, turn
+        self._planned: dict[int, QueryTurn] = {}  # entity id -> the turn that counts
         self._is_ready: set[int] = set()
         self._on_hold: set[int] = set()  # due, and left alone for a while
         self._since: dict[int, int] = {}  # entity id -> the tick in which it became ready
@@ -58,7 +58,7 @@ class Schedule:
         """
         if not (isinstance(due_tick, int) and isinstance(priority, int)):
             raise TypeError(f"ticks and priorities are whole numbers, not {due_tick!r} and {priority!r}")
-        turn = Turn(-priority, due_tick, entity_id, head_start)
+        turn = QueryTurn(-priority, due_tick, entity_id, head_start)
         if self._planned.get(entity_id) == turn:
             return
         self.drop(entity_id)
@@ -111,7 +111,7 @@ class Schedule:
                 self._make_ready(turn)
             moves += 1
 
-    def take(self) -> Turn | None:
+    def take(self) -> QueryTurn | None:
         """The next that is due; the caller puts it back or asks it."""
         while self._ready:
             turn = heapq.heappop(self._ready)[1]
@@ -121,12 +121,12 @@ class Schedule:
                 return turn
         return None
 
-    def put_back(self, turn: Turn) -> None:
+    def put_back(self, turn: QueryTurn) -> None:
         """Leave one that was taken for later, with its age."""
         self._planned[turn.entity_id] = turn
         self._make_ready(turn)
 
-    def hold(self, turn: Turn, until_tick: int) -> None:
+    def hold(self, turn: QueryTurn, until_tick: int) -> None:
         """Leave one that was taken alone until a later tick, with its age."""
         self._planned[turn.entity_id] = turn
         self._on_hold.add(turn.entity_id)
@@ -136,7 +136,7 @@ class Schedule:
         """Note that one that was taken is asked; gives the number of ticks for which it had to wait."""
         return tick - self._since.pop(entity_id, tick)
 
-    def _make_ready(self, turn: Turn) -> None:
+    def _make_ready(self, turn: QueryTurn) -> None:
         heapq.heappush(self._ready, (self._rank(turn), turn))
         self._is_ready.add(turn.entity_id)
         if len(self._ready) > 2 * len(self._is_ready) + _FEW:
@@ -144,14 +144,14 @@ class Schedule:
             self._ready = [(self._rank(turn), turn) for turn in turns]
             heapq.heapify(self._ready)
 
-    def _rank(self, turn: Turn) -> int:
+    def _rank(self, turn: QueryTurn) -> int:
         """The lower, the sooner; among equals the turn itself decides."""
         if self._aging_ticks is None:
             return 2 * turn.minus_priority - (turn.head_start > 0)
         return self._since[turn.entity_id] + turn.minus_priority * self._aging_ticks - turn.head_start
 
     def _clean_up_waiting(self) -> None:
-        kept: dict[Turn, int] = {}  # turn -> the last tick in which it was to come up
+        kept: dict[QueryTurn, int] = {}  # turn -> the last tick in which it was to come up
         for tick, turn in self._waiting:
             if self._planned.get(turn.entity_id) == turn and turn.entity_id not in self._is_ready:
                 kept[turn] = max(tick, kept.get(turn, tick))

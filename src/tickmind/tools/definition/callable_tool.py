@@ -18,7 +18,7 @@ from tickmind.tools.definition.signature import FunctionArguments, context_param
 from tickmind.tools.envelope import Failed, ToolResult
 from tickmind.tools.jsontext import decode_arguments
 from tickmind.tools.plain import MAX_RESULT_CHARS, result_of
-from tickmind.tools.threads import Ledger, OverdueError, run_bounded, run_in_thread
+from tickmind.tools.threads import OverdueError, StuckWork, run_bounded, run_in_thread
 
 MAX_ABANDONED = Limit("calls of one tool that never returned", 256)
 
@@ -66,7 +66,7 @@ class Tool:
         self._arguments = arguments
         self._max_result_chars = max_result_chars
         self._max_abandoned = max_abandoned
-        self._ledger = Ledger()
+        self._ledger = StuckWork()
         self._calls = 0
         self._running = 0
 
@@ -163,7 +163,7 @@ class Tool:
         context: ToolContext | None = None,
         *,
         timeout_s: float | None = None,
-        ledger: Ledger | None = None,
+        ledger: StuckWork | None = None,
     ) -> ToolResult:
         """Check the arguments (a mapping or JSON text) and call it; every failure comes back as an envelope.
 
@@ -191,7 +191,7 @@ class Tool:
             self._running -= 1
 
     async def _execute(
-        self, args: Mapping[str, Any] | str, context: ToolContext, timeout_s: float | None, ledger: Ledger | None
+        self, args: Mapping[str, Any] | str, context: ToolContext, timeout_s: float | None, ledger: StuckWork | None
     ) -> ToolResult:
         if not self._max_abandoned.allows(self._ledger.now + 1):
             raise ToolError(

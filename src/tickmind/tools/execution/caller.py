@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import Protocol
 
 from tickmind.llm.client import ModelClient
-from tickmind.llm.config import DEFAULT_TIMEOUT_S, merge
+from tickmind.llm.config import DEFAULT_TIMEOUT_S, merge_config
 from tickmind.llm.streaming.assembly import ReplyBuilder
 from tickmind.llm.streaming.thinking import ThinkSplitter
 from tickmind.llm.transport import ModelReply, ModelRequest, StreamPiece
 from tickmind.tools.config import AgentConfig
 
 
-class Caller(Protocol):
+class ModelCaller(Protocol):
     """Anything that takes a request to a model: a `Transport`, or whatever wraps one.
 
     A caller that knows which model to ask has a `default_model`; with any other the agent must be told. One that knows
@@ -38,7 +38,7 @@ class ClientCaller:
         self._client = client
         self.cost_usd = client.cost_usd
         self.default_model = client.config.model
-        self.defaults = merge(client.config)
+        self.defaults = merge_config(client.config)
         self.refused_forms = client.refused_forms
 
     def _fitted(self, request: ModelRequest) -> ModelRequest:
@@ -81,12 +81,12 @@ async def _noted(pieces: AsyncIterator[StreamPiece], came: ReplyBuilder) -> Asyn
         yield piece
 
 
-def as_caller(caller: Caller | ModelClient) -> Caller:
+def as_caller(caller: ModelCaller | ModelClient) -> ModelCaller:
     """Whatever was given, as an agent uses it."""
     return ClientCaller(caller) if isinstance(caller, ModelClient) else caller
 
 
-def with_defaults(config: AgentConfig, caller: Caller) -> AgentConfig:
+def with_defaults(config: AgentConfig, caller: ModelCaller) -> AgentConfig:
     """The options of an agent, with what they leave open taken from the client that it asks through."""
     if not config.model:
         config = replace(config, model=str(getattr(caller, "default_model", "")))
@@ -103,6 +103,6 @@ def with_defaults(config: AgentConfig, caller: Caller) -> AgentConfig:
     return config
 
 
-def splitter_of(caller: Caller) -> ThinkSplitter:
+def splitter_of(caller: ModelCaller) -> ThinkSplitter:
     """What separates `<think>` from an answer: as the client is set, else wherever the tags stand."""
     return caller.splitter() if isinstance(caller, ClientCaller) else ThinkSplitter()

@@ -15,7 +15,7 @@ from tickmind.tools.envelope import Failed, ToolResult
 from tickmind.tools.execution.deadline import RunDeadline
 from tickmind.tools.jsontext import decode_arguments
 from tickmind.tools.plain import json_text
-from tickmind.tools.threads import GRACE_S, Ledger
+from tickmind.tools.threads import GRACE_S, StuckWork
 
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _NAMES_TOLD = 20
@@ -94,7 +94,7 @@ class CallRunner:
         max_parallel: int,
         tool_timeout_s: float,
         deadline: RunDeadline,
-        ledger: Ledger,
+        ledger: StuckWork,
         clock: Clock,
         started: Callable[[ReadyCall], Awaitable[None]],
         ended: Callable[[CallOutcome], Awaitable[None]],

@@ -21,7 +21,7 @@ from tickmind.tools.envelope import (
     StopReason,
     stop_reason_of,
 )
-from tickmind.tools.execution.caller import Caller, splitter_of
+from tickmind.tools.execution.caller import ModelCaller, splitter_of
 from tickmind.tools.execution.calls import (
     CallOutcome,
     CallRunner,
@@ -35,8 +35,8 @@ from tickmind.tools.execution.prose_calls import recover_calls
 from tickmind.tools.execution.separated import SeparatedReply, separate
 from tickmind.tools.output import TypedOutput
 from tickmind.tools.plain import result_of, text_for_model
-from tickmind.tools.state import AgentState, PendingQuestion
-from tickmind.tools.threads import Ledger, OverdueError, run_bounded
+from tickmind.tools.state import InterruptedRun, PendingQuestion
+from tickmind.tools.threads import OverdueError, StuckWork, run_bounded
 from tickmind.tools.trace import ToolTrace, traced
 
 Emit = Callable[[events.AgentEvent], Awaitable[None]]
@@ -52,7 +52,7 @@ class RunLoop:
     def __init__(
         self,
         *,
-        caller: Caller,
+        caller: ModelCaller,
         tools: Mapping[str, Tool],
         config: AgentConfig,
         agent_id: str,
@@ -78,7 +78,7 @@ class RunLoop:
         self._output = output
         self._misfits = 0  # answers that were not what the output wants
         self._value: Any = None
-        self._ledger = Ledger()
+        self._ledger = StuckWork()
         self._deadline = RunDeadline(None)
         self._usage = Usage()
         self._trace: list[ToolTrace] = []
@@ -90,7 +90,7 @@ class RunLoop:
         self.step = 0
         self.replies = 0
 
-    async def run(self, state: AgentState | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
+    async def run(self, state: InterruptedRun | None = None, answers: Mapping[str, Any] | None = None) -> AgentResult:
         """Go on until there is an answer, a limit, a question or a failure; never raises."""
         self._deadline = RunDeadline(self._config.timeouts.run_s)
         try:
@@ -242,7 +242,7 @@ class RunLoop:
 
     # using tools
 
-    async def _take_up(self, state: AgentState, answers: Mapping[str, Any]) -> AgentResult | None:
+    async def _take_up(self, state: InterruptedRun, answers: Mapping[str, Any]) -> AgentResult | None:
         """Finish the step in which a tool asked its question."""
         self.step = state.step
         self.replies = state.step
@@ -320,7 +320,7 @@ class RunLoop:
     async def _tool_ended(self, outcome: CallOutcome) -> None:
         call = outcome.ready.call
         if outcome.question is not None:
-            await self._emit(events.Question(*self._here, call.id, call.name, redact(outcome.question.question)))
+            await self._emit(events.QuestionAsked(*self._here, call.id, call.name, redact(outcome.question.question)))
         elif outcome.result is not None:
             entry = self._traced(outcome.ready, outcome.result.ok, text_for_model(outcome.result), outcome.duration_s)
             self._trace.append(entry)
@@ -354,7 +354,7 @@ class RunLoop:
             for outcome in outcomes
             if outcome.question is not None
         )
-        state = AgentState(
+        state = InterruptedRun(
             run_id=self._run_id,
             agent_id=self._agent_id,
             step=self.step,
@@ -372,7 +372,7 @@ class RunLoop:
         return self._ended(reason, error=error)
 
     def _ended(
-        self, reason: StopReason, *, error: Failed | None = None, state: AgentState | None = None
+        self, reason: StopReason, *, error: Failed | None = None, state: InterruptedRun | None = None
     ) -> AgentResult:
         last = self.messages[-1] if self.messages else None
         answered = reason is StopReason.NO_MORE_TOOLS and last is not None and last.role == "assistant"

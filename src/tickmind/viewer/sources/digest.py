@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tickmind.base import Limit
-from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, ResultColumns, Status
+from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, ActorStatus, ResultColumns
 
 if TYPE_CHECKING:
     from tickmind.protocol import ThoughtReport
@@ -48,7 +48,7 @@ class Digest:
         if row is None:
             return
         bits, action = actors.status_bits, results.action
-        asleep = np.count_nonzero(bits & Status.ASLEEP)
+        asleep = np.count_nonzero(bits & ActorStatus.ASLEEP)
         row[_AT["said"]] = said
         row[_AT["failed"]] = np.count_nonzero(results.reason)
         row[_AT["acted"]] = np.count_nonzero(
@@ -56,8 +56,8 @@ class Digest:
         )
         row[_AT["asleep"]] = asleep
         row[_AT["awake"]] = len(bits) - asleep
-        row[_AT["uncontrolled"]] = np.count_nonzero(bits & Status.UNCONTROLLED)
-        row[_AT["incapacitated"]] = np.count_nonzero(bits & Status.INCAPACITATED)
+        row[_AT["uncontrolled"]] = np.count_nonzero(bits & ActorStatus.UNCONTROLLED)
+        row[_AT["incapacitated"]] = np.count_nonzero(bits & ActorStatus.INCAPACITATED)
         row[_AT["gap_ms"]] = gap_ms
 
     def add_counts(self, counts: "TickCounts") -> None:

@@ -33,7 +33,7 @@ class _Window:
         self.told.pack()
 
 
-class History:
+class FrameHistory:
     """Windows of ticks, the oldest of which go when there is no more room."""
 
     def __init__(self, window_ticks: int, *, limit: Limit = MAX_HISTORY_BYTES) -> None:

@@ -11,11 +11,11 @@ from tickmind.protocol import WorldInfo
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import hello, notes, whole_thought
 from tickmind.viewer.sources.digest import Digest
-from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, History
+from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_of_snapshot
+from tickmind.viewer.sources.history import MAX_HISTORY_BYTES, FrameHistory
 from tickmind.viewer.sources.minds import Minds, NeedsNow
 from tickmind.viewer.sources.shelf import Shelf
 from tickmind.viewer.sources.source import Span, window_ticks
-from tickmind.viewer.sources.stage import Stage, scene_of_snapshot
 from tickmind.viewer.sources.states import AgentStates
 from tickmind.viewer.sources.watchers import Watchers
 from tickmind.wire import Backoff, OverloadedError, UnreachableError, WireError
@@ -54,8 +54,8 @@ class LiveSource:
         self._told_run_id = ""  # as the world calls its run
         self._run_id = ""  # as the pages know it, which is never empty once there is a map
         self._hello = b""
-        self._stage: Stage | None = None
-        self._history = History(1)
+        self._stage: FrameBuilder | None = None
+        self._history = FrameHistory(1)
         self._digest = Digest(0)
         self._thoughts = Shelf(MAX_THOUGHT_BYTES)
         self._minds = Minds({})
@@ -186,7 +186,7 @@ class LiveSource:
             self._told_run_id = snapshot.run_id
             self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
             self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
-            self._history = History(window, limit=self._limit)
+            self._history = FrameHistory(window, limit=self._limit)
             self._digest = Digest(scene.tick_id + 1)
             self._thoughts = Shelf(MAX_THOUGHT_BYTES)
             self._minds = Minds({actor.entity_id: row for row, actor in enumerate(world.actors)})
@@ -194,7 +194,7 @@ class LiveSource:
             self._states = AgentStates({actor.entity_id: row for row, actor in enumerate(world.actors)})
         self._minds.add_needs(scene.tick_id, snapshot.needs)
         self._needs.take(snapshot.needs)
-        self._stage = Stage(world, scene)
+        self._stage = FrameBuilder(world, scene)
         self._keyframe = (-1, b"")
         self._history.begin(scene.tick_id, self._newest_keyframe())
         self._seen_s = 0.0

@@ -17,10 +17,10 @@ from tickmind.protocol import ACTION_CODES, ActionType, ActorColumns, NeedColumn
 from tickmind.protocol.direction import DX, DY
 from tickmind.viewer.errors import NoSuchWindowError
 from tickmind.viewer.frames import Names, Scene, hello, keyframe, names_of, notes, whole_thought
+from tickmind.viewer.sources.frame_builder import FrameBuilder, scene_at_start
 from tickmind.viewer.sources.minds import LOOK_BACK_TICKS, NEED_TICKS, needs_of, shown_insight, shown_mind
 from tickmind.viewer.sources.scan import AT_MOST_S, Scan, span_of
 from tickmind.viewer.sources.source import LATE_TICKS, Span, window_ticks
-from tickmind.viewer.sources.stage import Stage, scene_at_start
 from tickmind.viewer.sources.states import RecordedStates
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class RunFrames:
         if record is None:
             there = f"{reader.first_tick_id} to {reader.last_tick_id}"
             raise NoSuchWindowError(f"ticks {first} to {last} are not there; ask for some of {there}")
-        stage = Stage(reader.info, self._scene_before(record), self.names)
+        stage = FrameBuilder(reader.info, self._scene_before(record), self.names)
         before = stage.scene.tick_id
         yield stage.keyframe()
         yield stage.record(record)
@@ -108,7 +108,7 @@ class RunFrames:
     def _objects_at(self, tick_id: int) -> Scene:
         """A scene whose objects are those after a tick; states on the way are kept for the next time."""
         place = bisect_right(self._marks, tick_id) - 1
-        stage = Stage(self.reader.info, self._scenes[place], self.names)
+        stage = FrameBuilder(self.reader.info, self._scenes[place], self.names)
         at = self._marks[place]
         for delta_tick, deltas in self.reader.object_deltas(at + 1, tick_id):
             while delta_tick > at + CHECKPOINT_TICKS:

@@ -27,7 +27,7 @@ from tickmind.protocol import (
 from tickmind.wire import codec
 from tickmind.wire.client.backoff import Backoff
 from tickmind.wire.client.calls import call_error, open_channel
-from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession
 from tickmind.wire.errors import LeaseRefusedError, MessageError, OverloadedError, UnreachableError
 from tickmind.wire.messages.frames import BatchOpen, Closed, ControlOpen
@@ -66,8 +66,8 @@ class WorldClient:
     Streams other than control open themselves again after a break, as `retry` says; `retry=None` raises instead.
     """
 
-    def __init__(self, connection: Connection | str, *, rng: random.Random | None = None) -> None:
-        self._connection = Connection(connection) if isinstance(connection, str) else connection
+    def __init__(self, connection: WorldEndpoint | str, *, rng: random.Random | None = None) -> None:
+        self._connection = WorldEndpoint(connection) if isinstance(connection, str) else connection
         self._rng = rng or random.SystemRandom()
         channel = self._channel = open_channel(self._connection)
         self._ticks = TickServiceStub(channel)

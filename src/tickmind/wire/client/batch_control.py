@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tickmind.protocol import IntentColumns
-from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlStatistics
 from tickmind.wire.client.link import Link
 from tickmind.wire.columns import ColumnBounds, decode_batch_down, encode_batch_up
@@ -36,7 +36,7 @@ class BatchSession:
     """
 
     def __init__(
-        self, call: Any, connection: Connection, opening: BatchOpen, bounds: ColumnBounds, *, release: bool
+        self, call: Any, connection: WorldEndpoint, opening: BatchOpen, bounds: ColumnBounds, *, release: bool
     ) -> None:
         self._opening = opening
         self._release = release

@@ -5,18 +5,18 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from tickmind.wire.client.connection import Connection, client_options
+from tickmind.wire.client.connection import WorldEndpoint, client_options
 from tickmind.wire.errors import (
-    CallError,
     DeadlineError,
     NotAllowedError,
     OverloadedError,
     RefusedMessageError,
+    RpcError,
     UnreachableError,
 )
 
 MAX_DETAILS_CHARS = 300
-_ERRORS: dict[grpc.StatusCode, tuple[type[CallError], str]] = {
+_ERRORS: dict[grpc.StatusCode, tuple[type[RpcError], str]] = {
     grpc.StatusCode.UNAVAILABLE: (UnreachableError, "can't be reached; is it running there?"),
     grpc.StatusCode.DEADLINE_EXCEEDED: (DeadlineError, "did not answer in time"),
     grpc.StatusCode.UNAUTHENTICATED: (NotAllowedError, "wants a valid token"),
@@ -26,7 +26,7 @@ _ERRORS: dict[grpc.StatusCode, tuple[type[CallError], str]] = {
 }
 
 
-def open_channel(connection: Connection) -> grpc.aio.Channel:
+def open_channel(connection: WorldEndpoint) -> grpc.aio.Channel:
     """A channel to a world; it connects when it is first used."""
     options = client_options(connection)
     if connection.tls is None:
@@ -36,10 +36,10 @@ def open_channel(connection: Connection) -> grpc.aio.Channel:
     return grpc.aio.secure_channel(connection.address, credentials, options=options)
 
 
-def call_error(error: Any, connection: Connection) -> CallError:
+def call_error(error: Any, connection: WorldEndpoint) -> RpcError:
     """What a failed call means, in plain words and without secrets."""
     status = error.code()
-    kind, words = _ERRORS.get(status, (CallError, "failed"))
+    kind, words = _ERRORS.get(status, (RpcError, "failed"))
     details = (error.details() or "")[:MAX_DETAILS_CHARS]
     if connection.token:
         details = details.replace(connection.token.reveal(), "***")

@@ -26,7 +26,7 @@ class Tls:
 
 
 @dataclass(frozen=True, slots=True)
-class Connection:
+class WorldEndpoint:
     """The address of a world (`host:port` or `unix:/path`) and what it takes to be let in.
 
     Lease secrets travel in messages, so anything but this machine needs `tls`.
@@ -69,7 +69,7 @@ def is_local(address: str) -> bool:
         return host.lower() == "localhost"
 
 
-def client_options(connection: Connection) -> Options:
+def client_options(connection: WorldEndpoint) -> Options:
     """The options of a client's channel: limits on sizes, and nothing that gRPC would do behind our back."""
     options: Options = [
         ("grpc.max_send_message_length", int(MAX_REQUEST_BYTES.maximum)),

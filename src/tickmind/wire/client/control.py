@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from tickmind.protocol import Ack, Intent, Lease, Observation
-from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import Link
 from tickmind.wire.codec import decode_down, encode_up
 from tickmind.wire.errors import ControlClosedError, LeaseRefusedError, MessageError, WireError
@@ -43,7 +43,7 @@ class ControlSession:
     open a new session with `previous=session.lease.lease_id`.
     """
 
-    def __init__(self, call: Any, connection: Connection, opening: ControlOpen, *, release: bool) -> None:
+    def __init__(self, call: Any, connection: WorldEndpoint, opening: ControlOpen, *, release: bool) -> None:
         self._opening = opening
         self._release = release
         self._link: Link[ControlUp, ControlDown] = Link(

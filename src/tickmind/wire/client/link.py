@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import grpc.aio
 
 from tickmind.wire.client.calls import call_error
-from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.errors import ControlClosedError, DeadlineError, OverloadedError, WireError
 
 Up = TypeVar("Up")
@@ -29,7 +29,7 @@ class Link(Generic[Up, Down]):
     def __init__(
         self,
         call: Any,
-        connection: Connection,
+        connection: WorldEndpoint,
         *,
         encode: Callable[[Up], Any],
         decode: Callable[[Any], Down],

@@ -24,7 +24,7 @@ from tickmind.protocol import (
 )
 from tickmind.wire.client.async_client import EVERYTHING, RETRY, WorldClient
 from tickmind.wire.client.backoff import Backoff
-from tickmind.wire.client.connection import Connection
+from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.control import ControlSession, ControlStatistics
 from tickmind.wire.errors import UnreachableError, WireConfigError
 from tickmind.wire.messages.frames import AckBatch, BatchOpened, LeasesLost, ObservationBatch
@@ -116,7 +116,7 @@ class SyncBatchSession(_Session["BatchSession"]):
 class SyncWorldClient:
     """`WorldClient` for code without an event loop; its methods mean the same. Any number of threads may share it."""
 
-    def __init__(self, connection: Connection | str, *, rng: random.Random | None = None) -> None:
+    def __init__(self, connection: WorldEndpoint | str, *, rng: random.Random | None = None) -> None:
         self._background = BackgroundLoop(
             "tickmind-wire", refuse=WireConfigError, cancelled=_cancelled, instead="WorldClient"
         )
@@ -244,6 +244,6 @@ class SyncWorldClient:
         return self._background.run(self._client.report_insights(lease, insights))
 
 
-async def _make(connection: Connection | str, rng: random.Random | None) -> WorldClient:
+async def _make(connection: WorldEndpoint | str, rng: random.Random | None) -> WorldClient:
     """Make the client on the loop that it will work on."""
     return WorldClient(connection, rng=rng)

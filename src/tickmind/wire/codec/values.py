@@ -9,7 +9,7 @@ from typing import ParamSpec, TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from tickmind.base import Limit, Secret
-from tickmind.protocol import ACTION_TYPES, REASONS, AgentState, Direction, LifecycleKind, Reason, Status
+from tickmind.protocol import ACTION_TYPES, REASONS, ActorStatus, AgentState, Direction, LifecycleKind, Reason
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.limits import MAX_CONTROLLER_CHARS, MAX_MAP_SIDE, MAX_NAME_CHARS, MAX_SECRET_CHARS
 from tickmind.wire.messages.viewing import ViewerEventType
@@ -30,7 +30,7 @@ _SECRET = re.compile(rf"[A-Za-z0-9_-]{{16,{MAX_SECRET_CHARS.maximum}}}")
 _good_names: set[str] = set()  # names that passed; most names come again and again
 
 DIRECTIONS = (None, *Direction)  # number in messages -> direction
-STATUSES = tuple(Status(bits) for bits in range(8))  # status bits -> status
+STATUSES = tuple(ActorStatus(bits) for bits in range(8))  # status bits -> status
 ACTIONS = (None, *ACTION_TYPES)  # number in messages -> action type
 LIFECYCLE_KINDS = (None, *LifecycleKind)  # number in messages -> kind
 AGENT_STATES = (None, *AgentState)  # number in messages -> state
@@ -152,7 +152,7 @@ def count(values: Sequence[object], field: str, limit: Limit) -> None:
         raise MessageError(field, f"at most {limit.maximum:,} long")
 
 
-def status(bits: int, field: str) -> Status:
+def status(bits: int, field: str) -> ActorStatus:
     """The state of an actor."""
     if not 0 <= bits < 8:
         raise MessageError(field, "made of the bits 1, 2 and 4")

@@ -32,7 +32,7 @@ TEXTS = ("", "a", "x" * 100, "x" * 101, "x" * 501, "\x00", "é\u2028", "local", 
 
 
 @dataclass(frozen=True, slots=True)
-class Codec:
+class MessageCodec:
     """One kind of message: how to make a value, write it and read it."""
 
     message: Callable[[], Message]
@@ -56,93 +56,101 @@ def _decode_whole_world(message: Any) -> Any:
 
 
 # kind of message -> how it is handled
-CODECS: dict[str, Codec] = {
-    "intent": Codec(action_pb2.Intent, ColumnSamples.intent, codec.encode_intent, codec.decode_intent),
-    "ack": Codec(action_pb2.Ack, ColumnSamples.ack, codec.encode_ack, codec.decode_ack),
-    "result": Codec(action_pb2.ActionResult, ColumnSamples.result, codec.encode_result, codec.decode_result),
-    "observation": Codec(
+CODECS: dict[str, MessageCodec] = {
+    "intent": MessageCodec(action_pb2.Intent, ColumnSamples.intent, codec.encode_intent, codec.decode_intent),
+    "ack": MessageCodec(action_pb2.Ack, ColumnSamples.ack, codec.encode_ack, codec.decode_ack),
+    "result": MessageCodec(action_pb2.ActionResult, ColumnSamples.result, codec.encode_result, codec.decode_result),
+    "observation": MessageCodec(
         observation_pb2.Observation, ColumnSamples.observation, codec.encode_observation, codec.decode_observation
     ),
-    "entity": Codec(entity_pb2.EntityInfo, ColumnSamples.entity, codec.encode_entity, codec.decode_entity),
-    "lifecycle": Codec(
+    "entity": MessageCodec(entity_pb2.EntityInfo, ColumnSamples.entity, codec.encode_entity, codec.decode_entity),
+    "lifecycle": MessageCodec(
         entity_pb2.LifecycleEvent, ColumnSamples.lifecycle, codec.encode_lifecycle, codec.decode_lifecycle
     ),
-    "world": Codec(entity_pb2.StreamWorldResponse, ColumnSamples.world, _encode_whole_world, _decode_whole_world),
-    "lease": Codec(lease_pb2.Lease, ColumnSamples.lease, codec.encode_lease, codec.decode_lease),
-    "acquired": Codec(
+    "world": MessageCodec(
+        entity_pb2.StreamWorldResponse, ColumnSamples.world, _encode_whole_world, _decode_whole_world
+    ),
+    "lease": MessageCodec(lease_pb2.Lease, ColumnSamples.lease, codec.encode_lease, codec.decode_lease),
+    "acquired": MessageCodec(
         lease_pb2.AcquireLeaseResponse,
         lambda samples: samples.rng.choice((samples.lease(), samples.refusal())),
         codec.encode_acquired,
         codec.decode_lease_answer,
     ),
-    "tick": Codec(tick_pb2.TickEvent, ColumnSamples.tick, codec.encode_tick, codec.decode_tick),
-    "thought": Codec(
+    "tick": MessageCodec(tick_pb2.TickEvent, ColumnSamples.tick, codec.encode_tick, codec.decode_tick),
+    "thought": MessageCodec(
         telemetry_pb2.ThoughtReport,
         ColumnSamples.thought_report,
         codec.encode_thought_report,
         codec.decode_thought_report,
     ),
-    "status": Codec(telemetry_pb2.AgentStatus, ColumnSamples.agent_status, codec.encode_status, codec.decode_status),
-    "up": Codec(control_pb2.ControlRequest, ColumnSamples.up, codec.encode_up, codec.decode_up),
-    "down": Codec(control_pb2.ControlResponse, ColumnSamples.down, codec.encode_down, codec.decode_down),
-    "batch_up": Codec(
+    "status": MessageCodec(
+        telemetry_pb2.AgentStatus, ColumnSamples.agent_status, codec.encode_status, codec.decode_status
+    ),
+    "up": MessageCodec(control_pb2.ControlRequest, ColumnSamples.up, codec.encode_up, codec.decode_up),
+    "down": MessageCodec(control_pb2.ControlResponse, ColumnSamples.down, codec.encode_down, codec.decode_down),
+    "batch_up": MessageCodec(
         control_pb2.ControlBatchRequest,
         ColumnSamples.batch_up,
         columns.encode_batch_up,
         lambda message: columns.decode_batch_up(message, BOUNDS),
     ),
-    "batch_down": Codec(
+    "batch_down": MessageCodec(
         control_pb2.ControlBatchResponse,
         ColumnSamples.batch_down,
         columns.encode_batch_down,
         lambda message: columns.decode_batch_down(message, BOUNDS),
     ),
-    "observation_columns": Codec(
+    "observation_columns": MessageCodec(
         columns_pb2.ObservationColumns,
         ColumnSamples.observation_columns,
         columns.encode_observation_columns,
         lambda message: columns.decode_observation_columns(message, BOUNDS),
     ),
-    "filter": Codec(viewer_pb2.ViewFilter, ColumnSamples.view, columns.encode_filter, columns.decode_filter),
-    "viewer_event": Codec(
+    "filter": MessageCodec(viewer_pb2.ViewFilter, ColumnSamples.view, columns.encode_filter, columns.decode_filter),
+    "viewer_event": MessageCodec(
         viewer_pb2.ViewerEvent,
         ColumnSamples.viewer_event,
         columns.encode_viewer_event,
         lambda message: columns.decode_viewer_event(message, BOUNDS),
     ),
-    "submit": Codec(action_pb2.SubmitIntentRequest, ColumnSamples.submit, codec.encode_submit, codec.decode_submit),
-    "acquire": Codec(lease_pb2.AcquireLeaseRequest, ColumnSamples.acquire, codec.encode_acquire, codec.decode_acquire),
-    "observations_request": Codec(
+    "submit": MessageCodec(
+        action_pb2.SubmitIntentRequest, ColumnSamples.submit, codec.encode_submit, codec.decode_submit
+    ),
+    "acquire": MessageCodec(
+        lease_pb2.AcquireLeaseRequest, ColumnSamples.acquire, codec.encode_acquire, codec.decode_acquire
+    ),
+    "observations_request": MessageCodec(
         observation_pb2.StreamObservationsRequest,
         ColumnSamples.observations_request,
         codec.encode_observations_request,
         codec.decode_observations_request,
     ),
-    "entities_request": Codec(
+    "entities_request": MessageCodec(
         entity_pb2.ListControllableEntitiesRequest,
         ColumnSamples.entities_request,
         codec.encode_entities_request,
         codec.decode_entities_request,
     ),
-    "thought_request": Codec(
+    "thought_request": MessageCodec(
         telemetry_pb2.ReportThoughtRequest,
         ColumnSamples.thought_request,
         codec.encode_thought_request,
         codec.decode_thought_request,
     ),
-    "status_request": Codec(
+    "status_request": MessageCodec(
         telemetry_pb2.ReportStatusRequest,
         ColumnSamples.status_request,
         codec.encode_status_request,
         codec.decode_status_request,
     ),
-    "insights_request": Codec(
+    "insights_request": MessageCodec(
         telemetry_pb2.ReportInsightsRequest,
         ColumnSamples.insights_request,
         codec.encode_insights_request,
         codec.decode_insights_request,
     ),
-    "snapshot": Codec(
+    "snapshot": MessageCodec(
         viewer_pb2.ViewerSnapshot,
         ColumnSamples.snapshot,
         columns.encode_snapshot,

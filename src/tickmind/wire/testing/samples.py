@@ -10,6 +10,7 @@ from tickmind.protocol import (
     Acted,
     ActionResult,
     ActionType,
+    ActorStatus,
     AgentState,
     AgentStatus,
     BoardEntry,
@@ -42,7 +43,6 @@ from tickmind.protocol import (
     Say,
     SelfState,
     Sleep,
-    Status,
     Thought,
     ThoughtReport,
     TickEvent,
@@ -125,9 +125,9 @@ class Samples:
         """A direction."""
         return self.rng.choice(tuple(Direction))
 
-    def status(self) -> Status:
+    def status(self) -> ActorStatus:
         """A status."""
-        return Status(self.rng.randrange(8))
+        return ActorStatus(self.rng.randrange(8))
 
     def intent(self) -> Intent:
         """An intent of any kind."""

@@ -9,6 +9,7 @@ from tickmind.protocol import (
     MOVED,
     Acted,
     ActionResult,
+    ActorStatus,
     Direction,
     Entered,
     Event,
@@ -19,7 +20,6 @@ from tickmind.protocol import (
     Observation,
     ObservationColumns,
     SelfState,
-    Status,
     VisibleEntity,
     VisibleObject,
     VisibleTiles,
@@ -27,7 +27,7 @@ from tickmind.protocol import (
 from tickmind.world.perception.perception import Perception
 from tickmind.world.rules.aftermath import Aftermath
 from tickmind.world.rules.piles import GROUND, ground_id
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _DIRECTIONS = tuple(Direction)
 _AT_ONCE = 1024  # windows that are cut out together
-_STATUS = tuple(Status(bits) for bits in range(8))
+_STATUS = tuple(ActorStatus(bits) for bits in range(8))
 
 
 class Observer:
@@ -45,7 +45,7 @@ class Observer:
     def __init__(
         self,
         tables: Tables,
-        state: State,
+        state: WorldColumns,
         maps: Maps,
         before: Perception | None,
         last: Aftermath,

@@ -9,7 +9,7 @@ from tickmind.world.kernels import Placed, RowLists, visible_pairs
 from tickmind.world.kernels.packing import list_left, pack_entities, write_cards
 from tickmind.world.perception.perception import Perception, Seen, take_lists
 from tickmind.world.rules.aftermath import Aftermath
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Packer:
         self,
         tick_id: int,
         tables: Tables,
-        state: State,
+        state: WorldColumns,
         objects: Placed,
         ground: "GroundMap",
         now: Perception,

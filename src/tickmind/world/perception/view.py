@@ -7,7 +7,7 @@ import numpy as np
 
 from tickmind.protocol import ActorColumns, NeedColumns
 from tickmind.world.rules.needs import all_needs
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class WorldView:
     needs: NeedColumns | None  # of all actors; None where the world has none
 
 
-def take_view(tick_id: int, tables: Tables, state: State) -> WorldView:
+def take_view(tick_id: int, tables: Tables, state: WorldColumns) -> WorldView:
     """Copy what is there, so that later ticks do not change it."""
     tile, kind = np.divmod(state.ground_key, max(len(tables.item_names), 1))
     y, x = np.divmod(tile, tables.width)

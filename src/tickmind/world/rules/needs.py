@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import NeedColumns
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32
@@ -14,7 +14,7 @@ STEP = 20  # an actor is told of when its energy or hunger goes from one multipl
 CENSUS_TICKS = 64  # in the first of so many ticks all actors are told of, so that nobody has to look back further
 
 
-def all_needs(state: State) -> NeedColumns:
+def all_needs(state: WorldColumns) -> NeedColumns:
     """The needs of everybody."""
     return _some(state, np.arange(len(state.energy), dtype=np.int32))
 
@@ -22,11 +22,11 @@ def all_needs(state: State) -> NeedColumns:
 class NeedsBefore:
     """The needs before a tick, to tell afterwards which have moved on. It goes by state and tick alone."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: WorldColumns) -> None:
         self._energy: Int32 = state.energy // STEP
         self._hunger: Int32 = state.hunger // STEP
 
-    def moved(self, tick_id: int, state: State) -> NeedColumns | None:
+    def moved(self, tick_id: int, state: WorldColumns) -> NeedColumns | None:
         """Whom to tell of after the tick, if anybody."""
         if tick_id % CENSUS_TICKS == 1:
             return all_needs(state)
@@ -34,5 +34,5 @@ class NeedsBefore:
         return _some(state, np.flatnonzero(moved).astype(np.int32)) if moved.any() else None
 
 
-def _some(state: State, rows: "Int32") -> NeedColumns:
+def _some(state: WorldColumns, rows: "Int32") -> NeedColumns:
     return NeedColumns(rows, state.energy[rows].astype(np.int16), state.hunger[rows].astype(np.int16))

@@ -4,14 +4,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, Reason, Status
+from tickmind.protocol import ACTION_CODES, REASON_CODES, ActionType, ActorStatus, Reason
 from tickmind.world.rules.turn import Turn
 from tickmind.world.scenario.settings import NEED_MOST
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool
 
-_ASLEEP, _INCAPACITATED, _UNCONTROLLED = int(Status.ASLEEP), int(Status.INCAPACITATED), int(Status.UNCONTROLLED)
+_ASLEEP = int(ActorStatus.ASLEEP)
+_INCAPACITATED = int(ActorStatus.INCAPACITATED)
+_UNCONTROLLED = int(ActorStatus.UNCONTROLLED)
 
 
 def _allowed(*actions: ActionType) -> "Bool":

@@ -14,7 +14,7 @@ from tickmind.protocol import (
     Reason,
     Utterance,
 )
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.maps import Maps
 from tickmind.world.state.tables import Tables
 
@@ -30,7 +30,7 @@ _NOWHERE.flags.writeable = False
 class Turn:
     """The intents of one tick by their place in the columns, with the reason for which each has failed, if it has."""
 
-    def __init__(self, tick_id: int, tables: Tables, state: State, maps: Maps, intents: IntentColumns) -> None:
+    def __init__(self, tick_id: int, tables: Tables, state: WorldColumns, maps: Maps, intents: IntentColumns) -> None:
         self.tick_id = tick_id
         self.tables = tables
         self.rules = tables.scenario.rules

@@ -23,7 +23,7 @@ from tickmind.world.scenario.limits import (
     MAX_TICKS,
 )
 from tickmind.world.scenario.settings import NEED_MOST, SIGHT_RULES, Needs, Rules
-from tickmind.world.scenario.yaml_nodes import Leaf, Node, Place, Table, leaf, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
 
 
 def read_rules(node: Node | None) -> Rules:
@@ -72,7 +72,7 @@ def _read_needs(node: Node) -> Needs | None:
     )
 
 
-def read_floors(given: Table) -> tuple[FloorKind, ...]:
+def read_floors(given: YamlMapping) -> tuple[FloorKind, ...]:
     """The section `floors`, in the order of the file."""
     _few(given)
     found = [place.source.part(FloorKind(name), _read_floor, name, node) for name, place, node in given.named()]
@@ -105,7 +105,7 @@ def read_items(section: Node | None) -> tuple[ItemKind, ...]:
 def _read_item(name: str, node: Node) -> ItemKind:
     given = table(node)
     given.nothing_but("use")
-    use = table(given.entries["use"]) if "use" in given.entries else Table(given.place, {}, {})
+    use = table(given.entries["use"]) if "use" in given.entries else YamlMapping(given.place, {}, {})
     use.nothing_but("hunger", "energy")
     hunger, energy = (use.integer(need, 0, -NEED_MOST, NEED_MOST) for need in ("hunger", "energy"))
     return ItemKind(name, hunger, energy)
@@ -123,7 +123,7 @@ def read_kinds(section: Node | None, items: Collection[str]) -> tuple[ObjectKind
     return tuple(sorted(found, key=lambda kind: kind.name))
 
 
-def _read_kind(name: str, place: Place, node: Node, items: Collection[str]) -> ObjectKind:
+def _read_kind(name: str, place: NodePosition, node: Node, items: Collection[str]) -> ObjectKind:
     given = table(node)
     given.nothing_but("states", "tags", "stock", "walkable", "opaque")
     states = given.get("states")
@@ -138,7 +138,7 @@ def _read_kind(name: str, place: Place, node: Node, items: Collection[str]) -> O
     return ObjectKind(name, read, given.names("tags"), _read_stock(table(stock), items) if stock else None)
 
 
-def _read_states(given: Table, items: Collection[str]) -> tuple[ObjectState, ...]:
+def _read_states(given: YamlMapping, items: Collection[str]) -> tuple[ObjectState, ...]:
     if not given.entries or not MAX_STATES.allows(len(given.entries)):
         given.place.fail(f"expected 1 to {MAX_STATES.maximum} states")
     found = []
@@ -147,7 +147,9 @@ def _read_states(given: Table, items: Collection[str]) -> tuple[ObjectState, ...
     return tuple(found)
 
 
-def _read_state(name: str, place: Place, node: Node, states: Collection[str], items: Collection[str]) -> ObjectState:
+def _read_state(
+    name: str, place: NodePosition, node: Node, states: Collection[str], items: Collection[str]
+) -> ObjectState:
     given = table(node)
     given.nothing_but("walkable", "opaque", "actions", "change")
     actions, read = given.get("actions"), []
@@ -161,7 +163,7 @@ def _read_state(name: str, place: Place, node: Node, states: Collection[str], it
     return ObjectState(name, walkable, opaque, tuple(read), _read_change(table(change), states) if change else None)
 
 
-def _read_action(verb: str, given: Table, states: Collection[str], items: Collection[str]) -> ObjectAction:
+def _read_action(verb: str, given: YamlMapping, states: Collection[str], items: Collection[str]) -> ObjectAction:
     given.nothing_but("to", "work", "needs", "yields")
     return ObjectAction(
         verb=verb,
@@ -172,14 +174,14 @@ def _read_action(verb: str, given: Table, states: Collection[str], items: Collec
     )
 
 
-def _read_change(given: Table, states: Collection[str]) -> Change:
+def _read_change(given: YamlMapping, states: Collection[str]) -> Change:
     given.nothing_but("to", "ticks", "spread")
     to = known(given.need("to"), states, "state of this kind")
     ticks = leaf(given.need("ticks")).integer(1, MAX_TICKS)
     return Change(to, ticks, given.integer("spread", 0, 0, MAX_TICKS))
 
 
-def _read_stock(given: Table, items: Collection[str]) -> Stock:
+def _read_stock(given: YamlMapping, items: Collection[str]) -> Stock:
     given.nothing_but("item", "most", "ticks", "spread")
     item = known(given.need("item"), items, "item")
     most = leaf(given.need("most")).integer(1, MAX_INVENTORY)
@@ -205,6 +207,6 @@ def known(node: Node, names: Collection[str], what: str) -> str:
     return name
 
 
-def _few(given: Table) -> None:
+def _few(given: YamlMapping) -> None:
     if not MAX_KINDS.allows(len(given.entries)):
         given.place.fail(f"more than {MAX_KINDS.maximum} kinds")

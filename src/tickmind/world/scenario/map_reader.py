@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from tickmind.world.scenario.kind_reader import known
 from tickmind.world.scenario.kinds import FloorKind
 from tickmind.world.scenario.limits import MAX_MAP_SIDE
-from tickmind.world.scenario.yaml_nodes import Leaf, Node, Place, Table, leaf, table
+from tickmind.world.scenario.yaml_nodes import Leaf, Node, NodePosition, YamlMapping, leaf, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +14,8 @@ class Mark:
 
     x: int
     y: int
-    place: Place
-    meaning: Table
+    place: NodePosition
+    meaning: YamlMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +28,14 @@ class Land:
     marks: tuple[Mark, ...]
 
 
-def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> Land | None:
+def read_map(given: YamlMapping, floors: tuple[FloorKind, ...], lines: list[str]) -> Land | None:
     """The sections `map` and `legend`: a drawing, or only a size and one floor for all of it.
 
     None if there are rows that can't be; what is wrong with them is noted.
     """
     node = given.need("map")
     codes = {floor.name: code for code, floor in enumerate(floors)}
-    if isinstance(node, Table):
+    if isinstance(node, YamlMapping):
         return _read_plain(node, codes)
     drawing = leaf(node)
     legend, signs = _read_legend(table(given.need("legend")), codes)
@@ -64,14 +64,14 @@ def read_map(given: Table, floors: tuple[FloorKind, ...], lines: list[str]) -> L
         if used & telling:
             start = _at(drawing, lines, y, 0, row)
             marks += [
-                Mark(x, y, Place(start.source, start.line, start.column + x), legend[sign])
+                Mark(x, y, NodePosition(start.source, start.line, start.column + x), legend[sign])
                 for x, sign in enumerate(row)
                 if sign in telling
             ]
     return Land(width, len(rows), b"".join(painted), tuple(marks)) if good else None
 
 
-def _read_plain(given: Table, codes: dict[str, int]) -> Land:
+def _read_plain(given: YamlMapping, codes: dict[str, int]) -> Land:
     given.nothing_but("width", "height", "floor")
     width = leaf(given.need("width")).integer(1, MAX_MAP_SIDE)
     height = leaf(given.need("height")).integer(1, MAX_MAP_SIDE)
@@ -79,9 +79,9 @@ def _read_plain(given: Table, codes: dict[str, int]) -> Land:
     return Land(width, height, bytes([code]) * (width * height), ())
 
 
-def _read_legend(given: Table, codes: dict[str, int]) -> tuple[dict[str, Table], dict[str, int]]:
+def _read_legend(given: YamlMapping, codes: dict[str, int]) -> tuple[dict[str, YamlMapping], dict[str, int]]:
     """Sign -> what it stands for besides its floor, and sign -> floor code."""
-    meanings: dict[str, Table] = {}
+    meanings: dict[str, YamlMapping] = {}
     signs: dict[str, int] = {}
     for sign, place in given.keys.items():
         if len(sign) != 1 or not sign.isprintable():
@@ -101,9 +101,9 @@ def _read_legend(given: Table, codes: dict[str, int]) -> tuple[dict[str, Table],
     return meanings, signs
 
 
-def _at(drawing: Leaf, lines: list[str], y: int, x: int, row: str) -> Place:
+def _at(drawing: Leaf, lines: list[str], y: int, x: int, row: str) -> NodePosition:
     """Where in the file a tile of the map is drawn."""
     line = drawing.place.line + y  # the block begins in the line after its mark
     written = lines[line] if line < len(lines) else ""
     indent = written.find(row) if row else 0
-    return Place(drawing.place.source, line + 1, max(indent, 0) + x + 1)
+    return NodePosition(drawing.place.source, line + 1, max(indent, 0) + x + 1)

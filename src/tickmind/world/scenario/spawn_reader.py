@@ -12,7 +12,7 @@ from tickmind.world.scenario.limits import MAX_ACTORS, MAX_GROUND, MAX_NAME_CHAR
 from tickmind.world.scenario.map_reader import Land
 from tickmind.world.scenario.scenario import ActorSpawn, GroundSpawn, ObjectSpawn, id_order
 from tickmind.world.scenario.settings import NEED_MOST, Rules
-from tickmind.world.scenario.yaml_nodes import Node, Place, Table, leaf, many, table
+from tickmind.world.scenario.yaml_nodes import Node, NodePosition, YamlMapping, leaf, many, table
 
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int64
@@ -47,7 +47,7 @@ class Spawns:
         self._ground: dict[tuple[int, str], int] = {}  # (tile, item) -> amount
         self._numbers: dict[str, int] = {}  # pattern of ids -> last number given
 
-    def read(self, given: Table) -> None:
+    def read(self, given: YamlMapping) -> None:
         """Take everything in; the map first, then the lists, then the actors that go wherever there is room."""
         noting = given.place.source.noting
         for mark in self._land.marks:
@@ -106,7 +106,7 @@ class Spawns:
             for (tile, item), amount in sorted(self._ground.items())
         )
 
-    def _list(self, given: Table, key: str) -> tuple[Node, ...]:
+    def _list(self, given: YamlMapping, key: str) -> tuple[Node, ...]:
         node = given.get(key)
         return () if node is None else node.place.source.part((), lambda: many(node).items)
 
@@ -117,7 +117,7 @@ class Spawns:
         x = leaf(given.items[0]).integer(0, self._land.width - 1)
         return x, leaf(given.items[1]).integer(0, self._land.height - 1)
 
-    def _add_object(self, place: Place, given: Table, kind_node: Node, x: int, y: int) -> None:
+    def _add_object(self, place: NodePosition, given: YamlMapping, kind_node: Node, x: int, y: int) -> None:
         kind = self._kinds[known(kind_node, self._kinds, "kind of object")]
         states = {state.name: state for state in kind.states}
         state_node = given.get("state")
@@ -141,7 +141,7 @@ class Spawns:
         key = (y * self._land.width + x, item)
         self._ground[key] = self._ground.get(key, 0) + amount
 
-    def _add_actor(self, place: Place, given: Table, x: int, y: int) -> None:
+    def _add_actor(self, place: NodePosition, given: YamlMapping, x: int, y: int) -> None:
         tile = y * self._land.width + x
         if not self._walkable[tile]:
             place.fail(f"nobody can stand at [{x}, {y}]: the tile is not walkable")
@@ -153,7 +153,7 @@ class Spawns:
         self._taken[tile] = True
         self._actors[entity_id] = self._actor(entity_id, given, x, y)
 
-    def _actor(self, entity_id: str, given: Table, x: int, y: int) -> ActorSpawn:
+    def _actor(self, entity_id: str, given: YamlMapping, x: int, y: int) -> ActorSpawn:
         facing = given.get("facing")
         inventory = read_amounts(given.get("inventory"), self._items)
         if sum(amount for _, amount in inventory) > self._rules.inventory_limit:
@@ -170,7 +170,7 @@ class Spawns:
             hunger=given.integer("hunger", 0, 0, NEED_MOST),
         )
 
-    def _scatter(self, number: int, given: Table) -> None:
+    def _scatter(self, number: int, given: YamlMapping) -> None:
         """Put actors on free tiles, chosen by the scenario's seed."""
         count = given.integer("count", 1, 1, int(MAX_ACTORS.maximum) - len(self._actors))
         free = self._free(given.get("within"))
@@ -203,7 +203,7 @@ class Spawns:
         return np.flatnonzero(free)
 
     def _id(
-        self, node: Node | None, default: str, place: Place, used: dict[str, ObjectSpawn] | dict[str, ActorSpawn]
+        self, node: Node | None, default: str, place: NodePosition, used: dict[str, ObjectSpawn] | dict[str, ActorSpawn]
     ) -> str:
         """The id that is written, with the next free number for `{n}`."""
         pattern = leaf(node).name() if node is not None else default

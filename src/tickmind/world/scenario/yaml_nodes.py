@@ -9,7 +9,7 @@ import yaml
 
 from tickmind.base import Limit
 from tickmind.base.problems import Problem, nearest
-from tickmind.base.yaml_source import Place as Spot
+from tickmind.base.yaml_source import SourcePosition as Spot
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.limits import MAX_DEPTH, MAX_NAME_CHARS, MAX_SCENARIO_BYTES
 
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Source:
+class YamlText:
     """A text that is being read, and what was found to be wrong with it so far."""
 
     def __init__(self, name: str) -> None:
@@ -44,10 +44,10 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodePosition:
     """Where in which text something stands; line and column count from 1."""
 
-    source: Source
+    source: YamlText
     line: int
     column: int
 
@@ -68,7 +68,7 @@ class Place:
 class Leaf:
     """A single value as it is written."""
 
-    place: Place
+    place: NodePosition
     text: str
     plain: bool  # without quotes, so that it may be a number or a truth value
 
@@ -106,17 +106,17 @@ class Leaf:
 class Many:
     """A list."""
 
-    place: Place
+    place: NodePosition
     items: tuple["Node", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class YamlMapping:
     """A mapping. Take what is known out of it with the methods, then call `nothing_but`."""
 
-    place: Place
+    place: NodePosition
     entries: dict[str, "Node"]
-    keys: dict[str, Place]
+    keys: dict[str, NodePosition]
 
     def nothing_but(self, *names: str) -> None:
         """Note every key that is none of these."""
@@ -135,7 +135,7 @@ class Table:
             self.place.fail(f"the key {key!r} is missing")
         return found
 
-    def named(self) -> Iterator[tuple[str, Place, "Node"]]:
+    def named(self) -> Iterator[tuple[str, NodePosition, "Node"]]:
         """All entries; the keys must be good names."""
         for key, value in self.entries.items():
             place = self.keys[key]
@@ -167,7 +167,7 @@ class Table:
         return default if found is None else self.place.source.part(default, read, found)
 
 
-Node: TypeAlias = Leaf | Many | Table
+Node: TypeAlias = Leaf | Many | YamlMapping
 
 
 def leaf(node: Node) -> Leaf:
@@ -184,20 +184,20 @@ def many(node: Node) -> Many:
     return node
 
 
-def table(node: Node) -> Table:
+def table(node: Node) -> YamlMapping:
     """The node as a mapping; nothing at all is an empty one."""
     if isinstance(node, Leaf) and node.plain and not node.text:
-        return Table(node.place, {}, {})
-    if not isinstance(node, Table):
+        return YamlMapping(node.place, {}, {})
+    if not isinstance(node, YamlMapping):
         node.place.fail(f"expected a mapping of keys to values, found {_what(node)}")
     return node
 
 
-def read_tree(text: str, source: str) -> Table:
+def read_tree(text: str, source: str) -> YamlMapping:
     """The one document of a YAML text. Raises `ScenarioError` with the place of what is wrong."""
     if not MAX_SCENARIO_BYTES.allows(len(text)):
         raise ScenarioError(source, [Problem((), f"larger than {MAX_SCENARIO_BYTES.maximum} bytes")])
-    read = Source(source)
+    read = YamlText(source)
     builder = _Builder(read)
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -212,21 +212,23 @@ def read_tree(text: str, source: str) -> Table:
     if not builder.documents:
         raise ScenarioError(source, [Problem((), "the file is empty; a scenario begins with `world: NAME`")])
     if len(builder.documents) != 1:
-        Place(read, 1, 1).fail(f"expected one document, found {len(builder.documents)}")
+        NodePosition(read, 1, 1).fail(f"expected one document, found {len(builder.documents)}")
     return table(builder.documents[0])
 
 
 class _Builder:
     """Puts events together to a tree."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: YamlText) -> None:
         self.documents: list[Node] = []
         self._source = source
-        self._open: list[tuple[Place, list[Leaf | Node], bool]] = []  # place, children (keys too), is it a mapping
+        self._open: list[
+            tuple[NodePosition, list[Leaf | Node], bool]
+        ] = []  # position, children with keys, is it a mapping
 
     def take(self, event: Any) -> None:
         mark = event.start_mark
-        place = Place(self._source, mark.line + 1, mark.column + 1)
+        place = NodePosition(self._source, mark.line + 1, mark.column + 1)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             place.fail("anchors and aliases are not read; write the value out")
         if getattr(event, "tag", None) is not None:
@@ -248,9 +250,9 @@ class _Builder:
             self.documents.append(node)
 
 
-def _as_table(place: Place, children: list[Node]) -> Table:
+def _as_table(place: NodePosition, children: list[Node]) -> YamlMapping:
     entries: dict[str, Node] = {}
-    keys: dict[str, Place] = {}
+    keys: dict[str, NodePosition] = {}
     for key, value in zip(children[::2], children[1::2], strict=True):
         if not isinstance(key, Leaf):
             key.place.fail(f"expected a word as key, found {_what(key)}")
@@ -259,7 +261,7 @@ def _as_table(place: Place, children: list[Node]) -> Table:
             continue
         entries[key.text] = value
         keys[key.text] = key.place
-    return Table(place, entries, keys)
+    return YamlMapping(place, entries, keys)
 
 
 def _what(node: Node) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, eq=False)
-class State:
+class WorldColumns:
     """The columns of a world: by actor row, by object row, and for items on the ground by ascending key."""
 
     x: "Int32"
@@ -47,10 +47,10 @@ class State:
         return hashlib.blake2b(tick_id.to_bytes(8, "little") + lanes.astype("<u8").tobytes(), digest_size=16).digest()
 
 
-_NAMES = tuple(one.name for one in fields(State))
+_NAMES = tuple(one.name for one in fields(WorldColumns))
 
 
-def first_state(tables: Tables) -> State:
+def first_state(tables: Tables) -> WorldColumns:
     """The state before the first tick."""
     scenario = tables.scenario
     actors, objects, items = scenario.actors, scenario.objects, len(scenario.items)
@@ -65,7 +65,7 @@ def first_state(tables: Tables) -> State:
     ground = sorted(
         ((one.y * tables.width + one.x) * items + tables.item_code[one.item], one.amount) for one in scenario.ground
     )
-    return State(
+    return WorldColumns(
         x=_column((actor.x for actor in actors), len(actors), np.int32),
         y=_column((actor.y for actor in actors), len(actors), np.int32),
         status=np.zeros(len(actors), dtype=np.int32),

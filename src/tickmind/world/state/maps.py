@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tickmind.world.state.columns import State
+from tickmind.world.state.columns import WorldColumns
 from tickmind.world.state.tables import Tables
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Maps:
     """Maps of height x width, kept up to date by the rules. `opaque` is replaced, never written to, when it changes."""
 
-    def __init__(self, tables: Tables, state: State) -> None:
+    def __init__(self, tables: Tables, state: WorldColumns) -> None:
         self._tables = tables
         self.walkable: Bool = tables.floor_walkable.copy()
         self.walkable[tables.object_y, tables.object_x] &= tables.kind_walkable[tables.object_kind, state.object_state]

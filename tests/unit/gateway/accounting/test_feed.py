@@ -6,9 +6,9 @@ import pytest
 
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.accounting.feed import JOIN_S, MOST_EVENTS, Feed
-from tickmind.gateway.queue.statistics import EventKind, QueueEvent
+from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
 
-LIMITED = QueueEvent(EventKind.LIMITED, "groq", "k", "", "village", 0.0, "rate limited, asked to wait 9 s")
+LIMITED = QueueEvent(QueueEventKind.LIMITED, "groq", "k", "", "village", 0.0, "rate limited, asked to wait 9 s")
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def clock():
 def test_the_newest_line_comes_first(clock):
     feed = Feed(clock)
     feed.add(LIMITED)
-    feed.add(replace(LIMITED, kind=EventKind.FELL_BACK, provider="cerebras"))
-    assert [line.kind for line in feed.lines()] == [EventKind.FELL_BACK, EventKind.LIMITED]
+    feed.add(replace(LIMITED, kind=QueueEventKind.FELL_BACK, provider="cerebras"))
+    assert [line.kind for line in feed.lines()] == [QueueEventKind.FELL_BACK, QueueEventKind.LIMITED]
 
 
 def test_a_line_tells_how_long_it_lasts(clock):
@@ -33,7 +33,7 @@ def test_the_same_again_is_one_line_that_counts(clock):
     feed = Feed(clock)
     for _ in range(3):
         feed.add(LIMITED)
-        feed.add(replace(LIMITED, kind=EventKind.FELL_BACK, provider="cerebras"))
+        feed.add(replace(LIMITED, kind=QueueEventKind.FELL_BACK, provider="cerebras"))
         clock.advance(1)
     assert [line.count for line in feed.lines()] == [3, 3]
 
@@ -69,5 +69,5 @@ def test_only_the_last_lines_are_kept(clock):
 def test_a_key_in_a_reason_is_masked(clock):
     key = Secret("sk-canary-0a1b2c3d4e5f")
     feed = Feed(clock)
-    feed.add(replace(LIMITED, kind=EventKind.ACCOUNT_REFUSED, detail=f"wrong key {key.reveal()}"))
+    feed.add(replace(LIMITED, kind=QueueEventKind.ACCOUNT_REFUSED, detail=f"wrong key {key.reveal()}"))
     assert key.reveal() not in feed.lines()[0].detail

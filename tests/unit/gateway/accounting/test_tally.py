@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import Limit, ManualClock, Secret
-from tickmind.gateway.accounting.histogram import BOUNDS_S, Durations, Histogram
-from tickmind.gateway.accounting.tally import OTHER, Tally
+from tickmind.gateway.accounting.histogram import BOUNDS_S, BucketedDurations, Histogram
+from tickmind.gateway.accounting.tally import OTHER, UsageTally
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.job import Result
 from tickmind.gateway.refusal import Code
@@ -37,7 +37,7 @@ def serve(tally, session, target, *, waited_s=0.01, took_s=0.2, tokens=(100, 50)
 
 @pytest.fixture
 def tally():
-    return Tally(ManualClock(), prices=PRICES)
+    return UsageTally(ManualClock(), prices=PRICES)
 
 
 def test_a_served_request_is_counted_everywhere(tally):
@@ -120,7 +120,7 @@ def test_the_cost_table_adds_up(tally):
 
 
 def test_models_beyond_the_bound_are_counted_as_others():
-    tally = Tally(ManualClock(), prices=PRICES, max_targets=Limit("targets", 2))
+    tally = UsageTally(ManualClock(), prices=PRICES, max_targets=Limit("targets", 2))
     session = Session("g", "g")
     for model in ("a", "b", "dear", "c", "cheap"):
         serve(tally, session, target_of(model=model))
@@ -129,7 +129,7 @@ def test_models_beyond_the_bound_are_counted_as_others():
 
 
 def test_sessions_beyond_the_bound_are_added_up_and_nothing_is_lost():
-    tally = Tally(ManualClock(), prices=PRICES, max_sessions=Limit("sessions", 10))
+    tally = UsageTally(ManualClock(), prices=PRICES, max_sessions=Limit("sessions", 10))
     steady = Session("steady", "steady")
     for number in range(1000):
         serve(tally, Session(f"s{number}", "s"), target_of())
@@ -146,7 +146,7 @@ def test_sessions_beyond_the_bound_are_added_up_and_nothing_is_lost():
 
 @pytest.mark.slow
 def test_memory_is_flat_over_many_requests():
-    tally = Tally(ManualClock(), prices=PRICES)
+    tally = UsageTally(ManualClock(), prices=PRICES)
     sessions = [Session(f"s{n}", f"s{n}") for n in range(500)]
     targets = [target_of(model=f"m{n}") for n in range(125)]
 
@@ -168,7 +168,7 @@ def test_memory_is_flat_over_many_requests():
 def test_a_percentile_is_within_a_bucket(durations, percent):
     histogram = Histogram()
     for duration in durations:
-        histogram.add(Durations.of([duration]))
+        histogram.add(BucketedDurations.of([duration]))
     seen = histogram.snapshot()
     exact = sorted(durations)[max(0, math.ceil(len(durations) * percent / 100) - 1)]
     got = seen.percentile_s(percent)
@@ -183,11 +183,11 @@ def test_a_percentile_is_within_a_bucket(durations, percent):
 def test_merged_histograms_are_the_histogram_of_all():
     one, two, both = Histogram(), Histogram(), Histogram()
     for duration in (0.001, 0.5, 70.0):
-        one.add(Durations.of([duration]))
-        both.add(Durations.of([duration]))
+        one.add(BucketedDurations.of([duration]))
+        both.add(BucketedDurations.of([duration]))
     for duration in (0.0, 1000.0):
-        two.add(Durations.of([duration]))
-        both.add(Durations.of([duration]))
+        two.add(BucketedDurations.of([duration]))
+        both.add(BucketedDurations.of([duration]))
     one.merge(two.snapshot())
     assert one.snapshot() == both.snapshot()
     assert Histogram().snapshot().percentile_s(99) == 0.0

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import ManualClock
-from tickmind.gateway.accounting.histogram import Durations, Histogram, HistogramSnapshot
-from tickmind.gateway.accounting.tally import Pulse
+from tickmind.gateway.accounting.histogram import BucketedDurations, Histogram, HistogramSnapshot
+from tickmind.gateway.accounting.tally import TallySums
 from tickmind.gateway.accounting.trend import LATELY_S, MOST_POINTS, STEP_S, Look, Trend
 
 LANE = ("groq", "k", "")
@@ -14,7 +14,7 @@ LANE = ("groq", "k", "")
 
 def pulse(answered=0, *, waits=None, **served):
     times = waits or HistogramSnapshot()
-    return Pulse(answered, answered, 0, 0, 0.0, times, times, served)
+    return TallySums(answered, answered, 0, 0, 0.0, times, times, served)
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def test_a_look_is_due_every_other_second(clock):
 
 def test_a_point_holds_what_happened_since_the_last_look(clock):
     trend, waits = Trend(clock, Look(pulse())), Histogram()
-    waits.add(Durations.of([0.1]))
+    waits.add(BucketedDurations.of([0.1]))
     clock.advance(STEP_S)
     trend.add(Look(pulse(1, waits=waits.snapshot()), queued=3, in_flight=2))
     for _ in range(9):
-        waits.add(Durations.of([2.0]))
+        waits.add(BucketedDurations.of([2.0]))
     clock.advance(STEP_S)
     trend.add(Look(pulse(10, waits=waits.snapshot())))
     first, second = trend.points()
@@ -50,7 +50,7 @@ def test_a_point_holds_what_happened_since_the_last_look(clock):
 
 def test_a_point_without_answers_has_no_times(clock):
     waits = Histogram()
-    waits.add(Durations.of([5.0]))
+    waits.add(BucketedDurations.of([5.0]))
     trend = Trend(clock, Look(pulse(1, waits=waits.snapshot())))
     clock.advance(STEP_S)
     trend.add(Look(pulse(1, waits=waits.snapshot())))
@@ -95,11 +95,11 @@ def test_what_is_kept_is_bounded(clock):
 def test_a_histogram_since_an_earlier_one_is_that_of_what_came_after(before, after):
     both, later = Histogram(), Histogram()
     for duration in before:
-        both.add(Durations.of([duration]))
+        both.add(BucketedDurations.of([duration]))
     earlier = both.snapshot()
     for duration in after:
-        both.add(Durations.of([duration]))
-        later.add(Durations.of([duration]))
+        both.add(BucketedDurations.of([duration]))
+        later.add(BucketedDurations.of([duration]))
     since = both.snapshot().since(earlier)
     assert (since.counts, since.count) == (later.snapshot().counts, len(after))
     assert since.sum_s == pytest.approx(sum(after), abs=1e-6)

@@ -2,7 +2,7 @@ import pytest
 
 from tickmind.base import ManualClock
 from tickmind.gateway.cluster.census import Census
-from tickmind.gateway.cluster.pace import SharedPace
+from tickmind.gateway.cluster.rate_limiter import SharedPace
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.settings.config import Limits
 

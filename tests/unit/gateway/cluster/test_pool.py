@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.base import Secret
-from tickmind.gateway.cluster.pace import SharedPace, part_of
 from tickmind.gateway.cluster.pool import LOOK_AGAIN_S, MAX_BATCH, MAX_REFUNDS, Pool
+from tickmind.gateway.cluster.rate_limiter import SharedPace, part_of
 from tickmind.gateway.cluster.script import LEASE_S, SHORT_LEASE_S, request_spec, token_spec
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.lanes import Lanes

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.fairness.broadcast import Broadcast
-from tickmind.gateway.fairness.cache import Kept, ReplyCache, Role, request_key
+from tickmind.gateway.fairness.cache import CacheRole, Kept, ReplyCache, request_key
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CacheConfig, Provider
@@ -51,23 +51,23 @@ def test_both_are_off_by_default(clock):
     cache = ReplyCache(CacheConfig(), clock)
     assert not cache.enabled
     one, two = Request(), Request()
-    assert cache.lookup(KEY, one) is Role.LEADER
-    assert cache.lookup(KEY, two) is Role.LEADER
+    assert cache.lookup(KEY, one) is CacheRole.LEADER
+    assert cache.lookup(KEY, two) is CacheRole.LEADER
     cache.finish(KEY, one, OK)
     assert two.heard == []
-    assert cache.lookup(KEY, Request()) is Role.LEADER
+    assert cache.lookup(KEY, Request()) is CacheRole.LEADER
     assert cache.statistics().in_flight == 0
 
 
 def test_identical_requests_in_flight_share_one_call(cache):
     leader, followers = Request(), [Request() for _ in range(5)]
-    assert cache.lookup(KEY, leader) is Role.LEADER
-    assert {cache.lookup(KEY, one) for one in followers} == {Role.JOINED}
-    assert cache.lookup(b"another", Request()) is Role.LEADER
+    assert cache.lookup(KEY, leader) is CacheRole.LEADER
+    assert {cache.lookup(KEY, one) for one in followers} == {CacheRole.JOINED}
+    assert cache.lookup(b"another", Request()) is CacheRole.LEADER
     cache.finish(KEY, leader, OK)
     assert [one.heard for one in followers] == [[OK]] * 5
     assert leader.heard == []
-    assert cache.lookup(KEY, Request()) is Role.LEADER
+    assert cache.lookup(KEY, Request()) is CacheRole.LEADER
     statistics = cache.statistics()
     assert (statistics.lookups, statistics.joined, statistics.shared, statistics.hits) == (8, 5, 5, 0)
 
@@ -97,7 +97,7 @@ def test_a_leader_without_followers_just_goes(cache):
     assert not cache.leave(KEY, leader)
     assert not cache.leave(KEY, leader)
     assert leader.heard == []
-    assert cache.lookup(KEY, Request()) is Role.LEADER
+    assert cache.lookup(KEY, Request()) is CacheRole.LEADER
 
 
 def test_a_failure_that_is_not_final_hands_the_lead_over(cache):
@@ -123,7 +123,7 @@ def test_a_final_failure_is_shared_but_not_kept(clock):
     bad = Kept(400, b"application/json", b"{}")
     cache.finish(KEY, leader, bad)
     assert follower.heard == [bad]
-    assert cache.lookup(KEY, Request()) is Role.LEADER
+    assert cache.lookup(KEY, Request()) is CacheRole.LEADER
 
 
 def test_a_follower_that_asks_anew_while_it_hears_leads(cache):
@@ -138,19 +138,19 @@ def test_a_follower_that_asks_anew_while_it_hears_leads(cache):
     cache.lookup(KEY, Eager())
     cache.lookup(KEY, Eager())
     cache.finish(KEY, leader, OK)
-    assert roles == [Role.LEADER, Role.JOINED]
+    assert roles == [CacheRole.LEADER, CacheRole.JOINED]
 
 
 def test_a_reply_is_kept_for_its_time(clock):
     cache = ReplyCache(CacheConfig(keep_s=10), clock)
     assert cache.enabled
     one = Request()
-    assert cache.lookup(KEY, one) is Role.LEADER
+    assert cache.lookup(KEY, one) is CacheRole.LEADER
     cache.finish(KEY, one, OK)
     clock.advance(9.9)
     assert cache.lookup(KEY, Request()) is OK
     clock.advance(0.1)
-    assert cache.lookup(KEY, Request()) is Role.LEADER
+    assert cache.lookup(KEY, Request()) is CacheRole.LEADER
     statistics = cache.statistics()
     assert (statistics.hits, statistics.entries, statistics.size_bytes) == (1, 0, 0)
 
@@ -161,7 +161,7 @@ def test_what_is_kept_stays_within_its_bounds(replies):
     cache = ReplyCache(CacheConfig(keep_s=10, max_entries=5, max_bytes=5000), clock)
     for number, size in replies:
         key, one = str(number).encode(), Request()
-        if cache.lookup(key, one) is Role.LEADER:
+        if cache.lookup(key, one) is CacheRole.LEADER:
             cache.finish(key, one, Kept(200, b"", b"x" * size))
         clock.advance(0.5)
         statistics = cache.statistics()
@@ -176,7 +176,7 @@ def test_a_reply_larger_than_all_is_not_kept(clock):
     cache.finish(b"small", Request(), OK)
     cache.finish(b"large", Request(), Kept(200, b"", b"x" * 1000))
     assert cache.lookup(b"small", Request()) is OK
-    assert cache.lookup(b"large", Request()) is Role.LEADER
+    assert cache.lookup(b"large", Request()) is CacheRole.LEADER
 
 
 @settings(max_examples=60)
@@ -205,7 +205,7 @@ def test_every_request_hears_its_end_exactly_once(steps):
         if step == "ask":
             one = Live()
             asked.append(one)
-            if cache.lookup(KEY, one) is Role.LEADER:
+            if cache.lookup(KEY, one) is CacheRole.LEADER:
                 leads.add(one)
         elif step == "leave":
             waiting = [one for one in asked if one not in over | gone]
@@ -269,16 +269,16 @@ def test_those_who_joined_and_those_who_come_later_read_the_stream_from_its_sour
     made = cache
     leader, early, late, apart = Request(), Request(), Request(), Request()
     source = Broadcast(10, lambda: None, lambda: None)
-    assert made.lookup(b"k", leader) is Role.LEADER
-    assert made.lookup(b"k", early) is Role.JOINED
+    assert made.lookup(b"k", leader) is CacheRole.LEADER
+    assert made.lookup(b"k", early) is CacheRole.JOINED
     made.catch_up(b"k", early)
     assert early.heard == []
     made.begin_stream(b"k", leader, source, "p")
-    assert made.lookup(b"k", late) is Role.JOINED
+    assert made.lookup(b"k", late) is CacheRole.JOINED
     made.catch_up(b"k", late)
     assert early.heard == late.heard == [(source, "p")]
     source.add(b"more than ten bytes")
-    assert made.lookup(b"k", apart) is Role.LEADER, "the beginning is not there any more"
+    assert made.lookup(b"k", apart) is CacheRole.LEADER, "the beginning is not there any more"
     made.begin_stream(b"k", apart, source, "p")
     made.end_stream(b"k", apart, None)
     assert made.statistics().in_flight == 1

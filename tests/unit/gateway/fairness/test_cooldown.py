@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.fairness.activity import Active, Activity
-from tickmind.gateway.fairness.cooldown import Cooldown, Cooldowns, group_of, rate_per_minute
+from tickmind.gateway.fairness.cooldown import CooldownForecast, Cooldowns, group_of, rate_per_minute
 from tickmind.gateway.fairness.sessions import Session, Sessions
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.routing.plan import Plan, Target
@@ -59,7 +59,7 @@ def test_thirty_a_minute_among_four_games_is_one_every_eight_seconds():
         assert house.ask(name) is None
         house.clock.advance(2)
     assert house.ask("g1") is None
-    assert house.of("g1") == Cooldown(1_700_000_016_000, 8000, 4, 30, 7.5)
+    assert house.of("g1") == CooldownForecast(1_700_000_016_000, 8000, 4, 30, 7.5)
 
 
 def test_the_timeline_of_four_games():
@@ -127,7 +127,7 @@ def test_a_game_that_went_silent_gives_its_share_back():
     assert house.of("g2").active_games == 2
     house.clock.advance(2)
     house.ask("g2")
-    assert house.of("g2") == Cooldown(house.of("g2").next_allowed_ms, 2000, 1, 30, 30)
+    assert house.of("g2") == CooldownForecast(house.of("g2").next_allowed_ms, 2000, 1, 30, 30)
 
 
 def test_shares_go_by_weight():
@@ -208,7 +208,7 @@ def test_under_contention_fair_sharing_tells_the_share():
     house = House("fair", forecast=lambda _session, _plan, now_s, _agent: now_s + 0.25)
     for name in ("g1", "g2", "g3", "g4"):
         house.ask(name)
-    assert house.of("g1") == Cooldown(1_700_000_008_000, 8000, 4, 30, 7.5)
+    assert house.of("g1") == CooldownForecast(1_700_000_008_000, 8000, 4, 30, 7.5)
     house.clock.advance(7.9)
     assert house.of("g1").wait_ms == 250
 
@@ -260,7 +260,7 @@ def test_without_a_limit_there_is_no_cooldown():
 )
 def test_the_json_is_what_the_cooldown_says(next_ms, wait_ms, games, rpm, data):
     effective = None if rpm is None else data.draw(st.floats(1e-6, rpm))
-    shown = json.loads(Cooldown(next_ms, wait_ms, games, rpm, effective).as_json())
+    shown = json.loads(CooldownForecast(next_ms, wait_ms, games, rpm, effective).as_json())
     rates = shown.pop("rateLimit")
     assert shown == {"nextAllowedAt": next_ms, "waitMs": wait_ms, "activeGames": games}
     assert rates["requestsPerMinute"] == (None if rpm is None else pytest.approx(rpm))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tickmind.gateway.http.head_memo import HeadMemo
 from tickmind.gateway.http.masking import StreamMask
-from tickmind.gateway.http.reply import Exchange, ReplyHead
-from tickmind.gateway.http.upstream import Endpoint, UpstreamConnection, UpstreamPool
+from tickmind.gateway.http.reply import ReplyHead, UpstreamExchange
+from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamConnection, UpstreamPool
 from tickmind.llm.http.protocol import ResponseParser
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -55,7 +55,7 @@ class Hearer:
         self._framed = framed
         self._mask = StreamMask((KEY,))
 
-    def carried_by(self, exchange: Exchange) -> None:
+    def carried_by(self, exchange: UpstreamExchange) -> None:
         raise AssertionError("it goes by the connection that it was given")
 
     def head(self, head: ReplyHead, length: int) -> None:
@@ -93,7 +93,7 @@ def dechunked(data: bytes) -> bytes:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[UpstreamPool]:
     loop = asyncio.new_event_loop()
-    endpoint = Endpoint.of("http://127.0.0.1:1/v1")
+    endpoint = UpstreamAddress.of("http://127.0.0.1:1/v1")
     yield UpstreamPool(endpoint, loop=loop, max_connections=8, tls_context=no_tls, heads=HeadMemo())
     loop.close()
 

@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 
 from tickmind.gateway.http.head_memo import HeadMemo
-from tickmind.gateway.http.reply import Exchange, ReplyHead
-from tickmind.gateway.http.upstream import Endpoint, UpstreamPool
+from tickmind.gateway.http.reply import ReplyHead, UpstreamExchange
+from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamPool
 
 
 class Caller:
@@ -18,7 +18,7 @@ class Caller:
         self._pool = pool
         self.opened: asyncio.Future[dict[str, int]] = asyncio.get_running_loop().create_future()
 
-    def carried_by(self, exchange: Exchange) -> None:
+    def carried_by(self, exchange: UpstreamExchange) -> None:
         self.opened.set_result(self._pool.statistics())
 
     def broken(self, reason: str) -> None:
@@ -38,7 +38,7 @@ class Caller:
 
 def pool_of_one(port: int) -> UpstreamPool:
     return UpstreamPool(
-        Endpoint.of(f"http://127.0.0.1:{port}/v1"),
+        UpstreamAddress.of(f"http://127.0.0.1:{port}/v1"),
         loop=asyncio.get_running_loop(),
         max_connections=1,
         tls_context=lambda: pytest.fail("no TLS here"),

@@ -9,7 +9,7 @@ import pytest
 from tickmind.gateway.http.outcomes import outcome_of_error
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.limits.circuit import CircuitState
-from tickmind.gateway.queue.statistics import EventKind
+from tickmind.gateway.queue.statistics import QueueEventKind
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import GatewayConfig, Limits, Route
 
@@ -283,7 +283,7 @@ def test_events_of_a_circuit_are_reported_and_logged(desk, time, caplog):
     time.run_for(20)
     d.submit()
     time.run_for(1)
-    assert [event.kind for event in d.events] == [EventKind.CIRCUIT_OPENED, EventKind.CIRCUIT_CLOSED]
+    assert [event.kind for event in d.events] == [QueueEventKind.CIRCUIT_OPENED, QueueEventKind.CIRCUIT_CLOSED]
     assert "circuit opened" in caplog.text
     assert "5 failures one after the other" in caplog.text
     assert "circuit closed" in caplog.text

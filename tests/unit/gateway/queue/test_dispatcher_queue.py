@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from tests.long import short_or_long
 
-from tickmind.gateway.queue.job import Outcome, Priority, Result, State
+from tickmind.gateway.queue.job import JobState, Outcome, Priority, Result
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.routing.plan import Plan, Target
@@ -283,7 +283,7 @@ def test_ended_after_cancel_changes_nothing(desk, time):
     ticket = d.submit()
     d.cancel(ticket)
     assert d.dispatcher.ended(ticket.job, Outcome(Result.OK, 200)) is True
-    assert ticket.job.state is State.DONE
+    assert ticket.job.state is JobState.DONE
     d.assert_clean()
 
 

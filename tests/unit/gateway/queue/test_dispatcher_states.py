@@ -11,7 +11,7 @@ from tests.long import short_or_long
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
-from tickmind.gateway.queue.job import Outcome, Priority, Result, State
+from tickmind.gateway.queue.job import JobState, Outcome, Priority, Result
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Plan, Target
@@ -70,7 +70,7 @@ class QueueMachine(RuleBasedStateMachine):
             if other is not job
             and (other.session, other.priority, other.queue) == (job.session, job.priority, job.queue)
             and other.number < job.number
-            and other.state is State.QUEUED
+            and other.state is JobState.QUEUED
         ]
         assert older == []
         if job in self.queued:
@@ -88,7 +88,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _end(self, job):
         assert job not in self.ended
-        assert job.state is State.DONE
+        assert job.state is JobState.DONE
         if job in self.queued:
             self.queued.remove(job)
         self.ended.add(job)
@@ -159,7 +159,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert sum(lane.in_flight for lane in self.dispatcher.lanes()) == len(self.sent)
         now = self.time.monotonic()
         for job in self.queued:
-            assert job.state is State.QUEUED
+            assert job.state is JobState.QUEUED
             assert job.expires_s > now
         for queue in self.dispatcher._lanes.queues.values():
             assert queue.live == sum(backlog.live for backlog in queue.backlogs.values())

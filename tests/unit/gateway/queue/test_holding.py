@@ -6,7 +6,7 @@ from tickmind.base import Limit, Secret
 from tickmind.gateway.fairness.defer import Decision, Defers
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.holding import Holding
-from tickmind.gateway.queue.job import State
+from tickmind.gateway.queue.job import JobState
 from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
@@ -29,11 +29,11 @@ class Desk:
         self.refused: dict[Ticket, Refusal] = {}
 
     def _take(self, job):
-        assert job.state is State.NEW
+        assert job.state is JobState.NEW
         self.free.append(job)
 
     def refuse(self, job, refusal):
-        assert job.state is State.DONE
+        assert job.state is JobState.DONE
         assert job not in self.refused
         self.refused[job] = refusal
 
@@ -120,7 +120,7 @@ def test_a_caller_that_leaves_is_forgotten(desk):
     gone, stays = desk.ask(), desk.ask()
     for _ in range(2):
         desk.holding.leave(gone)
-    gone.state = State.DONE
+    gone.state = JobState.DONE
     desk.time.run_for(11)
     assert desk.free == [stays]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tickmind.gateway.queue.fair import LaneTurns, Ledger, OwnerAccount, Turns
+from tickmind.gateway.queue.fair import LaneTurns, Ledger, OwnerAccount, TurnHeap
 
 WINDOW_S = 60.0
 
@@ -272,7 +272,7 @@ def test_the_first_by_its_own_key_goes_first_within_a_session():
 
 def test_who_no_longer_waits_leaves_next_to_nothing_behind():
     ledger = Ledger(WINDOW_S)
-    turns = Turns(ledger)
+    turns = TurnHeap(ledger)
     most = 0
     for number in range(1000):
         place = turns.place(ledger.account(session(f"s{number}")).owner)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tickmind.gateway.queue.limits.pace import Pace, tightest
+from tickmind.gateway.queue.limits.rate_limiter import RateLimiter, tightest
 from tickmind.gateway.settings.config import Limits
 
 
@@ -42,7 +42,7 @@ def drive(pace, until_s, tokens, *, late=lambda: 0.0, start_s=0.0):
 @pytest.mark.parametrize("burst", [1, 2, 5, 30])
 @pytest.mark.parametrize("rpm", [12, 30, 120, 600])
 def test_sustained_rate_uses_98_percent_of_the_minute_and_never_more_than_it(rpm, burst):
-    sent = drive(Pace(Limits(requests_per_minute=rpm, burst=burst)), 600.0, lambda: 0)
+    sent = drive(RateLimiter(Limits(requests_per_minute=rpm, burst=burst)), 600.0, lambda: 0)
     assert most_in_any_window([(at_s, 1) for at_s, _ in sent], 60.0) <= rpm
     assert len(sent) >= 0.98 * 10 * rpm
 
@@ -57,7 +57,7 @@ def test_sustained_rate_uses_98_percent_of_the_minute_and_never_more_than_it(rpm
     chance=st.randoms(use_true_random=False),
 )
 def test_no_window_ever_holds_more_than_any_of_its_limits(rps, rpm, tpm, burst, chance):
-    pace = Pace(Limits(requests_per_second=rps, requests_per_minute=rpm, tokens_per_minute=tpm, burst=burst))
+    pace = RateLimiter(Limits(requests_per_second=rps, requests_per_minute=rpm, tokens_per_minute=tpm, burst=burst))
     if rps is rpm is tpm is None:
         return
 
@@ -77,7 +77,7 @@ def test_no_window_ever_holds_more_than_any_of_its_limits(rps, rpm, tpm, burst, 
 @pytest.mark.parametrize("burst", [2, 5, 30])
 @pytest.mark.parametrize("rpm", [12, 30, 120, 600, 6000])
 def test_who_takes_only_what_is_spare_gets_98_percent_of_the_minute_if_nobody_else_comes(rpm, burst):
-    pace = Pace(Limits(requests_per_minute=rpm, burst=burst))
+    pace = RateLimiter(Limits(requests_per_minute=rpm, burst=burst))
     now, sent = 0.0, []
     while (now := max(now, pace.earliest_s(now, 0, spare=True))) < 600.0:
         pace.take(now, 0, spare=True)
@@ -97,7 +97,7 @@ def test_who_takes_only_what_is_spare_gets_98_percent_of_the_minute_if_nobody_el
 def test_who_takes_only_what_is_spare_changes_no_burst_and_breaks_no_limit(rps, rpm, burst, seed):
     chance = random.Random(seed)
     limits = Limits(requests_per_second=rps, requests_per_minute=rpm, burst=burst)
-    beside, alone = Pace(limits), Pace(limits)
+    beside, alone = RateLimiter(limits), RateLimiter(limits)
     now, sent = 0.0, []
     while now < 90.0:
         now += chance.choice([0.0, chance.random() * 0.01, chance.expovariate(rpm / 60)])
@@ -116,19 +116,19 @@ def test_who_takes_only_what_is_spare_changes_no_burst_and_breaks_no_limit(rps, 
 
 
 def test_tokens_use_98_percent_of_the_minute():
-    sent = drive(Pace(Limits(tokens_per_minute=60_000)), 600.0, lambda: 500)
+    sent = drive(RateLimiter(Limits(tokens_per_minute=60_000)), 600.0, lambda: 500)
     assert sum(amount for _, amount in sent) >= 0.98 * 600_000
     assert most_in_any_window(sent, 60.0) <= 60_000
 
 
 def test_late_timers_lose_nothing_of_the_rate():
-    sent = drive(Pace(Limits(requests_per_second=100)), 60.0, lambda: 0, late=lambda: 0.002)
+    sent = drive(RateLimiter(Limits(requests_per_second=100)), 60.0, lambda: 0, late=lambda: 0.002)
     assert len(sent) >= 0.98 * 6000
     assert most_in_any_window([(at_s, 1) for at_s, _ in sent], 1.0) <= 100
 
 
 def test_burst_goes_out_at_once_after_a_pause_and_the_minute_still_holds():
-    pace = Pace(Limits(requests_per_minute=30, burst=5))
+    pace = RateLimiter(Limits(requests_per_minute=30, burst=5))
     sent = drive(pace, 120.0, lambda: 0)
     assert [at_s for at_s, _ in sent[:5]] == [0.0] * 5
     assert sent[5][0] > 1.0
@@ -136,21 +136,21 @@ def test_burst_goes_out_at_once_after_a_pause_and_the_minute_still_holds():
 
 
 def test_a_day_may_be_used_up_at_the_minute_rate_and_then_waits_for_hours():
-    pace = Pace(Limits(requests_per_minute=60, requests_per_day=600))
+    pace = RateLimiter(Limits(requests_per_minute=60, requests_per_day=600))
     sent = drive(pace, 3600.0, lambda: 0)
     assert len(sent) == 600
     assert pace.earliest_s(3600.0, 0) > 80_000
 
 
 def test_request_larger_than_the_limit_goes_out_alone_instead_of_never():
-    pace = Pace(Limits(tokens_per_minute=1000))
+    pace = RateLimiter(Limits(tokens_per_minute=1000))
     assert pace.earliest_s(0.0, 5000) <= 0.0
     pace.take(0.0, 5000)
     assert 60.0 < pace.earliest_s(1.0, 5000) < math.inf
 
 
 def test_settled_tokens_give_room_back_and_take_it():
-    pace = Pace(Limits(tokens_per_minute=6000))
+    pace = RateLimiter(Limits(tokens_per_minute=6000))
     pace.take(10.0, 3000)
     wait_s = pace.earliest_s(10.0, 3000) - 10.0
     pace.settle(10.0, 3000, 300)
@@ -160,14 +160,14 @@ def test_settled_tokens_give_room_back_and_take_it():
 
 
 def test_spent_burst_leaves_the_even_distance():
-    pace = Pace(Limits(requests_per_minute=60, burst=10))
+    pace = RateLimiter(Limits(requests_per_minute=60, burst=10))
     pace.spend_burst(100.0)
     sent = drive(pace, 110.0, lambda: 0, start_s=100.0)
     assert all(two - one >= 0.9 for (one, _), (two, _) in pairwise(sent))
 
 
 def test_used_up_pace_is_fresh_again_only_when_its_windows_are_empty():
-    pace = Pace(Limits(requests_per_minute=60, requests_per_day=100))
+    pace = RateLimiter(Limits(requests_per_minute=60, requests_per_day=100))
     assert pace.is_fresh(0.0)
     pace.take(0.0, 0)
     assert not pace.is_fresh(3600.0)

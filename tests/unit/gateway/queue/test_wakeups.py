@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tickmind.gateway.queue.job import State
+from tickmind.gateway.queue.job import JobState
 from tickmind.gateway.queue.wakeups import Wakeups
 
 GARBAGE = 256  # entries out of date that may be kept
@@ -31,7 +31,7 @@ class Timer:
 
 
 def job(expires_s: float) -> Any:
-    return SimpleNamespace(state=State.QUEUED, expires_s=expires_s)
+    return SimpleNamespace(state=JobState.QUEUED, expires_s=expires_s)
 
 
 def key() -> Any:
@@ -75,7 +75,7 @@ def test_jobs_that_were_served_or_got_another_time_expire_no_more(wakeups):
     served, moved, waiting = job(1.0), job(1.0), job(1.0)
     for one in (served, moved, waiting):
         wakeups.expire(one)
-    served.state = State.SENT
+    served.state = JobState.SENT
     moved.expires_s = 5.0
     wakeups.expire(moved)
     assert drained(lambda: wakeups.expired(2.0)) == [waiting]
@@ -85,7 +85,7 @@ def test_jobs_that_were_served_or_got_another_time_expire_no_more(wakeups):
 def test_a_job_out_of_date_at_the_front_is_forgotten_before_its_time(wakeups):
     gone = job(5.0)
     wakeups.expire(gone)
-    gone.state = State.DONE
+    gone.state = JobState.DONE
     assert wakeups.expired(0.0) is None
     assert len(wakeups) == 0
 
@@ -98,7 +98,7 @@ def test_jobs_that_are_served_before_they_expire_leave_next_to_nothing_behind(wa
     for number in range(5000):
         gone = job(float(number))
         wakeups.expire(gone)
-        gone.state = State.DONE
+        gone.state = JobState.DONE
         most = max(most, len(wakeups))
     assert most == GARBAGE + 2 * len(waiting)
     assert drained(lambda: wakeups.expired(2000.0)) == waiting
@@ -122,10 +122,10 @@ def test_a_crowd_that_waits_is_looked_through_seldom(wakeups, waiting):
 
     class Counted(SimpleNamespace):
         @property
-        def state(self) -> State:
+        def state(self) -> JobState:
             nonlocal looked
             looked += 1
-            return State.QUEUED
+            return JobState.QUEUED
 
     for number in range(waiting):
         wakeups.expire(Counted(expires_s=float(number)))
@@ -189,7 +189,7 @@ def test_the_timer_is_set_for_the_earliest_of_jobs_and_keys_and_set_once(wakeups
     wakeups.wake(one, 4.0)
     wakeups.arm()
     assert (timer.set_s, timer.called_off) == ([3.0, 2.0, 3.0], 2)
-    first.state = State.SENT
+    first.state = JobState.SENT
     wakeups.arm()
     assert (timer.set_s, timer.called_off) == ([3.0, 2.0, 3.0, 4.0], 3)
     wakeups.wake(one, math.inf)

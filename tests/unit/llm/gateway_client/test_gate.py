@@ -13,7 +13,7 @@ from tickmind.llm.errors import (
 from tickmind.llm.gateway_client import gate as gates
 from tickmind.llm.gateway_client import load_gateway_config
 from tickmind.llm.gateway_client.gate import Gate, Gates
-from tickmind.llm.served import Cooldown
+from tickmind.llm.served import SessionCooldown
 
 
 class LoopTime(ManualClock):
@@ -24,7 +24,7 @@ class LoopTime(ManualClock):
 
 
 def at_pace(wait_s, rpm=None):
-    return Cooldown(wait_s, effective_rpm=rpm)
+    return SessionCooldown(wait_s, effective_rpm=rpm)
 
 
 def test_an_open_gate_holds_nobody_up():
@@ -175,7 +175,7 @@ def test_the_address_comes_from_the_environment(tmp_path):
 
 
 def turn(wait_s, need_s=5.0):
-    return Cooldown(wait_s, need_s=need_s)
+    return SessionCooldown(wait_s, need_s=need_s)
 
 
 def test_each_turn_lets_one_request_through():

@@ -5,14 +5,14 @@ import threading
 
 from tickmind.base import ManualClock
 from tickmind.llm.gateway_client.gate import Gate
-from tickmind.llm.served import Cooldown
+from tickmind.llm.served import SessionCooldown
 from tickmind.llm.sync import background_loop
 
 
 def test_those_who_wait_in_a_loop_that_was_given_up_hold_nobody_up():
     clock = ManualClock()
     gate = Gate("double", clock)
-    gate.note(Cooldown(wait_s=1000.0))
+    gate.note(SessionCooldown(wait_s=1000.0))
     old, new = background_loop("old"), background_loop("new")
     blocked = threading.Event()
 

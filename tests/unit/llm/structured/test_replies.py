@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.structured import parse
+from tickmind.llm.structured import parse_fields
 
 DECIDE: dict[str, Any] = {
     "action": ["move_to", "talk_to", "gather", "trade", "rest", "flee"],
@@ -636,7 +636,7 @@ GARBAGE: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "text", "meant"), [case[1:] for case in MEANT], ids=[case[0] for case in MEANT])
 def test_the_object_that_was_meant_is_found(fields: dict[str, Any], text: str, meant: dict[str, Any]) -> None:
-    got = parse(text, fields)
+    got = parse_fields(text, fields)
     assert {name: got.get(name) for name in meant} == meant
     assert {name: type(got.get(name)) for name in meant} == {name: type(value) for name, value in meant.items()}
     assert [name for name in fields if name in got and name not in meant] == []
@@ -645,7 +645,7 @@ def test_the_object_that_was_meant_is_found(fields: dict[str, Any], text: str, m
 @pytest.mark.parametrize(("fields", "text"), [case[1:] for case in GARBAGE], ids=[case[0] for case in GARBAGE])
 def test_nothing_is_made_up_from_garbage(fields: dict[str, Any], text: str) -> None:
     with pytest.raises(StructuredOutputError):
-        parse(text, fields)
+        parse_fields(text, fields)
 
 
 def test_there_are_many_cases() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.structured import MAX_REPAIR_CHARS, MAX_REPLY_CHARS, Form, ReplySchema, parse, read_reply
+from tickmind.llm.structured import MAX_REPAIR_CHARS, MAX_REPLY_CHARS, Form, ReplySchema, parse_fields, read_reply
 
 FIELDS = {"action": ["flee", "rest"], "target": "str", "items": "list", "arguments": "dict", "confidence": "num"}
 SCHEMA = ReplySchema.of_kinds(FIELDS)
@@ -39,7 +39,7 @@ REPEATED = [
 @settings(max_examples=200)
 def test_any_text_gives_an_object_or_the_one_error(text: str) -> None:
     with contextlib.suppress(StructuredOutputError):
-        assert isinstance(parse(text, FIELDS), dict)
+        assert isinstance(parse_fields(text, FIELDS), dict)
 
 
 PIECES = st.sampled_from(
@@ -98,7 +98,7 @@ def test_time_is_bounded_however_marks_repeat(piece: str) -> None:
     text = (piece * (MOST // len(piece) + 1))[: MOST // 2]
     start = time.thread_time()
     with contextlib.suppress(StructuredOutputError):
-        parse(text, FIELDS)
+        parse_fields(text, FIELDS)
     assert time.thread_time() - start < TOO_LONG_S
 
 
@@ -110,14 +110,14 @@ def test_time_is_bounded_however_long_a_gap_is(head: str, tail: str, filler: str
     text = head + filler * (MOST // 2) + tail
     start = time.thread_time()
     with contextlib.suppress(StructuredOutputError):
-        parse(text, FIELDS)
+        parse_fields(text, FIELDS)
     assert time.thread_time() - start < TOO_LONG_S
 
 
 @pytest.mark.parametrize("fence", ["", "```yaml\n"])
 def test_an_alias_bomb_stays_small(fence: str) -> None:
     start = time.thread_time()
-    got = parse(fence + BOMB, FIELDS)
+    got = parse_fields(fence + BOMB, FIELDS)
     assert time.thread_time() - start < TOO_LONG_S
     assert got["action"] == "flee"
     assert got["target"] == "*j"
@@ -128,15 +128,15 @@ def test_an_ordinary_large_yaml_is_refused_by_size_at_once() -> None:
     assert len(text) > 195_000
     start = time.thread_time()
     with pytest.raises(StructuredOutputError, match="more than 64,000"):
-        parse(text, FIELDS)
+        parse_fields(text, FIELDS)
     assert time.thread_time() - start < 0.2
 
 
 def test_a_large_clean_json_is_read_and_a_huge_one_is_not() -> None:
     text = '{"action": "flee", "target": "' + "x" * 500_000 + '"}'
-    assert len(parse(text, FIELDS)["target"]) == 500_000
+    assert len(parse_fields(text, FIELDS)["target"]) == 500_000
     with pytest.raises(StructuredOutputError, match="1,000,000"):
-        parse(text + " " * int(MAX_REPLY_CHARS.maximum), FIELDS)
+        parse_fields(text + " " * int(MAX_REPLY_CHARS.maximum), FIELDS)
 
 
 @pytest.mark.parametrize("count", [60, 900, 5000])
@@ -146,7 +146,7 @@ def test_deep_nesting_is_refused(count: int) -> None:
         '{"action":"flee","items":' + "[" * count + "]" * count + "}",
     ):
         try:
-            got = parse(text, FIELDS)
+            got = parse_fields(text, FIELDS)
         except StructuredOutputError:
             continue
         assert str(got).count("[") < 60
@@ -160,7 +160,7 @@ def test_no_number_is_ever_not_finite(word: str) -> None:
         f'{{"action": "flee", "confidence": {word}, "x": [{word}]}}',
         f"```yaml\naction: flee\nconfidence: {word}\n```",
     ):
-        got = parse(text, fields)
+        got = parse_fields(text, fields)
         assert "confidence" not in got
         assert all(not isinstance(item, float) for item in got.get("x", []))
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tickmind.llm.errors import StructuredOutputError
-from tickmind.llm.structured import parse
+from tickmind.llm.structured import parse_fields
 
 ACTIONS = ["move_to", "talk_to", "gather", "rest", "flee"]
 FIELDS: dict[str, Any] = {
@@ -121,7 +121,7 @@ def test_json_in_any_dress_is_the_same_object(
     data: dict[str, Any], style: Any, fence: str, before: str, after: str
 ) -> None:
     text = before + fence.replace("{}", style(data)) + after
-    assert parse(text, FIELDS) == data
+    assert parse_fields(text, FIELDS) == data
 
 
 def _yaml_block(data: dict[str, Any]) -> str:
@@ -179,7 +179,7 @@ YAML_FENCES = st.sampled_from(
 @given(OBJECTS, YAML_STYLES, YAML_FENCES, BEFORE)
 @settings(max_examples=120)
 def test_yaml_in_any_dress_is_the_same_object(data: dict[str, Any], style: Any, fence: str, before: str) -> None:
-    assert parse(before + fence.replace("{}", style(data)), FIELDS) == data
+    assert parse_fields(before + fence.replace("{}", style(data)), FIELDS) == data
 
 
 BOLD = st.sampled_from(["{}: {}", "**{}:** {}", "**{}**: {}", "- {}: {}", "* **{}:** {}", "`{}`: {}"])
@@ -194,7 +194,7 @@ def test_labels_in_a_text_are_the_same_object(
         label.replace("{}", key.capitalize() if capital else key, 1).replace("{}", json.dumps(value), 1)
         for key, value in data.items()
     ]
-    assert parse(before + gap.join(lines), FIELDS) == data
+    assert parse_fields(before + gap.join(lines), FIELDS) == data
 
 
 @given(
@@ -207,7 +207,7 @@ def test_labels_in_a_text_are_the_same_object(
 def test_what_is_cut_off_never_gives_another_value(data: dict[str, Any], cut: int, style: Any, fence: str) -> None:
     text = fence + style(data)
     try:
-        got = parse(text[:cut], FIELDS)
+        got = parse_fields(text[:cut], FIELDS)
     except StructuredOutputError:
         return
     for name, value in got.items():
@@ -229,15 +229,18 @@ def test_what_is_cut_off_never_gives_another_value(data: dict[str, Any], cut: in
 @given(OBJECTS, OBJECTS)
 @settings(max_examples=30)
 def test_the_last_of_two_answers_wins(first: dict[str, Any], second: dict[str, Any]) -> None:
-    assert parse(f"{json.dumps(first)}\nNo, better:\n{json.dumps(second)}", FIELDS) == second
-    assert parse(f"```yaml\n{_yaml_flow(first)}\n```\nBetter:\n```yaml\n{_yaml_flow(second)}\n```", FIELDS) == second
+    assert parse_fields(f"{json.dumps(first)}\nNo, better:\n{json.dumps(second)}", FIELDS) == second
+    assert (
+        parse_fields(f"```yaml\n{_yaml_flow(first)}\n```\nBetter:\n```yaml\n{_yaml_flow(second)}\n```", FIELDS)
+        == second
+    )
 
 
 @given(st.lists(SPOKEN, min_size=1, max_size=30).map(". ".join))
 @settings(max_examples=80)
 def test_prose_is_refused(text: str) -> None:
     try:
-        got = parse(text, FIELDS)
+        got = parse_fields(text, FIELDS)
     except StructuredOutputError:
         return
     raise AssertionError(f"made {got} from {text!r}")

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from dataclasses import dataclass
 
-from tickmind.gateway.queue.limits.pace import MINUTE_S
+from tickmind.gateway.queue.limits.rate_limiter import MINUTE_S
 
 START_S = 0.5  # over how many were sent is the distance at the start, so that the rate doubles every third of a second
 START_COUNT = 256  # requests without a refusal, and there seems to be no limit

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tickmind.gateway.queue.limits.pace import DAY_S, MINUTE_S
+from tickmind.gateway.queue.limits.rate_limiter import DAY_S, MINUTE_S
 
 Kind = Literal["requests", "tokens"]
 

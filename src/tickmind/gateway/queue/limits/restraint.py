@@ -7,8 +7,8 @@ the rate that was guessed. What was missed by waiting is made up for a little ab
 
 import math
 
-from tickmind.gateway.queue.limits.pace import DAY_S, MAX_SLACK_S, MINUTE_S, Pace
 from tickmind.gateway.queue.limits.rate_guess import IDLE_S, START_COUNT, START_S, RateGuess
+from tickmind.gateway.queue.limits.rate_limiter import DAY_S, MAX_SLACK_S, MINUTE_S, RateLimiter
 from tickmind.gateway.queue.limits.ratelimit_headers import Allowance, RateLimits
 from tickmind.gateway.settings.config import Limits
 
@@ -44,13 +44,13 @@ class Restraint:
         "next_s",
     )
 
-    def __init__(self, given: tuple[Pace, ...], *, ramp_s: float, max_wait_s: float, feel: bool = False) -> None:
+    def __init__(self, given: tuple[RateLimiter, ...], *, ramp_s: float, max_wait_s: float, feel: bool = False) -> None:
         self.next_s = -math.inf  # when the next request may go out
         self.guess = None if any(pace.interval_s for pace in given) else RateGuess()
         self._start_left = START_COUNT if feel and self.guess is not None else 0  # requests that feel for a limit
         self.active = self._start_left > 0  # whether anything here matters now
         self.learnt: RateLimits | None = None
-        self.learnt_pace: Pace | None = None
+        self.learnt_pace: RateLimiter | None = None
         self.hold_until_s = -math.inf  # until when an allowance that runs low is spread
         self._hold_s = 0.0  # the distance of requests until then
         self._hold_token_s = 0.0  # and what each token adds to it
@@ -63,7 +63,7 @@ class Restraint:
         self._lost = 0  # refusals until it is tried again to make up for what was missed
         self._max_wait_s = max_wait_s
 
-    def paces(self) -> tuple[Pace, ...]:
+    def paces(self) -> tuple[RateLimiter, ...]:
         """All paces that hold."""
         return self._given if self.learnt_pace is None else (*self._given, self.learnt_pace)
 
@@ -143,7 +143,7 @@ class Restraint:
         changed = rates != self._rates
         if changed:
             self._rates = rates
-            self.learnt_pace = Pace(rates)
+            self.learnt_pace = RateLimiter(rates)
             if rates.requests_per_minute is not None:
                 self.guess = None
         self.active = True

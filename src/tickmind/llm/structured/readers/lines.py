@@ -35,7 +35,7 @@ _TAB = 4
 
 
 @dataclass(slots=True)
-class Section:
+class KeyedSection:
     """A key and the lines that belong to it."""
 
     key: str
@@ -154,8 +154,8 @@ def _head(line: str) -> _Head | None:
     return None
 
 
-def _sections(lines: list[str], names: tuple[str, ...], *, fenced: bool) -> tuple[list[Section], bool]:
-    sections: list[Section] = []
+def _sections(lines: list[str], names: tuple[str, ...], *, fenced: bool) -> tuple[list[KeyedSection], bool]:
+    sections: list[KeyedSection] = []
     base = -1  # the column of the first declared key
     tight, blank = True, False
     for line in lines:
@@ -171,7 +171,7 @@ def _sections(lines: list[str], names: tuple[str, ...], *, fenced: bool) -> tupl
                 base = head.column
             elif name and blank:
                 tight = False
-            sections.append(Section(head.key, name, how, head.column, head.rest))
+            sections.append(KeyedSection(head.key, name, how, head.column, head.rest))
             if not name and not fenced:
                 tight = False
         elif sections:
@@ -180,7 +180,7 @@ def _sections(lines: list[str], names: tuple[str, ...], *, fenced: bool) -> tupl
     return sections, tight
 
 
-def _starts_section(head: _Head, name: str, sections: list[Section], base: int) -> bool:
+def _starts_section(head: _Head, name: str, sections: list[KeyedSection], base: int) -> bool:
     if not sections:
         return bool(name)
     last = sections[-1]
@@ -190,11 +190,11 @@ def _starts_section(head: _Head, name: str, sections: list[Section], base: int) 
     return bool(name) or (_KEY_SHAPE.fullmatch(head.key) is not None and not _in_quotes(last))
 
 
-def _is_open(section: Section) -> bool:
+def _is_open(section: KeyedSection) -> bool:
     return bool(_BLOCK_SCALAR.match(section.rest)) or section.rest[:1] in "[{" or _in_quotes(section)
 
 
-def _in_quotes(section: Section) -> bool:
+def _in_quotes(section: KeyedSection) -> bool:
     """Whether a quoted value has not been closed yet on its lines so far."""
     mark = section.rest[:1]
     if not mark or mark not in "\"'\u201c":
@@ -204,7 +204,7 @@ def _in_quotes(section: Section) -> bool:
     return not last.rstrip(" ,;").endswith(closing)
 
 
-def _section_value(section: Section, kind: Field | None, *, fenced: bool) -> Any:
+def _section_value(section: KeyedSection, kind: Field | None, *, fenced: bool) -> Any:
     rest = section.rest
     if _BLOCK_SCALAR.match(rest):
         return _block_scalar(rest, section.lines)
@@ -219,13 +219,13 @@ def _section_value(section: Section, kind: Field | None, *, fenced: bool) -> Any
     return "\n".join(line.strip() for line in paragraph)
 
 
-def _inline_value(rest: str, section: Section, kind: Field | None, *, fenced: bool) -> Any:
+def _inline_value(rest: str, section: KeyedSection, kind: Field | None, *, fenced: bool) -> Any:
     if rest[0] in "[{":
         whole = "\n".join([rest, *section.lines])
         value = read_loose(whole)
         if value is not None and (value or rest.lstrip("[{ ")[:1] in "]}"):
             return value
-    if rest[0] in "\"'\u201c" and _in_quotes(Section("", "", None, 0, rest)):
+    if rest[0] in "\"'\u201c" and _in_quotes(KeyedSection("", "", None, 0, rest)):
         for count, line in enumerate(section.lines, 1):
             if line.rstrip(" ,;").endswith(rest[0]):
                 return _scalar("\n".join([rest, *(part.strip() for part in section.lines[:count])]))

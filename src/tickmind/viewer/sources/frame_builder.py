@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tickmind.wire import ViewerEvent, ViewerSnapshot
 
 
-class Stage:
+class FrameBuilder:
     """Follows one world and makes its frames. It takes ticks in order; `scene` is replaced, never changed."""
 
     def __init__(self, world: WorldInfo, scene: Scene, names: Names | None = None) -> None:

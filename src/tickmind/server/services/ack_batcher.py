@@ -8,7 +8,7 @@ LONGEST_PART = 0.25  # of a tick: no answer waits longer
 MOST_TICK_S = 1.0  # longer ticks count as this one, because clients give up a world that does not answer
 
 
-class Patience:
+class AckBatcher:
     """Holds answers back while frames keep coming in, for a small part of a tick at most.
 
     Sending costs as much as reading. Without this, the last intent of a thousand waits for the answers to all others.

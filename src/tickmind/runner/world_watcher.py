@@ -7,7 +7,7 @@ from tickmind.wire import ViewerEvent
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenCharacter:
     """One character as it was seen last."""
 
     controlled: bool = False
@@ -18,20 +18,20 @@ class Seen:
     last_error: str = ""  # what its agent says went wrong last
 
 
-class Sight:
+class WorldWatcher:
     """Keeps what the streams of a world tell; a gap in them is nobody's fault and counts for nothing."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Seen] = {}  # entity id -> what was seen
+        self._seen: dict[str, SeenCharacter] = {}  # entity id -> what was seen
         self._names: tuple[str, ...] = ()  # actor row -> id
         self.tick_id = 0
         self.tick_s = 0.0  # how long a tick lasts
         self.opened_s: float | None = None  # when the tick before the last one was seen to end; None before the second
         self.ticked_s: float | None = None  # when the last tick was seen to end; None before the first
 
-    def of(self, entity_id: str) -> Seen:
+    def of(self, entity_id: str) -> SeenCharacter:
         """What was seen of one."""
-        return self._seen.setdefault(entity_id, Seen())
+        return self._seen.setdefault(entity_id, SeenCharacter())
 
     def enter(self, world: WorldInfo) -> None:
         """Learn the names behind the rows, and the pace."""

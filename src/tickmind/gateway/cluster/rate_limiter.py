@@ -7,11 +7,11 @@ from typing import Protocol
 
 from tickmind.gateway.cluster.pool import Pool
 from tickmind.gateway.cluster.script import request_spec, token_spec
-from tickmind.gateway.queue.limits.pace import Pace
+from tickmind.gateway.queue.limits.rate_limiter import RateLimiter
 from tickmind.gateway.settings.config import Limits
 
 
-class Company(Protocol):
+class ClusterPeers(Protocol):
     """What a shared pace must know of the others: whether they can be reached, and how many they are."""
 
     @property
@@ -25,7 +25,7 @@ class Company(Protocol):
         ...
 
 
-class SharedPace(Pace):
+class SharedPace(RateLimiter):
     """Holds a limit together with other gateways: every request needs a leased permit.
 
     While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst. Once it is
@@ -34,14 +34,14 @@ class SharedPace(Pace):
 
     __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
 
-    def __init__(self, name: str, limits: Limits, company: Company, poke: Callable[[Pool], None]) -> None:
+    def __init__(self, name: str, limits: Limits, company: ClusterPeers, poke: Callable[[Pool], None]) -> None:
         super().__init__(limits)
         self._limits = limits
         self._company = company
         requests, tokens = request_spec(limits), token_spec(limits)
         self._request_pool = None if requests is None else Pool(f"{name}:requests:{requests.digest}", requests, poke)
         self._token_pool = None if tokens is None else Pool(f"{name}:tokens:{tokens.digest}", tokens, poke)
-        self._part: Pace | None = None  # while alone or rejoining
+        self._part: RateLimiter | None = None  # while alone or rejoining
         self._parts = 0
         self._since_s = -math.inf  # when it became alone, or joined the others
 
@@ -102,10 +102,10 @@ class SharedPace(Pace):
             at = max(at, of_pool(self._token_pool, now, tokens))
         return at
 
-    def _own_part(self, now: float, parts: int) -> Pace:
+    def _own_part(self, now: float, parts: int) -> RateLimiter:
         if self._part is None or self._parts != parts:
             self._parts = parts
-            self._part = Pace(part_of(self._limits, parts))
+            self._part = RateLimiter(part_of(self._limits, parts))
             self._part.spend_burst(now)
             self._since_s = now
             for pool in self.pools:

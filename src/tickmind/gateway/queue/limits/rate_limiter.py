@@ -101,7 +101,7 @@ class Window:
                 slots[place] = 0.0
 
 
-class Meter:
+class RateMeter:
     """One limit. `spaced`: evenly, else only counted; `spares`: somebody may ask for what is spare."""
 
     __slots__ = (
@@ -176,14 +176,14 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class PaceStatistics:
+class RateLimiterStatistics:
     """How much of each limit is used: (limit, window in seconds, used within the window or None if only spaced)."""
 
     requests: tuple[tuple[float, float, float | None], ...]
     tokens: tuple[tuple[float, float, float | None], ...]
 
 
-class Pace:
+class RateLimiter:
     """All limits of one provider, key or model, together; shared by whatever they bind.
 
     Ask `earliest_s`, then `take`; `settle` when the real number of tokens is known (0 if the provider did no work).
@@ -200,12 +200,12 @@ class Pace:
         )
         tokens = ((limits.tokens_per_minute, MINUTE_S, True), (limits.tokens_per_day, DAY_S, False))
         self._requests = tuple(
-            Meter(limit, span_s, burst=burst, spaced=spaced, counted=burst > 1)
+            RateMeter(limit, span_s, burst=burst, spaced=spaced, counted=burst > 1)
             for limit, span_s, spaced in requests
             if limit is not None
         )
         self._tokens = tuple(
-            Meter(limit, span_s, burst=burst, spaced=spaced, counted=True, spares=False)
+            RateMeter(limit, span_s, burst=burst, spaced=spaced, counted=True, spares=False)
             for limit, span_s, spaced in tokens
             if limit is not None
         )
@@ -270,24 +270,24 @@ class Pace:
         """Whether it may be forgotten."""
         return all(meter.is_fresh(now) for meter in (*self._requests, *self._tokens))
 
-    def statistics(self, now: float) -> PaceStatistics:
+    def statistics(self, now: float) -> RateLimiterStatistics:
         """For people to look at."""
 
-        def figures(meters: tuple[Meter, ...]) -> tuple[tuple[float, float, float | None], ...]:
+        def figures(meters: tuple[RateMeter, ...]) -> tuple[tuple[float, float, float | None], ...]:
             return tuple(
                 (meter.limit, meter.span_s, meter.window.used(now, meter.span_s) if meter.window else None)
                 for meter in meters
             )
 
-        return PaceStatistics(figures(self._requests), figures(self._tokens))
+        return RateLimiterStatistics(figures(self._requests), figures(self._tokens))
 
 
-PaceMaker = Callable[[str, Limits], Pace]  # (name, limits) -> the pace; paces of one name may be shared elsewhere
+PaceMaker = Callable[[str, Limits], RateLimiter]  # (name, limits) -> one that may be shared by name
 
 
-def local_pace(_name: str, limits: Limits) -> Pace:
+def local_pace(_name: str, limits: Limits) -> RateLimiter:
     """A pace that this gateway keeps by itself."""
-    return Pace(limits)
+    return RateLimiter(limits)
 
 
 def tightest(limits: Limits, other: Limits | None) -> Limits:

@@ -8,7 +8,7 @@ from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.routing.plan import Target
 
 
-class Asked(Protocol):
+class FormatRequest(Protocol):
     """A call, as far as a form must know it."""
 
     body: bytes  # the request, as its form wants it
@@ -23,7 +23,7 @@ class Asked(Protocol):
         ...
 
 
-class Form(Protocol):
+class SurfaceFormat(Protocol):
     """How a surface speaks: the two of them differ in bodies only."""
 
     @property
@@ -31,19 +31,19 @@ class Form(Protocol):
         """What tells its replies from the other's."""
         ...
 
-    def request(self, call: Asked, target: Target) -> bytes:
+    def request(self, call: FormatRequest, target: Target) -> bytes:
         """The body for a provider."""
         ...
 
-    def reply(self, call: Asked, target: Target, body: bytes) -> tuple[bytes, Outcome]:
+    def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:
         """A provider's successful reply as the caller gets it, and what it means for the queue."""
         ...
 
-    def dress(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
+    def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
         """The caller's reply with what is only known at its end."""
         ...
 
-    def failure(self, call: Asked, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:
+    def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:
         """A provider's own error as the caller gets it."""
         ...
 

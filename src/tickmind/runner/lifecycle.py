@@ -45,7 +45,7 @@ _NEXT: dict[LifeState, frozenset[LifeState]] = {
 ALIVE = frozenset({LifeState.STARTING, LifeState.RUNNING, LifeState.STOPPING})  # there is a process
 
 
-class Life:
+class ProcessLifecycle:
     """Decides when a process is started, when it is taken for dead, and what follows its end.
 
     Tell it what happens, with monotonic seconds; ask `due_s` when to look again, `may_start` and `verdict` what to do.
