@@ -165,13 +165,14 @@ def _at_most(name: str, figure: float, limit: float, unit: str) -> Result:
 
 def queue_alone() -> list[Result]:
     """Processor time of `submit` and `ended` for a request that need not wait, without sockets."""
+    from tests.kits.queue_doubles import SimulatedTime
+
     from tickmind.base import Secret, SystemClock
     from tickmind.gateway import ApiKey, GatewayConfig, Limits, Provider
     from tickmind.gateway.fairness.sessions import Session
     from tickmind.gateway.queue.dispatcher import Dispatcher
     from tickmind.gateway.queue.job import Outcome
     from tickmind.gateway.queue.job import Result as Ending
-    from tickmind.gateway.queue.testing import SimulatedTime
     from tickmind.gateway.queue.ticket import Ticket
     from tickmind.gateway.routing.plan import Plan, Target
 

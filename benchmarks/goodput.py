@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from random import Random
 
 import openai
+from tests.kits.goodput_simulation import CASES, Case, Figures
 
 from benchmarks.harness import Result, paired
 from tickmind.base import Secret
 from tickmind.gateway.server import GatewayServer
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig, Route
-from tickmind.gateway.simulation import CASES, Case, Figures
 from tickmind.llm import CallConfig, GatewayClient, LLMError, ModelConfig, gateway_call
 
 LONG = bool(os.environ.get("LONG"))

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tickmind.server.testing import ServerFuzzer
+from tests.kits.server_fuzz import ServerFuzzer
 
 STEP = 5_000
 

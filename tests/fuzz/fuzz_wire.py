@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tickmind.wire.testing import Fuzzer
+from tests.kits.wire_fuzz import Fuzzer
 
 STEP = 20_000
 

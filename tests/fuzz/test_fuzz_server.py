@@ -1,7 +1,6 @@
 import pytest
+from tests.kits.server_fuzz import ServerFuzzer
 from tests.long import short_or_long
-
-from tickmind.server.testing import ServerFuzzer
 
 MESSAGES = short_or_long(3_000, 40_000)
 

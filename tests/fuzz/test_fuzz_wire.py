@@ -1,7 +1,6 @@
 import pytest
+from tests.kits.wire_fuzz import CODECS, Fuzzer
 from tests.long import short_or_long
-
-from tickmind.wire.testing import CODECS, Fuzzer
 
 MESSAGES = short_or_long(6_000, 100_000)
 

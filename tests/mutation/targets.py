@@ -15,7 +15,7 @@ class Target:
 
 TARGETS = {
     "leases": Target(
-        ("tickmind.server.leases",),
+        ("tickmind.server.control.leases",),
         ("tests/unit/server/test_lease_handover.py", "tests/unit/server/test_leases.py"),
         {
             "leases: 0 -> 1 in self._next_number = 0": "a grant's number only has to differ from that of other grants",

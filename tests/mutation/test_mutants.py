@@ -13,7 +13,7 @@ from tests.mutation.run import plant
 from tests.mutation.targets import TARGETS
 
 from tickmind.base import ManualClock
-from tickmind.server.leases import Leases
+from tickmind.server.control.leases import Leases
 from tickmind.wire.messages.frames import Closed
 
 LONGEST_S = 3600
@@ -58,7 +58,7 @@ def test_a_planted_fault_is_in_the_functions_that_are_there_already():
     leases = Leases(("entity:1",), clock=clock)
     leases.acquire(0, "me")
     clock.advance(11)
-    fault = next(one for one in mutants_of("tickmind.server.leases") if one.what == "without self.expire()")
+    fault = next(one for one in mutants_of("tickmind.server.control.leases") if one.what == "without self.expire()")
     try:
         plant(fault)
         assert isinstance(leases.acquire(0, "other"), Closed)

@@ -9,7 +9,7 @@ from tests.sim.witness import Court
 from tickmind.base import Clock, Secret
 from tickmind.protocol import Lease, Reason
 from tickmind.server import Authority
-from tickmind.server.leases import BatchGrant, Grant
+from tickmind.server.control.leases import BatchGrant, Grant
 from tickmind.wire.messages.frames import Closed
 
 SLACK_S = 1e-9

@@ -22,7 +22,19 @@ ENTITY_ID=entity:1 python {name}.py
 
 from tickmind.agent import agent
 from tickmind.agent.knowledge import direction_to, find_path
-from tickmind.protocol import Direction, Entered, Intent, Move, Observation, Pickup, Say, Status, Use, Wait, Wake
+from tickmind.protocol import (
+    ActorStatus,
+    Direction,
+    Entered,
+    Intent,
+    Move,
+    Observation,
+    Pickup,
+    Say,
+    Use,
+    Wait,
+    Wake,
+)
 
 HUNGRY = 50  # of 1000
 ENOUGH = 5  # berries to carry
@@ -35,7 +47,7 @@ def {name}(observation: Observation) -> Intent:
     taken = {{(other.x, other.y) for other in observation.visible_entities}}
     berries = sum(stack.quantity for stack in me.inventory if stack.kind == "berries")
 
-    if me.status & Status.ASLEEP:  # those who are exhausted fall asleep, and get up when they are told to
+    if me.status & ActorStatus.ASLEEP:  # those who are exhausted fall asleep, and get up when they are told to
         return Wake()
 
     if any(isinstance(event, Entered) for event in observation.events):

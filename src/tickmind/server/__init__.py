@@ -9,10 +9,10 @@
 
 from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import Checkpoint, CheckpointStore, RunHistory, resume
+from tickmind.server.control.leases import Leases
 from tickmind.server.delivery.reports import ReportSink
 from tickmind.server.errors import AddressError, CheckpointError, ExposureError, ReplayError, ServerError
 from tickmind.server.exposure import DEFAULT_ADDRESS, ServerTls, load_tokens
-from tickmind.server.leases import Leases
 from tickmind.server.limits import ServerLimits
 from tickmind.server.pace import TickPace
 from tickmind.server.server import ServerConfig, WorldServer

@@ -27,17 +27,17 @@ from tickmind.protocol import (
     TickEvent,
     TickRecord,
 )
+from tickmind.server.control.inbox import Inbox, merge
+from tickmind.server.control.leases import Grant, Leases
+from tickmind.server.control.seat import Seat
 from tickmind.server.delivery.audience import ActorListener, Audience
 from tickmind.server.delivery.lifecycle import Changes, Lifecycle
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.reports import ReportBuffer, ReportSink
 from tickmind.server.delivery.streams import Stream, Streams
 from tickmind.server.delivery.viewing import Viewing
-from tickmind.server.inbox import Inbox, merge
-from tickmind.server.leases import Grant, Leases
 from tickmind.server.limits import LEASE_TTL_MS, MAX, ServerLimits
 from tickmind.server.pace import TickPace
-from tickmind.server.seat import Seat
 from tickmind.server.statistics import ServerStatistics, TickTally
 from tickmind.wire import ViewerSnapshot, ViewFilter
 from tickmind.wire.codec import encode_down, encode_tick

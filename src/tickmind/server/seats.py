@@ -7,10 +7,10 @@ import numpy as np
 
 from tickmind.protocol import REASON_CODES, REASONS, Ack, IntentColumns, Reason
 from tickmind.server.authority import Authority
+from tickmind.server.control.inbox import select
+from tickmind.server.control.leases import Grant
 from tickmind.server.delivery.audience import ActorListener, Host
 from tickmind.server.delivery.streams import Stream
-from tickmind.server.inbox import select
-from tickmind.server.leases import Grant
 from tickmind.wire import MessageError
 from tickmind.wire.codec import decode_up, encode_down, parse
 from tickmind.wire.columns import decode_batch_up, encode_batch_down

@@ -3,7 +3,7 @@
     WireError
     ├── WireConfigError         an address, certificate or token is missing or wrong (also a ConfigError)
     ├── MessageError            a message breaks a rule; `field` says where and `reason` how to refuse it
-    ├── CallError               a call failed; `status` is gRPC's word for it
+    ├── RpcError                a call failed; `status` is gRPC's word for it
     │   ├── UnreachableError    nobody answers at that address, or the world is stopping
     │   ├── DeadlineError       the answer did not come in time
     │   ├── NotAllowedError     the token or the lease does not give the right

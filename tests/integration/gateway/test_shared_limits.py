@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 import redis
+from tests.kits.queue_doubles import SimulatedTime
 
 from tickmind.base import Secret
 from tickmind.gateway.cluster.rate_limiter import SharedPace
@@ -14,7 +15,6 @@ from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.lanes import Lanes
-from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, GatewayConfig, Limits, Provider, QueueConfig

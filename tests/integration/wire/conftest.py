@@ -11,6 +11,7 @@ import grpc
 import numpy as np
 import pytest
 from grpc_health.v1 import health, health_pb2_grpc
+from tests.kits.wire_sample_columns import ColumnSamples
 
 from tickmind.base import Secret
 from tickmind.protocol import (
@@ -45,7 +46,6 @@ from tickmind.wire.messages.frames import (
     ObservationBatch,
     Release,
 )
-from tickmind.wire.testing import ColumnSamples
 from tickmind.wire.v1 import (
     action_pb2,
     action_pb2_grpc,

@@ -4,13 +4,13 @@ import random
 
 import numpy as np
 import pytest
+from tests.kits.wire_same import same
 
 from tickmind.protocol import Direction, Drop, Give, Interact, Move, Pickup, Say, Sleep, Use, Wait, Wake
 from tickmind.wire import ViewerEvent, codec, columns
 from tickmind.wire.columns import ColumnBounds
 from tickmind.wire.messages import limits as wire_limits
 from tickmind.wire.messages.frames import IntentBatch, ObservationBatch
-from tickmind.wire.testing import same
 from tickmind.wire.v1 import control_pb2, observation_pb2, viewer_pb2
 from tickmind.world import MAX_TEXT_CHARS, TileWorld, generate_village, parse_scenario
 from tickmind.world.scenario import limits as world_limits

@@ -97,7 +97,7 @@ def test_a_run_takes_one_line_of_an_ordinary_terminal(tickmind, tmp_path):
 def test_a_run_that_there_is_not_is_one_plain_sentence(tickmind, command):
     done = tickmind(*command, "nothing")
     assert done.exit_code == 1
-    assert done.stderr.strip() == "there is no run nothing in runs; `tickmind runs` lists what there is"
+    assert done.stderr.strip() == "no run nothing in runs; `tickmind runs` lists what there is"
     done = tickmind(*command, "../etc")
     assert done.exit_code == 1
     assert "can't be a run id" in done.stderr

@@ -133,7 +133,7 @@ def test_an_unknown_run_and_a_wrong_scenario_are_named(runs):
         (("a.yaml", "--resume", "one"), "not both"),
         (("--resume", "one", "--no-record"), "its own name"),
         (("--resume", "one", "--run-id", "two"), "its own name"),
-        (("--resume", "one", "--port", "0"), "there is no run one"),
+        (("--resume", "one", "--port", "0"), "no run one"),
         (("--resume", "../one", "--port", "0"), "can't be a run id"),
     ],
 )

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pytest
+from tests.kits.queue_doubles import ScriptedProvider, SimulatedTime
 
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import JobState, Outcome, Priority, Result
-from tickmind.gateway.queue.statistics import QueueEvent
-from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
+from tickmind.gateway.queue.reporting.statistics import QueueEvent
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.routing.plan import Plan, Target

@@ -1,8 +1,7 @@
 """How much of a slow model's time becomes answers in time: simulated callers in front of the real dispatcher."""
 
 import pytest
-
-from tickmind.gateway.simulation import CASES, Case, Figures, Simulation
+from tests.kits.goodput_simulation import CASES, Case, Figures, Simulation
 
 pytestmark = pytest.mark.slow  # hours of simulated time
 GOODPUT = 0.93  # of the attainable

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tickmind.protocol import ACTION_CODES, REASONS, UNUSED, ActionType, Direction, IntentColumns, Move, Reason, Wait
-from tickmind.server.inbox import Inbox, merge, select
+from tickmind.server.control.inbox import Inbox, merge, select
 
 SAY = ACTION_CODES[ActionType.SAY]
 

@@ -5,7 +5,7 @@ import pytest
 
 from tickmind.base import ManualClock
 from tickmind.protocol import Lease, Reason
-from tickmind.server.leases import Leases
+from tickmind.server.control.leases import Leases
 from tickmind.wire.messages.frames import Closed
 
 NAMES = ("entity:1", "entity:2", "entity:3")

@@ -9,7 +9,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import Lease, Reason, Say
 from tickmind.server.authority import Authority
-from tickmind.server.leases import Leases
+from tickmind.server.control.leases import Leases
 from tickmind.server.limits import MAX_EXPIRED_LEASES
 from tickmind.server.testing import meadow
 from tickmind.wire.messages.frames import Closed

@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kits.wire_samples import Samples
 
 from tickmind.protocol import Ack, Direction, Move, Pickup, Reason, Say, Wait
 from tickmind.wire import MessageError, codec
-from tickmind.wire.testing import Samples
 from tickmind.wire.v1 import action_pb2 as typed_action_pb2
 from tickmind.wire.v1 import control_pb2, entity_pb2, observation_pb2, telemetry_pb2
 from tickmind.wire.v1 import lease_pb2 as typed_lease_pb2

@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.kits.wire_sample_columns import BOUNDS, ColumnSamples
 
 from tickmind.protocol import ACTION_CODES, REASON_CODES, UNKNOWN, UNUSED, ActionType, IntentColumns, Reason
 from tickmind.wire import MessageError, columns
 from tickmind.wire.columns.intents import decode_intent_batch, encode_intent_batch
-from tickmind.wire.testing import ColumnSamples
-from tickmind.wire.testing.sample_columns import BOUNDS
 
 ILLEGAL, TOO_LONG = REASON_CODES[Reason.ILLEGAL_ACTION], REASON_CODES[Reason.TEXT_TOO_LONG]
 

@@ -1,10 +1,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kits.wire_fuzz import CODECS
+from tests.kits.wire_same import same
+from tests.kits.wire_sample_columns import ColumnSamples
 
 from tickmind.wire import codec, columns
 from tickmind.wire.messages.frames import Closed, ObservationBatch
-from tickmind.wire.testing import CODECS, ColumnSamples, same
 from tickmind.wire.v1 import control_pb2
 
 SEEDS = st.integers(0, 2**64 - 1)

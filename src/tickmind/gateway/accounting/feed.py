@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tickmind.base import Clock, redact
-from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
+from tickmind.gateway.queue.reporting.statistics import QueueEvent, QueueEventKind
 
 MOST_EVENTS: Final = 100
 JOIN_S: Final = 10.0  # what happens again within this time is counted

@@ -14,7 +14,7 @@ from tickmind.gateway.queue.job import Priority
 from tickmind.gateway.queue.lane import Lane
 from tickmind.gateway.queue.limits.reservations import LATE_PART, Reservation
 from tickmind.gateway.queue.limits.service_time import MAX_PART
-from tickmind.gateway.queue.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
+from tickmind.gateway.queue.reporting.refusals import MIN_RETRY_AFTER_S, expired, overloaded, unavailable
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import QueueConfig

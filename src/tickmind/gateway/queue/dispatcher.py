@@ -20,9 +20,15 @@ from tickmind.gateway.queue.job import JobState, Outcome, Result, Timers
 from tickmind.gateway.queue.lane import KeyState, Lane
 from tickmind.gateway.queue.lanes import Lanes, next_turn
 from tickmind.gateway.queue.limits.retry_budget import RetryBudget
-from tickmind.gateway.queue.refusals import full, unavailable
-from tickmind.gateway.queue.reporter import QueueReporter
-from tickmind.gateway.queue.statistics import ChainStatistics, QueueEvent, QueueEventKind, QueueStatistics, Waits
+from tickmind.gateway.queue.reporting.refusals import full, unavailable
+from tickmind.gateway.queue.reporting.reporter import QueueReporter
+from tickmind.gateway.queue.reporting.statistics import (
+    ChainStatistics,
+    QueueEvent,
+    QueueEventKind,
+    QueueStatistics,
+    Waits,
+)
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.queue.waiting import WaitingJobs
 from tickmind.gateway.queue.wakeups import Wakeups
@@ -226,8 +232,7 @@ class Dispatcher:
 
     def _may_wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> bool:
         """Whether it can be served in time; else it is refused at once."""
-        refusal = self._admission.refusal_of(job, queue, now)
-        if refusal is not None:
+        if (refusal := self._admission.refusal_of(job, queue, now)) is not None:
             self._refuse(job, refusal)
         return refusal is None
 
@@ -390,10 +395,7 @@ class Dispatcher:
         return False
 
     def _after_error(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
-        """On to where it has not failed yet, if the provider's errors are to be passed over.
-
-        Without that a key that is refused is passed over all the same for another one of its provider.
-        """
+        """On to where it has not failed yet, if errors are passed over; a refused key always is, for another key."""
         provider = lane.key.provider
         rest = job.untried()
         if not provider.fall_back_on_errors:
@@ -421,10 +423,7 @@ class Dispatcher:
         self._wakeups.arm()
 
     def _may_retry(self, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
-        """Whether one more try may be made: free after news and towards a healthy lane, else from the one budget.
-
-        News is the first refusal after a success, with all that were on their way at that time.
-        """
+        """Whether one more try may be made: free after the first refusal and towards a healthy lane, else budgeted."""
         if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
         return self._budget.spend(self._submitted)

@@ -17,7 +17,7 @@ from tickmind.gateway.accounting.trend import LATELY_S, Lately, Point
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.queue.limits.circuit import CircuitState
-from tickmind.gateway.queue.statistics import ChainStatistics
+from tickmind.gateway.queue.reporting.statistics import ChainStatistics
 from tickmind.gateway.surface.figures import MAX_WAIT_S, is_of, sum_of, sums_of, times_of, wait_ms
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tickmind.protocol import TickEvent
+from tickmind.server.control.leases import Grant
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.delivery.slices import slice_columns
-from tickmind.server.leases import Grant
 from tickmind.wire.codec import ObservationWriter, write_times
 from tickmind.wire.columns import write_observations
 from tickmind.wire.messages.frames import ObservationBatch

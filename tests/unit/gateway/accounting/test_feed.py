@@ -6,7 +6,7 @@ import pytest
 
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.accounting.feed import JOIN_S, MOST_EVENTS, Feed
-from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
+from tickmind.gateway.queue.reporting.statistics import QueueEvent, QueueEventKind
 
 LIMITED = QueueEvent(QueueEventKind.LIMITED, "groq", "k", "", "village", 0.0, "rate limited, asked to wait 9 s")
 

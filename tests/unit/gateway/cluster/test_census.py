@@ -1,9 +1,9 @@
 import pytest
+from tests.kits.queue_doubles import SimulatedTime
 
 from tickmind.base import ManualClock
 from tickmind.gateway.cluster.census import Census
 from tickmind.gateway.cluster.rate_limiter import SharedPace
-from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.settings.config import Limits
 
 REJOIN_S = 5.0

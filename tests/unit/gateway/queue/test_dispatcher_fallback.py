@@ -9,7 +9,7 @@ import pytest
 from tickmind.gateway.http.outcomes import outcome_of_error
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.limits.circuit import CircuitState
-from tickmind.gateway.queue.statistics import QueueEventKind
+from tickmind.gateway.queue.reporting.statistics import QueueEventKind
 from tickmind.gateway.refusal import Code
 from tickmind.gateway.settings.config import GatewayConfig, Limits, Route
 

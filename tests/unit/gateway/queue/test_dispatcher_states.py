@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.kits.queue_doubles import SimulatedTime
 from tests.long import short_or_long
 
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import JobState, Outcome, Priority, Result
-from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import ApiKey, CircuitConfig, GatewayConfig, Limits, Provider, QueueConfig

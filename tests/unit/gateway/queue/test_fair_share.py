@@ -5,10 +5,10 @@ from statistics import median
 from typing import Any
 
 import pytest
+from tests.kits.queue_doubles import ScriptedProvider
 from tests.long import short_or_long
 
 from tickmind.gateway.queue.job import Outcome, Result
-from tickmind.gateway.queue.testing import ScriptedProvider
 from tickmind.gateway.settings.config import GatewayConfig, Limits, QueueConfig
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kits.queue_doubles import ScriptedProvider, SimulatedTime
 from tests.unit.gateway.conftest import Desk
 
 from tickmind.gateway.queue.job import Outcome, Result
-from tickmind.gateway.queue.testing import ScriptedProvider, SimulatedTime
 from tickmind.gateway.settings.config import Limits
 
 STATES: dict[str, Callable[[random.Random], Outcome | None]] = {

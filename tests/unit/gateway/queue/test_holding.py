@@ -1,13 +1,13 @@
 """What is held for agents that have deferred keeps to the same rules as what is queued."""
 
 import pytest
+from tests.kits.queue_doubles import SimulatedTime
 
 from tickmind.base import Limit, Secret
 from tickmind.gateway.fairness.defer import Decision, Defers
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.holding import Holding
 from tickmind.gateway.queue.job import JobState
-from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.routing.plan import Plan, Target

@@ -4,10 +4,10 @@ import math
 from typing import Any
 
 import pytest
+from tests.kits.queue_doubles import ScriptedProvider
 from tests.long import short_or_long
 
 from tickmind.gateway.queue.limits.rate_guess import MIN_RATE, START_COUNT, RateGuess
-from tickmind.gateway.queue.testing import ScriptedProvider
 from tickmind.gateway.settings.config import Limits
 
 KINDS: dict[str, dict[str, Any]] = {

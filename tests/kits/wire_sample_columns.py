@@ -4,6 +4,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tests.kits.wire_samples import Samples
 
 from tickmind.protocol import (
     ACTION_CODES,
@@ -37,7 +38,6 @@ from tickmind.wire.messages.frames import (
     Release,
 )
 from tickmind.wire.messages.viewing import GroundColumns, ObjectColumns, ViewerEvent, ViewerSnapshot
-from tickmind.wire.testing.samples import Samples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
+from tests.kits.queue_doubles import SimulatedTime
+
 from tickmind.base import Secret
 from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.dispatcher import Dispatcher
 from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.limits.circuit import CircuitState
-from tickmind.gateway.queue.testing import SimulatedTime
 from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Refusal
 from tickmind.gateway.routing.plan import Plan, Target
@@ -205,7 +206,7 @@ class _Caller:
         owner.figures.requests += 1
         owner.time.after(LATENCY_S, lambda: owner.dispatcher.submit(job))
 
-    def send(self, job: Ticket, target: Target) -> None:  # noqa: ARG002 - the port's signature
+    def send(self, job: Ticket, target: Target) -> None:
         """The model works on it until it is done or the deadline passes."""
         owner = self._owner
         figures, now, service_s = owner.figures, owner.time.monotonic(), owner.service_s()
@@ -220,7 +221,7 @@ class _Caller:
             figures.hopeless += 1
         owner.time.at(job.deadline_s, lambda: self._cut_off(job))
 
-    def refuse(self, job: Ticket, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
+    def refuse(self, job: Ticket, refusal: Refusal) -> None:
         """Come back when it is time to."""
         self._owner.figures.refusals[refusal.code.value] += 1
         self._again(refusal.retry_after_s or 0.0)

@@ -8,12 +8,12 @@ from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
+from tests.kits.wire_same import same
+from tests.kits.wire_sample_columns import BOUNDS, ColumnSamples
 
 from tickmind.wire import codec, columns
 from tickmind.wire.errors import MessageError
 from tickmind.wire.messages.frames import IntentBatch
-from tickmind.wire.testing.same import same
-from tickmind.wire.testing.sample_columns import BOUNDS, ColumnSamples
 from tickmind.wire.v1 import (
     action_pb2,
     columns_pb2,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from tickmind.base import get_logger, redact
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane
-from tickmind.gateway.queue.statistics import QueueEvent, QueueEventKind
+from tickmind.gateway.queue.reporting.statistics import QueueEvent, QueueEventKind
 
 _log = get_logger(__name__)
 _LOGGED = frozenset({QueueEventKind.CIRCUIT_OPENED, QueueEventKind.CIRCUIT_CLOSED, QueueEventKind.ACCOUNT_REFUSED})

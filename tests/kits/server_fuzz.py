@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 from google.protobuf.message import Message
+from tests.kits.wire_fuzz import Fuzzer
+from tests.kits.wire_sample_columns import ColumnSamples
 
 from tickmind.base import ManualClock
 from tickmind.protocol import Lease
@@ -17,7 +19,7 @@ from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.seats import ControlSeat, HostSeat
 from tickmind.server.services.plain_calls import plain_calls
 from tickmind.server.services.snapshots import Snapshots, read_request
-from tickmind.server.testing.meadow import meadow
+from tickmind.server.testing import meadow
 from tickmind.wire import MessageError, codec, columns
 from tickmind.wire.messages.frames import BatchOpen, ControlIntent, ControlOpen, IntentBatch, KeepAlive, Release
 from tickmind.wire.messages.requests import (
@@ -28,7 +30,6 @@ from tickmind.wire.messages.requests import (
     SubmitRequest,
     ThoughtRequest,
 )
-from tickmind.wire.testing import ColumnSamples, Fuzzer
 from tickmind.wire.v1 import lease_pb2, viewer_pb2
 from tickmind.world import TileWorld
 
@@ -108,7 +109,7 @@ class ServerFuzzer:
         authority = self.authority
         controlled = authority.leases.controlled
         held = np.zeros(ACTORS, dtype=np.int64)
-        for grant in list(authority.leases._grants.values()):  # noqa: SLF001 - rules of the inside are checked inside
+        for grant in list(authority.leases._grants.values()):
             held[grant.rows[authority.leases.holds(grant, grant.rows)]] += 1
         assert (held <= 1).all(), "two leases control one actor"
         assert ((held == 1) == controlled).all(), "what is controlled is not what is held"
