@@ -1,4 +1,4 @@
-"""Arithmetic by a grammar of its own."""
+"""Arithmetic from text."""
 
 import math
 from contextlib import suppress
@@ -36,12 +36,12 @@ def test_an_expression_has_its_value(expression, value):
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("", "ends where a number should be"),
-        ("1+", "ends where a number should be"),
-        ("(1", "not closed"),
-        ("1)", "goes on"),
-        ("1 2", "goes on"),
-        ("*1", "number is missing"),
+        ("", "no arithmetic"),
+        ("1+", "no arithmetic"),
+        ("(1", "no arithmetic"),
+        ("1)", "no arithmetic"),
+        ("1 2", "no arithmetic"),
+        ("*1", "no arithmetic"),
         ("1/0", "divides by zero"),
         ("0**-1", "divides by zero"),
         ("9**9**9", "too large"),
@@ -51,7 +51,9 @@ def test_an_expression_has_its_value(expression, value):
         ("__import__('os')", "no arithmetic"),
         ("a+1", "no arithmetic"),
         ("1;2", "no arithmetic"),
-        ("-" * 200, "ends where"),
+        ("-" * 200, "no arithmetic"),
+        ("True + 1", "no arithmetic"),
+        ("1 if 2 else 3", "no arithmetic"),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(expression, words):
@@ -64,9 +66,8 @@ def test_a_long_expression_is_refused():
         calculate("1+" * 200 + "1")
 
 
-def test_deep_brackets_are_refused():
-    with pytest.raises(ConfigError, match="nested too deeply"):
-        calculate("(" * 90 + "1" + ")" * 90)
+def test_deep_brackets_are_worked_out():
+    assert calculate("(" * 90 + "1" + ")" * 90) == 1
 
 
 @given(st.text(alphabet="0123456789.+-*/%^() e", max_size=60))
