@@ -278,6 +278,28 @@ def test_every_file_is_written_through_the_module_that_follows_no_link():
     assert found == set(OPENS_BY_ITSELF)
 
 
+# The map
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def test_every_file_that_the_architecture_names_exists():
+    named = {path for path in re.findall(r"`([a-z_0-9]+(?:/[a-z_0-9]+)*\.py)`", ARCHITECTURE) if "/" in path}
+    tails = [str(file.relative_to(SRC / "tickmind")) for file in (SRC / "tickmind").rglob("*.py")]
+    assert len(named) > 30
+    assert {path for path in named if not any(tail == path or tail.endswith(f"/{path}") for tail in tails)} == set()
+
+
+def test_the_architecture_lists_every_package_with_its_rooms():
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", ARCHITECTURE, re.MULTILINE)
+    listed = {name: set(re.findall(r"`(\w+)`", rooms)) for name, rooms in rows}
+    real = {
+        package.parent.name: {room.parent.name for room in package.parent.glob("*/__init__.py")}
+        for package in (SRC / "tickmind").glob("*/__init__.py")
+    }
+    assert listed == real
+
+
 # Names of the two designs that both must keep: a node of behaviour trees, and an intent.
 MEANT_TO_REPEAT = {"Wait"}
 
