@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.phases import PhasePlugin
+from tests.phases import WARM, PhasePlugin
 from tests.warm import WarmPython
 
 from tickmind.base import secret
@@ -74,8 +74,11 @@ def loop_clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
 
 
 @pytest.fixture(scope="session")
-def warm() -> Iterator[WarmPython]:
+def warm(pytestconfig: pytest.Config) -> Iterator[WarmPython]:
     """A Python that has imported the platform; processes for tests are forked from it (see tests/warm.py)."""
+    if WARM in pytestconfig.stash:
+        yield pytestconfig.stash[WARM]
+        return
     python = WarmPython()
     yield python
     python.close()

@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import TypedDict
 
 import pytest
+from tests.warm import WarmPython
 from tests.workers import Workers, freeze_collected
 
 ROOT = Path(__file__).parents[1]
 REPORTS = ROOT / "build" / "tests"  # one JSON file per run of pytest, written by the plugin below
+WARM = pytest.StashKey[WarmPython]()  # what processes for tests are forked from: one for all workers
 SLOWEST = 10
 TESTS_FAILED, NO_TESTS_COLLECTED = 1, 5  # exit codes of pytest
 
@@ -72,12 +74,16 @@ class PhasePlugin:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if not self._workers or session.config.option.collectonly or session.testsfailed:
             return None  # as usual
+        if any("warm" in getattr(item, "fixturenames", ()) for item in session.items):
+            session.config.stash[WARM] = WarmPython()
         workers = Workers(session)
         for phase, count in (("ordinary", self._workers), ("realtime", 3), ("alone", 1)):
             items = [item for item in session.items if phase_of(item) == phase]
             if items:
                 say(f"\n== {phase} tests")
                 workers.run(items, count)
+        if WARM in session.config.stash:
+            session.config.stash[WARM].close()
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -1,10 +1,12 @@
 """Processes that are forks of one Python in which the platform is imported already.
 
 Most of a short command's time goes into its imports. A test whose claim is not about the start of an interpreter asks
-the `warm` fixture for its processes: each one runs from its first line to the end of the interpreter as it would by
-itself, but starts in milliseconds. In `/proc` it has the command line and the environment of the first process.
+the `warm` fixture for its processes: each one runs from its first line to the last of what it registered for its end
+as it would by itself, but starts in milliseconds. It does not take its modules apart, which would copy all that it
+shares with the first process. In `/proc` it has the command line and the environment of the first process.
 """
 
+import atexit
 import fcntl
 import gc
 import importlib
@@ -28,7 +30,8 @@ MOST_DESCRIPTORS = 16
 STARTING_S = 300.0  # importing everything, and compiling the rules, on a busy machine
 IMPORTED = (  # what commands, agents and snippets use; nothing that starts a thread
     *("aiohttp", "grpc.aio", "grpc_health.v1.health", "numba", "pydantic", "rich.console", "rich.table", "structlog"),
-    *("typer", "uvloop", "tickmind.agent", "tickmind.ai", "tickmind.cli.app", "tickmind.cli.runner.commands"),
+    *("typer", "typer._adapters", "uvloop", "tickmind.agent", "tickmind.ai", "tickmind.cli.app"),
+    "tickmind.cli.runner.commands",
     *("tickmind.cli.world.commands", "tickmind.cli.world.run", "tickmind.cli.world.serving", "tickmind.gateway"),
     "tickmind.llm.testing",
     *("tickmind.protocol", "tickmind.server", "tickmind.strategy", "tickmind.tick", "tickmind.wire", "tickmind.world"),
@@ -94,18 +97,21 @@ class WarmPython:
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="warm")
         self._path = f"{self._folder.name}/s"
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(self._path)
+        listener.listen(64)  # from now on orders can be given; they are carried out when everything is imported
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("LLM_", "TICKMIND_", "PYTEST_"))
         }
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm", self._path],
+            [sys.executable, "-m", "tests.warm", str(listener.fileno())],
             cwd=ROOT,
             env={**kept, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "PYTHONIOENCODING": "utf-8"},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
         )
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == b"warm\n"
+        listener.close()
 
     def start(
         self,
@@ -181,18 +187,14 @@ def _become(order: dict[str, Any], received: list[int]) -> None:
             runpy.run_path(script, run_name="__main__")
 
 
-def serve(path: str) -> tuple[dict[str, Any], list[int]]:
+def serve(listener: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Fork for each order until the standard input ends; returns in the forks, with what they are to be."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(path)
-    listener.listen(64)
     reader, writer = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     usual = signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(writer)
     ready = selectors.DefaultSelector()
     for source in (0, listener, reader):
         ready.register(source, selectors.EVENT_READ)
-    os.write(1, b"warm\n")
     lines: dict[int, socket.socket] = {}  # process id -> who started it
     while True:
         found = {key.fileobj for key, _ in ready.select()}
@@ -223,15 +225,35 @@ def serve(path: str) -> tuple[dict[str, Any], list[int]]:
             line.send(str(pid).encode())
 
 
+class _End:
+    """The end of a process whose exit code is known; any other ends as an interpreter ends."""
+
+    def __init__(self) -> None:
+        self.code: object = self  # anything that is no number
+        atexit.register(self)  # before all others, so it is called after them
+
+    def __call__(self) -> None:
+        if isinstance(self.code, int):
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(self.code & 0xFF)
+
+
 def main() -> None:
     """Import everything, compile the rules or load them, and fork from then on."""
+    end = _End()
     for name in IMPORTED:
         importlib.import_module(name)
     importlib.import_module("tickmind.world.kernels").warm_up()
     gc.freeze()  # else each process would look through all of it, and so copy it, when it looks for garbage
-    order = serve(sys.argv[1])
+    order = serve(socket.socket(fileno=int(sys.argv[1])))
     sys.modules["__main__"].__dict__.pop("__file__", None)
-    _become(*order)
+    try:
+        _become(*order)
+    except SystemExit as wanted:
+        end.code = 0 if wanted.code is None else wanted.code
+        raise
+    end.code = 0
 
 
 if __name__ == "__main__":
