@@ -10,6 +10,7 @@ from typing import Literal
 
 import pytest
 from pydantic import BaseModel, Field
+from tests.long import LONG, short_or_long
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, CallConfig, ModelConfig
@@ -74,36 +75,35 @@ async def test_a_call_right_after_a_stream_is_answered(model: LocalModel) -> Non
             assert (await client.complete(QUESTION, SHORTEST)).content
 
 
-@pytest.mark.parametrize(("api", "output"), [("chat", "grammar"), ("chat", "json_schema"), ("responses", "grammar")])
+# Whole replies of every form of the wire are read by the tests above: here one form is asked for both.
+@pytest.mark.parametrize(
+    ("api", "output", "both"),
+    [("chat", "grammar", True), ("chat", "json_schema", LONG), ("responses", "grammar", LONG)],
+)
 async def test_an_object_is_valid_at_the_first_attempt(
-    model: LocalModel, api: Api, output: Literal["grammar", "json_schema"]
+    model: LocalModel, api: Api, output: Literal["grammar", "json_schema"], both: bool
 ) -> None:
     async with ModelClient(config(model, api, output)) as client:
-        whole = await client.complete_structured(QUESTION, Choice, EXACT)
         async with client.stream_structured(QUESTION, Choice, EXACT) as stream:
             updates = [update async for update in stream]
             streamed = await stream.result
+        whole = await client.complete_structured(QUESTION, Choice, EXACT) if both else streamed
         assert len(client.refused_forms) == 0
     assert isinstance(whole.value, Choice)
     assert whole.value == streamed.value
     assert (whole.attempts, whole.finish_reason, streamed.attempts) == (1, "stop", 1)
+    assert output != "grammar" or whole.raw_content == whole.value.model_dump_json()  # no token is spent on blanks
     completed = [name for update in updates for name, _ in update.completed]
     assert completed[:3] == ["action", "say", "courage"]
     assert streamed.timing.first_token_s is not None
 
 
-async def test_a_grammar_spends_no_token_on_blanks(model: LocalModel) -> None:
-    async with ModelClient(config(model)) as client:
-        found = await client.complete_structured(QUESTION, Choice, EXACT)
-    assert found.raw_content == found.value.model_dump_json()
-
-
 async def test_where_nothing_holds_the_model_there_is_an_object_or_an_error_that_says_why(model: LocalModel) -> None:
     async with ModelClient(config(model, "anthropic")) as client:  # this server ignores every form of output there
-        call = client.complete_structured(QUESTION, Choice, CallConfig(max_tokens=8, max_retries=1))
+        call = client.complete_structured(QUESTION, Choice, CallConfig(max_tokens=8, max_retries=0))
         (ended,) = await asyncio.gather(call, return_exceptions=True)
     if isinstance(ended, StructuredOutputError):
-        assert len(ended.tried) == 2
+        assert len(ended.tried) == 1
     else:
         assert isinstance(ended, StructuredResult)
         assert isinstance(ended.value, Choice)
@@ -123,7 +123,7 @@ async def test_a_tool_that_must_be_used_is_used(model: LocalModel, api: Api) -> 
     assert (whole.content, whole.finish_reason, streamed.finish_reason) == ("", "tool_calls", "tool_calls")
 
 
-@pytest.mark.parametrize("streaming", [False, True])
+@pytest.mark.parametrize("streaming", short_or_long([True], [False, True]))
 async def test_an_agent_uses_its_tool_and_then_answers(model: LocalModel, streaming: bool) -> None:
     taken: list[str] = []
 
@@ -140,7 +140,7 @@ async def test_an_agent_uses_its_tool_and_then_answers(model: LocalModel, stream
             system="You are a smith. Take a thing once, then answer in a few words.",
             temperature=0.0,
             max_output_tokens=32,
-            max_steps=2,
+            max_steps=1,
             answer_at_limit=True,
             extra=model.extra_for("smith"),
         )
