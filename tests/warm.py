@@ -75,8 +75,13 @@ class WarmProcess:
     def communicate(self, timeout: float | None = None) -> tuple[str, str]:
         """Read what the process still writes to its pipes, and wait for its end."""
         # Nobody here writes more to the one pipe than it holds while the other is read.
-        err = self.stderr.read() if self.stderr is not None else ""
-        out = self.stdout.read() if self.stdout is not None else ""
+        out, err = "", ""
+        if self.stderr is not None:
+            with self.stderr:
+                err = self.stderr.read()
+        if self.stdout is not None:
+            with self.stdout:
+                out = self.stdout.read()
         self.wait(timeout)
         return out, err
 

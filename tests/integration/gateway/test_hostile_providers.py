@@ -92,7 +92,7 @@ async def drips_interim_heads(connection: Any) -> None:
 @script(504)
 async def floods_interim_heads(connection: Any) -> None:
     for _ in itertools.count():
-        await connection.send(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 1000)
+        await connection.send(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" * 250)
         await asyncio.sleep(0)
 
 
@@ -144,7 +144,7 @@ async def sends_until_close_without_end(connection: Any) -> None:
 async def sends_a_body_in_single_bytes(connection: Any) -> None:
     await connection.send(CHUNKED)
     for _ in itertools.count():
-        await connection.send(chunk(b" ") * 2000)
+        await connection.send(chunk(b" ") * 500)
         await asyncio.sleep(0)
 
 

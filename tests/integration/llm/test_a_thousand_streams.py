@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.long import short_or_long
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, ModelConfig
@@ -15,6 +16,7 @@ from tickmind.llm.transports.wire import WireTransport
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 STREAMS = 1000
+REPEATS = short_or_long(5, 20)  # of what a stream says
 SERVER = f"""
 import asyncio, resource, sys
 from tickmind.llm.messages import ThinkingBlock
@@ -27,13 +29,15 @@ async def main():
     seen, all_here = 0, asyncio.Event()
 
     async def reply(request):
-        nonlocal seen
+        nonlocal seen, all_here
         seen += 1
+        here = all_here
         if seen % {STREAMS} == 0:
-            all_here.set()
-        await all_here.wait()  # nobody is answered before all have asked
+            all_here = asyncio.Event()  # of the next thousand
+            here.set()
+        await here.wait()  # nobody is answered before all have asked
         number = request.messages[-1].text
-        return ModelReply(f"I am {{number}}. " * 20, "stop", (ThinkingBlock(f"Who is {{number}}?"),))
+        return ModelReply(f"I am {{number}}. " * {REPEATS}, "stop", (ThinkingBlock(f"Who is {{number}}?"),))
 
     async with FakeProvider(reply, cut=9) as server:
         print(server.base_url, flush=True)
@@ -43,7 +47,7 @@ asyncio.run(main())
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < STREAMS + 200:
@@ -74,6 +78,6 @@ def test_all_finish_and_each_gets_its_own(base_url: str, api: Api) -> None:
             return results
 
     for number, result in enumerate(asyncio.run(all_at_once())):
-        assert result.content == f"I am {number}. " * 20
+        assert result.content == f"I am {number}. " * REPEATS
         assert (result.thinking, result.finish_reason) == (f"Who is {number}?", "stop")
         assert result.timing.first_token_s is not None

@@ -140,6 +140,7 @@ WITHOUT_PARTS = [
     ("runs", "pyarrow", "record"),
     ("replay spring --gif spring.gif", "PIL", "gif"),
 ]
+ALWAYS_THERE = ("structlog.stdlib", "typer._adapters", "yaml")
 HEAVY = ("aiohttp", "asyncio", "jsonschema", "openai", "orjson", "pydantic", "rich", "structlog", "yaml")
 MODEL_LAYER = ("aiohttp", "jsonschema", "openai", "orjson", "tickmind.llm", "yaml")  # typer reads values with pydantic
 HELPS = [
@@ -150,11 +151,14 @@ HELPS = [
     ("gateway --help", MODEL_LAYER),
 ]
 
-# Runs each command in a fork of one new interpreter, which has imported the program and no more, and prints what
-# became of it.
+# Runs each command in a fork of one new interpreter, which has imported the program and what it is given besides, and
+# prints what became of it.
 FORKS = """
-import json, os, sys, tempfile
+import gc, importlib, json, os, sys, tempfile
 from tickmind.cli.app import main
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+gc.freeze()
 for command, missing in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         if not os.fork():
@@ -165,9 +169,9 @@ for command, missing in json.loads(sys.argv[1]):
             sys.argv = ["tickmind", *command.split()]
             try:
                 main()
-            finally:
-                sys.stdout.flush()
+            except SystemExit as ended:  # without taking the modules apart, which would take longer than the rest
                 print("loaded", *sys.modules, flush=True)
+                os._exit(ended.code or 0)
         _, status = os.wait()
         out.seek(0)
         err.seek(0)
@@ -178,10 +182,10 @@ for command, missing in json.loads(sys.argv[1]):
 Ends = dict[tuple[str, str], tuple[int, str, str]]
 
 
-def run_in_forks(folder: Path, cases: list[tuple[str, str]]) -> Ends:
+def run_in_forks(folder: Path, cases: list[tuple[str, str]], *imported: str) -> Ends:
     """Command and missing module -> exit code, output with the modules that were loaded, and errors."""
     done = subprocess.run(
-        [sys.executable, "-c", FORKS, json.dumps(cases)],
+        [sys.executable, "-c", FORKS, json.dumps(cases), *imported],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(SRC)},
         capture_output=True,
@@ -194,7 +198,8 @@ def run_in_forks(folder: Path, cases: list[tuple[str, str]]) -> Ends:
 
 @pytest.fixture(scope="module")
 def without_parts(tmp_path_factory: pytest.TempPathFactory) -> Ends:
-    return run_in_forks(tmp_path_factory.mktemp("parts"), [(command, module) for command, module, _ in WITHOUT_PARTS])
+    cases = [(command, module) for command, module, _ in WITHOUT_PARTS]
+    return run_in_forks(tmp_path_factory.mktemp("parts"), cases, *ALWAYS_THERE)
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +230,8 @@ CANARY = "plain-canary-90ab12cd34ef"  # of no shape that is masked by itself
 
 # Runs each command up to where it would begin, and lets it fail there as no command of ours should.
 CRASHES = """
-import json, os, resource, sys, tempfile, threading
+import gc, json, os, resource, sys, tempfile, threading
+import typer._adapters  # what typer itself would load for each command
 from tickmind.cli.app import main
 from tickmind.base import Secret
 from typer.core import TyperCommand
@@ -251,6 +257,7 @@ def crash(self, context):
 key = Secret(sys.stdin.readline().strip())
 resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
 owner.invoke = crash
+gc.freeze()
 for words in json.loads(sys.argv[1]):
     with tempfile.TemporaryFile("w+") as err:
         if not os.fork():

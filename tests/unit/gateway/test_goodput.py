@@ -2,6 +2,7 @@
 
 import pytest
 from tests.kits.goodput_simulation import CASES, Case, Figures, Simulation
+from tests.long import short_or_long
 
 pytestmark = pytest.mark.slow  # hours of simulated time
 GOODPUT = 0.93  # of the attainable
@@ -12,7 +13,7 @@ HASTY_PAUSE_S = 1.0
 NAMES = [case.name for case in CASES]
 
 
-def simulated(case, seconds, seeds=(1, 2, 3), **options):
+def simulated(case, seconds, seeds, **options):
     """The sums of several runs."""
     total = Figures(case)
     for seed in seeds:
@@ -31,7 +32,8 @@ def simulated(case, seconds, seeds=(1, 2, 3), **options):
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_callers_that_heed_waits_get_nearly_all_that_the_model_can_give(case):
-    figures = simulated(case, 5000.0 if case.attainable < 1 else 600.0)
+    tight = case.attainable < 1  # so close to the bound that one run says little
+    figures = simulated(case, 5000.0 if tight else 600.0, short_or_long((1, 2, 3) if tight else (1,), (1, 2, 3)))
     assert figures.goodput >= GOODPUT, str(figures)
     assert figures.wasted_part <= WASTED, str(figures)
     assert figures.requests_per_answer <= REQUESTS_PER_ANSWER, str(figures)
@@ -40,7 +42,8 @@ def test_callers_that_heed_waits_get_nearly_all_that_the_model_can_give(case):
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_callers_that_ignore_waits_cost_few_requests_and_waste_nothing(case):
     """Where no answer can wait for a slot they come too seldom at the right time, so a little less is attained."""
-    figures = simulated(case, 1500.0 if case.attainable < 1 else 300.0, seeds=(1, 2), pause_s=HASTY_PAUSE_S)
+    seeds = short_or_long((1,), (1, 2))
+    figures = simulated(case, 1500.0 if case.attainable < 1 else 300.0, seeds, pause_s=HASTY_PAUSE_S)
     assert figures.requests_per_answer <= REQUESTS_OF_THE_HASTY, str(figures)
     assert figures.wasted_part <= WASTED, str(figures)
     assert figures.goodput >= (GOODPUT if case.attainable == 1 else 0.85), str(figures)
@@ -89,7 +92,7 @@ def test_goodput_follows_a_model_that_becomes_ten_times_slower_for_five_minutes(
 
 @pytest.mark.parametrize("hasty", [1, 6])
 def test_who_ignores_waits_gets_little_more_than_who_heeds_them(hasty):
-    figures = simulated(CASES[2], 1500.0, seeds=(1, 2), pause_s=0.5, ignoring=hasty)
+    figures = simulated(CASES[2], 1500.0, short_or_long((1,), (1, 2)), pause_s=0.5, ignoring=hasty)
     most, mean = max(figures.by_session.values()), sum(figures.by_session.values()) / 12
     assert most <= 1.35 * mean, sorted(figures.by_session.values())
     assert figures.goodput >= 0.85, str(figures)

@@ -32,7 +32,7 @@ def waits(tickets):
 
 
 @pytest.mark.parametrize("fixed", [False, True])
-@pytest.mark.parametrize("length_s", [60.0, 300.0])
+@pytest.mark.parametrize("length_s", short_or_long([150.0], [60.0, 300.0]))
 def test_overload_drill_with_known_limits_serves_all_the_limit_fairly_and_meets_no_429(desk, time, fixed, length_s):
     real = {name: ScriptedProvider(time, limit=rpm, fixed=fixed) for name, rpm in (("a", 120), ("b", 240))}
     limits = {"a": Limits(requests_per_minute=120), "b": Limits(requests_per_minute=240)}
@@ -61,12 +61,13 @@ def test_overload_drill_with_unknown_limits_meets_few_429s(desk, time, fixed, re
         for name, rpm in (("a", 120), ("b", 240))
     }
     d = desk({"a": Limits(), "b": Limits()}, real=real)
-    served: Any = drill(d, time, 600.0)
+    length_s = 600.0
+    served: Any = drill(d, time, length_s)
     calls = sum(len(provider.calls) for provider in real.values())
     limited = sum(provider.limited for provider in real.values())
     total = sum(map(len, served.values()))
     assert limited <= 0.05 * calls
-    assert total >= 0.92 * 6 * 600
+    assert total >= 0.92 * 6 * length_s
     shares = [len(served[name]) for name in ("m1", "m2", "m3")]
     assert jain(shares) > 0.99
 
@@ -120,7 +121,7 @@ def test_polite_sessions_wait_no_longer_beside_one_that_always_waits(desk, time,
     in the first moments nothing tells the greedy one from the others.
     """
     limits = {"a": Limits(requests_per_minute=1200, burst=burst)}
-    length_s = short_or_long(180.0, 660.0)
+    length_s = short_or_long(120.0, 660.0)
 
     def run(*, greedy):
         clock = type(time)()
@@ -168,9 +169,9 @@ def chance_waits(desk, time, rpm, burst, size, *, greedy):
 @pytest.mark.parametrize(
     ("rpm", "burst", "size", "slots"),
     [
-        *((1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 1, 0.1), (1200, 5, 4, 0.3)),
-        *((60, 1, 1, 1.1), (30, 1, 0, 4.0), (30, 1, 4, 1.1), (60, 10, 1, 3.2), (30, 5, 1, 3.2)),
-        *short_or_long([], [(1200, 1, 0, 2.2), (60, 1, 0, 1.1), (60, 10, 0, 8.0)]),
+        *((1200, 1, 1, 2.2), (1200, 5, 0, 0.6), (1200, 5, 4, 0.3), (30, 1, 4, 1.1), (60, 10, 1, 3.2)),
+        *short_or_long([], [(1200, 1, 0, 2.2), (1200, 5, 1, 0.1), (60, 1, 0, 1.1), (60, 1, 1, 1.1), (30, 1, 0, 4.0)]),
+        *short_or_long([], [(60, 10, 0, 8.0), (30, 5, 1, 3.2)]),
     ],
 )
 def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longer_at_most(
@@ -187,7 +188,7 @@ def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longe
 @pytest.mark.slow
 def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_times_as_much(desk, time):
     """All of the greedy one's 1,940 requests per second, refused or not; the others ask four at a time."""
-    length_s = short_or_long(30.0, 120.0)
+    length_s = short_or_long(20.0, 120.0)
     limits = {"a": Limits(requests_per_minute=1200, burst=5)}
 
     def run(*, greedy):
@@ -204,7 +205,7 @@ def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_time
     assert len(asked) > 900 * len(beside[0])
     assert not [ticket for tickets in beside for ticket in tickets if ticket.refused]
     got = [sum(ticket.ended is not None for ticket in tickets) for tickets in (*beside, asked)]
-    assert jain(got) >= 0.99, got
+    assert jain(got) >= short_or_long(0.98, 0.99), got  # four at a time are much of 20 seconds
     alone_s, beside_s = (p99([wait for tickets in run for wait in served_waits(tickets)]) for run in (alone, beside))
     assert beside_s <= 1.1 * alone_s
 
@@ -214,7 +215,7 @@ def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_time
 def test_greedy_session_at_a_thousand_times_the_demand_delays_evenly_spaced_ones_by_a_slot_at_most(desk, time, seed):
     """A limit without a burst: every slot is taken as soon as it is free, and who comes right after waits for it."""
 
-    length_s = short_or_long(20.0, 40.0)
+    length_s = short_or_long(10.0, 40.0)
 
     def run(clock, *, greedy):
         real = {"a": ScriptedProvider(clock)}
