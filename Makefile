@@ -57,9 +57,9 @@ kernels: $(READY)
 check: kernels ## The quick half of test, under 2 minutes
 	@$(BIN)/python -m tests.phases --beside "$(MAKE) --no-print-directory lint" -m "not slow" tests/unit
 
-# Every test that has a long form takes it from tests/long.py.
+# Every test that has a long form takes it from tests/long.py, or more examples from the profile in tests/conftest.py.
 soak: kernels strace ## The long form of the tests that have one: more seeds, more examples, longer drills (over an hour)
-	@LONG=1 $(BIN)/python -m tests.phases $$(grep -rl --include="test_*.py" "^from tests.long import" tests)
+	@LONG=1 $(BIN)/python -m tests.phases $$(grep -rlE --include="test_*.py" "^from (tests.long|hypothesis) import" tests)
 
 # What only the long form needs: it makes real system calls fail.
 .PHONY: strace

@@ -8,12 +8,18 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.long import short_or_long
 from tests.phases import WARM, PhasePlugin
 from tests.warm import WarmPython
 
 from tickmind.base import secret
 
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "any machine",
+    max_examples=short_or_long(40, 200),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("any machine")
 
 

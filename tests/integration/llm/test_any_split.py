@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.client import ModelClient
 from tickmind.llm.config import Api, ModelConfig
@@ -131,7 +132,7 @@ def read_fed(api: Api, data: list[bytes]) -> tuple[object, ...]:
     return facts(asyncio.run(read(ModelClient(ModelConfig("http://127.0.0.1:9/v1"), Fed(api, data)))))
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(apis, replies(), styles, cuts, cuts)
 @pytest.mark.slow
 def test_any_cut_of_the_bytes_gives_the_same(
@@ -143,7 +144,7 @@ def test_any_cut_of_the_bytes_gives_the_same(
     assert read_fed(api, packets(chunked(events, [1 << 30]), [1])) == whole
 
 
-@settings(max_examples=150)
+@settings(max_examples=short_or_long(75, 150))
 @given(apis, replies(), styles)
 @pytest.mark.slow
 def test_any_cut_of_the_words_gives_what_the_whole_reply_gives(api: Api, reply: ModelReply, style: WireStyle) -> None:

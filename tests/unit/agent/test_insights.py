@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.agent import Character, CharacterHost, Start, show_mind
 from tickmind.agent.knowledge import Note
@@ -92,7 +93,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=short_or_long(20, 40))
 @given(
     board=st.dictionaries(st.text(st.characters()) | st.integers() | st.just("k" * 300), VALUES, max_size=5),
     texts=st.lists(st.text(st.characters()) | st.just("m" * 600), max_size=5),

@@ -6,6 +6,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.agent.knowledge import Memory, Note
@@ -92,7 +93,7 @@ def test_what_is_no_plain_file_is_not_waited_for(files, tmp_path, caplog):
     assert caplog.text.count("a memory can't be read") == 2
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=short_or_long(25, 50), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(files, content):
     files.path("me").write_bytes(content)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.ai import (
     Action,
@@ -162,7 +163,7 @@ answer_lists = st.lists(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=short_or_long(200, 400))
 @given(trees, answer_lists, st.booleans())
 @pytest.mark.slow
 def test_a_compiled_tree_does_what_the_obvious_one_does(root, answers, traced):

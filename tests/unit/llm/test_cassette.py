@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock, Secret
 from tickmind.llm.cassettes.cassette import CassettePlayer, CassetteRecorder, open_cassette
@@ -419,7 +420,7 @@ async def test_a_canary_key_is_found_nowhere_in_the_file(path: Path, cut: int) -
     assert CANARY not in repr(pieces) + repr(first)
 
 
-@settings(max_examples=50)
+@settings(max_examples=short_or_long(25, 50))
 @given(st.text(max_size=20), st.text(max_size=20), st.integers())
 def test_a_secret_is_masked_wherever_the_stream_cuts_it(
     tmp_path_factory: pytest.TempPathFactory, before: str, after: str, seed: int

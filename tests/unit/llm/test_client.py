@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.llm.client import ModelClient
@@ -251,7 +252,7 @@ fragments = st.sampled_from(["<think>", "</think>", "<thi", "a", " b", "<", "\n"
 sources = st.lists(st.tuples(st.booleans(), st.lists(fragments, min_size=1, max_size=6).map("".join)), max_size=5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=short_or_long(100, 200))
 @given(sources, st.lists(st.integers(0, 40), max_size=10), st.sampled_from(["stop", "length", None]))
 def test_any_cut_of_any_stream_gives_the_same_result(
     parts: list[tuple[bool, str]], places: list[int], reason: str | None

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import LimitExceededError
 from tickmind.llm import GrammarLimits
@@ -163,7 +164,7 @@ ANY_SCHEMA = st.recursive(
 
 
 @given(ANY_SCHEMA)
-@settings(max_examples=100)
+@settings(max_examples=short_or_long(50, 100))
 def test_every_sentence_of_any_schema_is_valid(schema: dict[str, Any]) -> None:
     samples(schema, count=6)
 
@@ -222,7 +223,7 @@ def test_exclusive_bounds_are_kept() -> None:
 
 
 @given(st.decimals(-30, 30, places=2), st.decimals(0, 20, places=2))
-@settings(max_examples=100)
+@settings(max_examples=short_or_long(50, 100))
 def test_bounds_of_fractions_are_kept(low: Decimal, span: Decimal) -> None:
     samples({"type": "number", "minimum": float(low), "maximum": float(low + span)}, count=8)
 
@@ -311,7 +312,7 @@ def test_a_schema_with_thousands_of_rules_is_refused() -> None:
 
 
 @given(st.integers(-3000, 3000), st.integers(0, 3000))
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 def test_a_range_holds_exactly_its_whole_numbers(first: int, span: int) -> None:
     last = first + span
     pattern = re.sub(r'"([^"]*)"', r"\1", whole_numbers(first, last)).replace(" ", "")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.llm import (
@@ -277,7 +278,7 @@ async def test_a_failed_stream_raises_the_same_error_from_its_result():
         await stream.result
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(st.integers(1, 80), st.booleans())
 def test_any_cut_gives_the_same_object_and_the_same_order_of_fields(cut, fenced):
     text = f"Here:\n```json\n{GOOD}\n```" if fenced else GOOD

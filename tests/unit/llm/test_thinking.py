@@ -3,6 +3,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.streaming.thinking import SplitText, ThinkSplitter, split_thinking
 
@@ -28,7 +29,7 @@ def run(pieces: list[str], *, opened: bool = False) -> tuple[SplitText, SplitTex
     return SplitText(splitter.content, splitter.thinking), SplitText(content, thinking)
 
 
-@settings(max_examples=500)
+@settings(max_examples=short_or_long(250, 500))
 @given(texts, st.lists(st.integers(0, 200), max_size=20), st.booleans())
 @pytest.mark.slow
 def test_any_cut_gives_the_same_as_the_whole_text(text: str, places: list[int], opened: bool) -> None:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.record.parquet.bits import pack_bits
 from tickmind.record.parquet.chunk_file import ChunkFile
@@ -50,7 +51,7 @@ def written(spec, *groups):
     return stream.getvalue()
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(st.data(), st.integers(1, 32))
 def test_codes_are_packed_from_the_lowest_bit_on(data, width):
     codes = data.draw(st.lists(st.integers(0, 2**width - 1), min_size=1, max_size=70))

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock, Secret
 from tickmind.protocol import Lease, Reason, Say
@@ -322,5 +323,5 @@ class Model(RuleBasedStateMachine):
             assert not valid or valid[0].epoch == self.epochs[row]
 
 
-Model.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+Model.TestCase.settings = settings(max_examples=short_or_long(30, 60), stateful_step_count=30, deadline=None)
 TestLeases = Model.TestCase

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock
 from tickmind.protocol import Direction, Drop, Interact, Move, Pickup, Say, Wait
@@ -71,7 +72,7 @@ views = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(views)
 def test_a_filter_leaves_what_its_actors_do_in_its_regions(view):
     _world, record, read = stepped(walk())

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.long import short_or_long
 
 from tickmind.ai import Blackboard
 from tickmind.base import ManualClock
@@ -390,4 +391,4 @@ class Rules(RuleBasedStateMachine):
 
 
 TestRules = pytest.mark.slow(Rules.TestCase)
-TestRules.settings = settings(max_examples=80, stateful_step_count=60)
+TestRules.settings = settings(max_examples=short_or_long(40, 80), stateful_step_count=60)

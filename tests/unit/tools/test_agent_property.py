@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.errors import (
     LLMConnectionError,
@@ -46,7 +47,7 @@ replies = st.builds(
 errors = st.sampled_from([LLMConnectionError("gone"), LLMRateLimitError("wait"), LLMResponseError("bad", status=500)])
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(
     steps=st.lists(st.one_of(replies, errors), max_size=8),
     max_steps=st.integers(1, 5),

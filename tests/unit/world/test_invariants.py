@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.protocol import Acted, Entered, IntentColumns, Left, Moved, Wait
 from tickmind.world import BadIntentsError, SnapshotMismatchError, TileWorld, parse_scenario
@@ -26,7 +27,7 @@ def count(world, item):
     return int(state.inventory[:, code].sum() + lying + stock)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(st.data())
 @pytest.mark.slow
 def test_nobody_ever_shares_a_tile_or_stands_in_a_wall(crowd, any_ticks, data):
@@ -42,7 +43,7 @@ def test_nobody_ever_shares_a_tile_or_stands_in_a_wall(crowd, any_ticks, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(st.data())
 def test_items_come_from_work_and_growth_and_go_by_use_only(crowd, any_ticks, data):
     ticks = any_ticks(data)
@@ -70,7 +71,7 @@ def test_items_come_from_work_and_growth_and_go_by_use_only(crowd, any_ticks, da
         assert (np.diff(world._state.ground_key) > 0).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(st.data())
 @pytest.mark.slow
 def test_the_same_inputs_give_the_same_world(crowd, any_ticks, data):
@@ -81,7 +82,7 @@ def test_the_same_inputs_give_the_same_world(crowd, any_ticks, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(st.data())
 def test_a_restored_world_continues_identically(crowd, any_ticks, data):
     before, after = any_ticks(data), any_ticks(data)
@@ -124,7 +125,7 @@ def test_what_was_recorded_does_not_change_afterwards(crowd, any_ticks, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(st.data())
 def test_events_are_the_difference_between_two_observations(crowd, any_ticks, data):
     ticks = any_ticks(data)
@@ -165,7 +166,7 @@ def test_a_snapshot_of_another_rule_set_is_refused(scenario_text):
         two.restore(one.snapshot())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(st.data())
 def test_a_damaged_snapshot_is_refused_and_changes_nothing(crowd, data):
     world = TileWorld.from_scenario(crowd)
@@ -216,7 +217,7 @@ def test_columns_that_no_inbox_makes_are_refused(crowd, actor):
     assert world.state_hash() == before
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(
     st.integers(0, 255),
     st.integers(-128, 127),

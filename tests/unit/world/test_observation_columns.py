@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.protocol import (
     ACTION_TYPES,
@@ -90,7 +91,7 @@ def check(world, columns, place, seen):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(st.data())
 def test_columns_say_the_same_as_observations(crowd, any_ticks, data):
     world = TileWorld.from_scenario(crowd)

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ConfigError
 from tickmind.base.yaml_source import SourcePosition
@@ -199,7 +200,7 @@ def test_too_many_actors_are_refused():
         parse_scenario(SMALL + "actors: [{count: 2000000}]\n")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=short_or_long(150, 300), deadline=None)
 @given(st.data())
 @pytest.mark.slow
 def test_a_damaged_file_is_refused_with_a_scenario_error_or_read(data):

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock, Secret
 from tickmind.gateway.fairness.broadcast import Broadcast
@@ -179,7 +180,7 @@ def test_a_reply_larger_than_all_is_not_kept(clock):
     assert cache.lookup(b"large", Request()) is CacheRole.LEADER
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(st.lists(st.tuples(st.sampled_from(["ask", "ok", "fail", "final", "leave"]), st.integers(0, 9)), max_size=60))
 def test_every_request_hears_its_end_exactly_once(steps):
     cache = ReplyCache(CacheConfig(deduplicate=True), ManualClock())

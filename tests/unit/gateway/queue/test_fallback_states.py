@@ -6,6 +6,7 @@ from collections.abc import Callable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.kits.queue_doubles import ScriptedProvider, SimulatedTime
+from tests.long import short_or_long
 from tests.unit.gateway.conftest import Desk
 
 from tickmind.gateway.queue.job import Outcome, Result
@@ -24,7 +25,7 @@ LIMITS = st.sampled_from([Limits(), Limits(concurrency=1), Limits(concurrency=3)
 PROVIDERS = st.lists(st.tuples(st.lists(st.sampled_from(sorted(STATES)), min_size=1, max_size=4), LIMITS), max_size=3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(
     others=PROVIDERS,
     place=st.integers(0, 3),

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.gateway.queue.limits.rate_limiter import RateLimiter, tightest
 from tickmind.gateway.settings.config import Limits
@@ -48,7 +49,7 @@ def test_sustained_rate_uses_98_percent_of_the_minute_and_never_more_than_it(rpm
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(
     rps=st.none() | st.floats(0.5, 50),
     rpm=st.none() | st.floats(2, 600),
@@ -87,7 +88,7 @@ def test_who_takes_only_what_is_spare_gets_98_percent_of_the_minute_if_nobody_el
     assert len(sent) >= 0.98 * 10 * (rpm - kept)
 
 
-@settings(max_examples=60)
+@settings(max_examples=short_or_long(30, 60))
 @given(
     rps=st.none() | st.floats(5, 50),
     rpm=st.floats(60, 600),

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ManualClock, Secret
 from tickmind.base.problems import ConfigFileError
@@ -348,7 +349,7 @@ NASTY = st.sampled_from(
 OWN_ORIGINS = {("https", "allowed.example", 443), ("https", "ported.example", 8443), ("https", "api.groq.com", 443)}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=short_or_long(200, 400), deadline=None)
 @given(st.lists(NASTY, min_size=1, max_size=8).map("".join))
 @pytest.mark.slow
 def test_no_mixture_of_parts_reaches_another_origin(config, url):
@@ -363,7 +364,7 @@ def test_no_mixture_of_parts_reaches_another_origin(config, url):
     assert target.key.secret.reveal() == CALLER_KEY
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=short_or_long(200, 400), deadline=None)
 @given(
     st.one_of(st.text(max_size=40), st.lists(NASTY, max_size=8).map("".join), st.from_regex(r"https?://[!-~]{1,30}"))
 )
@@ -388,7 +389,7 @@ def test_what_is_read_means_the_same_to_every_reader(url):
     assert parse_base_url(str(read)) == read
 
 
-@settings(max_examples=500)
+@settings(max_examples=short_or_long(250, 500))
 @given(st.ip_addresses())
 @pytest.mark.slow
 def test_an_address_that_passes_is_public_by_pythons_table_too(address):
@@ -397,7 +398,7 @@ def test_an_address_that_passes_is_public_by_pythons_table_too(address):
         assert not address.is_multicast
 
 
-@settings(max_examples=300)
+@settings(max_examples=short_or_long(150, 300))
 @given(st.ip_addresses(v=4), st.sampled_from(["::ffff:{}", "::{}", "64:ff9b::{}", "::ffff:0:{}"]))
 @pytest.mark.slow
 def test_no_ipv4_address_passes_in_the_clothes_of_ipv6(address, form):

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import ConfigError, Secret, redact
 from tickmind.base.problems import ConfigFileError
@@ -671,7 +672,7 @@ def complaint_or_none(file, env):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=short_or_long(75, 150), deadline=None)
 @given(st.sampled_from(list(paths_in(DEFAULT))), JSON_VALUES)
 def test_whatever_a_file_says_it_is_read_or_refused(tmp_path_factory, path, value):
     document = json.loads(json.dumps(DEFAULT))
@@ -693,7 +694,7 @@ def test_whatever_a_file_says_it_is_read_or_refused(tmp_path_factory, path, valu
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=short_or_long(75, 150), deadline=None)
 @given(st.text(st.sampled_from("ab:-[]{}#&*!|>'\"%@,\n\t 01.~"), max_size=60))
 def test_no_text_breaks_the_reader(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "g.yaml"

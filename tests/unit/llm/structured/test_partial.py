@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured import PartialReader, ReplySchema
@@ -42,7 +43,7 @@ def _feed(text: str, cuts: list[int]) -> tuple[list[tuple[str, Any]], PartialRea
 
 
 @given(OBJECTS, DRESS, CUTS, st.sampled_from([None, 2]))
-@settings(max_examples=150)
+@settings(max_examples=short_or_long(75, 150))
 def test_a_streamed_json_object_completes_to_the_whole_one(
     data: dict[str, Any], dress: str, cuts: list[int], indent: int | None
 ) -> None:
@@ -53,7 +54,7 @@ def test_a_streamed_json_object_completes_to_the_whole_one(
 
 
 @given(st.text(max_size=200), CUTS)
-@settings(max_examples=150)
+@settings(max_examples=short_or_long(75, 150))
 def test_any_split_gives_the_same_sequence(text: str, cuts: list[int]) -> None:
     assert _feed(text, cuts)[0] == _feed(text, [])[0] == _feed(text, list(range(len(text))))[0]
 
@@ -85,7 +86,7 @@ MARKS = st.sampled_from(
 
 
 @given(st.lists(MARKS, max_size=60).map("".join), CUTS)
-@settings(max_examples=150)
+@settings(max_examples=short_or_long(75, 150))
 def test_any_split_of_broken_text_gives_the_same_sequence(text: str, cuts: list[int]) -> None:
     assert _feed(text, cuts)[0] == _feed(text, [])[0] == _feed(text, list(range(len(text))))[0]
 
@@ -107,7 +108,7 @@ arguments:
 
 
 @given(CUTS)
-@settings(max_examples=50)
+@settings(max_examples=short_or_long(25, 50))
 def test_a_streamed_yaml_object_completes_to_the_whole_one(cuts: list[int]) -> None:
     done, reader = _feed(YAML, cuts)
     assert [name for name, _ in done] == ["action", "say", "items", "confidence", "arguments"]

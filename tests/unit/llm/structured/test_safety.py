@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured import MAX_REPAIR_CHARS, MAX_REPLY_CHARS, Form, ReplySchema, parse_fields, read_reply
@@ -36,7 +37,7 @@ REPEATED = [
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=200)
+@settings(max_examples=short_or_long(100, 200))
 def test_any_text_gives_an_object_or_the_one_error(text: str) -> None:
     with contextlib.suppress(StructuredOutputError):
         assert isinstance(parse_fields(text, FIELDS), dict)
@@ -85,7 +86,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(PIECES, max_size=60).map("".join))
-@settings(max_examples=300)
+@settings(max_examples=short_or_long(150, 300))
 @pytest.mark.slow
 def test_any_mix_of_marks_gives_an_object_or_the_one_error(text: str) -> None:
     for form in FORMS:

@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.llm.errors import StructuredOutputError
 from tickmind.llm.structured import parse_fields
@@ -116,7 +117,7 @@ JSON_STYLES = st.sampled_from(
 
 
 @given(OBJECTS, JSON_STYLES, FENCES, BEFORE, AFTER)
-@settings(max_examples=120)
+@settings(max_examples=short_or_long(60, 120))
 def test_json_in_any_dress_is_the_same_object(
     data: dict[str, Any], style: Any, fence: str, before: str, after: str
 ) -> None:
@@ -177,7 +178,7 @@ YAML_FENCES = st.sampled_from(
 
 
 @given(OBJECTS, YAML_STYLES, YAML_FENCES, BEFORE)
-@settings(max_examples=120)
+@settings(max_examples=short_or_long(60, 120))
 def test_yaml_in_any_dress_is_the_same_object(data: dict[str, Any], style: Any, fence: str, before: str) -> None:
     assert parse_fields(before + fence.replace("{}", style(data)), FIELDS) == data
 
@@ -186,7 +187,7 @@ BOLD = st.sampled_from(["{}: {}", "**{}:** {}", "**{}**: {}", "- {}: {}", "* **{
 
 
 @given(OBJECTS, BOLD, st.sampled_from(["\n", "\n\n"]), st.booleans(), st.sampled_from(["", "My answer:\n\n"]))
-@settings(max_examples=80)
+@settings(max_examples=short_or_long(40, 80))
 def test_labels_in_a_text_are_the_same_object(
     data: dict[str, Any], label: str, gap: str, capital: bool, before: str
 ) -> None:
@@ -203,7 +204,7 @@ def test_labels_in_a_text_are_the_same_object(
     st.sampled_from([json.dumps, _pretty, _yaml_flow]),
     st.sampled_from(["", "```json\n", "```yaml\n"]),
 )
-@settings(max_examples=120)
+@settings(max_examples=short_or_long(60, 120))
 def test_what_is_cut_off_never_gives_another_value(data: dict[str, Any], cut: int, style: Any, fence: str) -> None:
     text = fence + style(data)
     try:
@@ -237,7 +238,7 @@ def test_the_last_of_two_answers_wins(first: dict[str, Any], second: dict[str, A
 
 
 @given(st.lists(SPOKEN, min_size=1, max_size=30).map(". ".join))
-@settings(max_examples=80)
+@settings(max_examples=short_or_long(40, 80))
 def test_prose_is_refused(text: str) -> None:
     try:
         got = parse_fields(text, FIELDS)

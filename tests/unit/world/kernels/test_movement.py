@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.world.kernels import KernelError, MoveResult, MoveScratch, resolve_moves
 
@@ -108,7 +109,7 @@ def crowds(draw):
     return walkable, places, ways
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=short_or_long(150, 300), deadline=None)
 @given(crowds())
 @pytest.mark.slow
 def test_crowds_move_as_the_plain_rules_say(crowd):

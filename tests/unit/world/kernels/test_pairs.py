@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.world.kernels import (
     KernelError,
@@ -72,7 +73,7 @@ def test_observers_are_told_of_exactly_those_on_the_tiles_they_see(seed, height,
         assert as_lists(found) == plain_visible(x, y, masks, radius, objects, own_tile=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=short_or_long(25, 50), deadline=None)
 @given(seed=SEEDS, height=st.integers(1, 40), width=st.integers(1, 80), density=st.sampled_from([0.0, 0.05, 1.0]))
 def test_the_order_by_area_names_each_observer_once_and_keeps_areas_together(seed, height, width, density):
     x, y, _ = crowd(np.random.default_rng(seed), height, width, density)
@@ -98,7 +99,7 @@ def test_a_packed_square_without_walls_is_listed_whole():
         assert found[row].tolist() == [other for other in square.ravel().tolist() if other != row]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(
     seed=SEEDS,
     height=st.integers(1, 30),
@@ -140,7 +141,7 @@ def move_some(rng, x, y, height, width):
     return new_x, new_y, occupancy
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=short_or_long(25, 50), deadline=None)
 @given(
     seed=SEEDS,
     height=st.integers(1, 14),

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.long import short_or_long
 
 from tickmind.base import Limit, LimitExceededError
 from tickmind.world.kernels import KernelError, Sight, SightRule, sight
@@ -125,7 +126,7 @@ def test_a_million_random_cases_agree_with_the_naive_walk(rule, radius, share):
     assert seen_tiles > 1_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=short_or_long(30, 60), deadline=None)
 @given(opaque=maps(), radius=st.integers(1, 13))
 def test_symmetric_sight_is_symmetric(opaque, radius):
     x, y = everywhere(opaque.shape)
@@ -145,7 +146,7 @@ def test_plain_sight_is_not_always_symmetric():
     assert seen[0, 2 + 1, 2 + 2] != seen[1, 2 - 1, 2 - 2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=short_or_long(20, 40), deadline=None)
 @given(
     opaque=maps(),
     radius=st.integers(1, 20),
