@@ -55,6 +55,7 @@ class PhasePlugin:
         self._workers = workers
         self._report = report
         self._timed: list[str] = []
+        self._unfreeze = False
         self._outcomes: dict[str, str] = {}
         self._seconds: dict[str, float] = {}
 
@@ -63,12 +64,14 @@ class PhasePlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._unfreeze = gc.get_freeze_count() == 0  # not in a run inside of a test, where it is not all ours
         freeze_collected()
         gc.enable()
         self._timed = [item.nodeid for item in session.items if phase_of(item) != "ordinary"]
 
     def pytest_unconfigure(self) -> None:
-        gc.unfreeze()  # the end of the interpreter takes everything apart, or libraries complain of leaks
+        if self._unfreeze:
+            gc.unfreeze()  # the end of the interpreter takes everything apart, or libraries complain of leaks
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 import pytest
 
@@ -162,11 +163,16 @@ def work(session: pytest.Session, name: str, line: "Connection[Any, Any]", other
     factory._basetemp = factory.mktemp(name, numbered=False)
     items = given(session, line)
     item = next(items, None)
-    while item is not None:
-        line.send("begins")
-        following = next(items, None)  # what both share is kept
-        config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        item = following
+    usual = gc.unfreeze
+    with patch.object(gc, "unfreeze", side_effect=usual) as unfreeze:
+        while item is not None:
+            line.send("begins")
+            following = next(items, None)  # what both share is kept
+            config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if unfreeze.called:  # by a world that has ended, say
+                gc.freeze()
+                unfreeze.reset_mock()
+            item = following
     config.hook.pytest_unconfigure(config=config)  # raises what went wrong where nothing could be raised
 
 

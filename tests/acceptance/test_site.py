@@ -13,8 +13,16 @@ PACKAGES = sorted(
     for file in (ROOT / "src" / "tickmind").glob("*/__init__.py")
     if "__all__" in file.read_text() and file.parent.name != "cli"  # whose reference is --help
 )
-# Without ruff, which would be started for each of a thousand signatures to break its lines.
-MKDOCS = "import sys; sys.modules['ruff'] = None; from mkdocs.__main__ import cli; cli()"
+# Without ruff, which would be started for each of a thousand signatures to break its lines, and without an index of all
+# words for the search.
+MKDOCS = """
+import sys
+sys.modules["ruff"] = None
+from material.plugins.search.plugin import SearchIndex
+from mkdocs.__main__ import cli
+SearchIndex.add_entry_from_context = lambda *_: None
+cli()
+"""
 
 
 @pytest.mark.slow
