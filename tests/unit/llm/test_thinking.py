@@ -9,7 +9,7 @@ from tickmind.llm.streaming.thinking import SplitText, ThinkSplitter, split_thin
 
 FRAGMENTS = [
     "<think>", "</think>", "<thinking>", "</thinking>", "<", "</", "<thi", "nk>", "</think", "ing>", ">", "a",
-    "\n", " b ", "é<", "<tool>",
+    "\n", " b ", "é<", "<tool>", "<scratchpad>", "</scratchpad>",
 ]  # fmt: skip
 texts = st.lists(st.one_of(st.sampled_from(FRAGMENTS), st.text(max_size=6)), max_size=14).map("".join)
 
