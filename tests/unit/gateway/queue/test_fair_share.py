@@ -188,7 +188,7 @@ def test_sessions_that_ask_for_four_fifths_of_their_share_wait_a_few_slots_longe
 @pytest.mark.slow
 def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_times_as_much(desk, time):
     """All of the greedy one's 1,940 requests per second, refused or not; the others ask four at a time."""
-    length_s = short_or_long(20.0, 120.0)
+    length_s = short_or_long(30.0, 120.0)
     limits = {"a": Limits(requests_per_minute=1200, burst=5)}
 
     def run(*, greedy):
@@ -205,7 +205,7 @@ def test_polite_sessions_wait_no_longer_beside_one_that_asks_for_a_thousand_time
     assert len(asked) > 900 * len(beside[0])
     assert not [ticket for tickets in beside for ticket in tickets if ticket.refused]
     got = [sum(ticket.ended is not None for ticket in tickets) for tickets in (*beside, asked)]
-    assert jain(got) >= short_or_long(0.98, 0.99), got  # four at a time are much of 20 seconds
+    assert jain(got) >= 0.99, got
     alone_s, beside_s = (p99([wait for tickets in run for wait in served_waits(tickets)]) for run in (alone, beside))
     assert beside_s <= 1.1 * alone_s
 
