@@ -97,9 +97,7 @@ async def test_no_key_is_found_in_any_reply_page_log_or_error(
         monkeypatch.setattr(house.gateway.router, "plan", fail)
         await ask("/v1/chat/completions", chat, **own)
         gateway = house.gateway
-        targets = [
-            target for lane in gateway.dispatcher.lanes() for queue in lane.queues for target in queue.plan.targets
-        ]
+        targets = [target for queue in gateway.dispatcher._lanes.queues.values() for target in queue.plan.targets]
         shown += [repr(gateway.config), str(gateway.config.providers), repr(targets), str(gateway.feed.lines())]
         get_logger("test").debug("everything", config=gateway.config, targets=targets)
         await asyncio.sleep(0)
