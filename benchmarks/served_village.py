@@ -144,7 +144,6 @@ def run_villagers(
                     world_addr=world.address,
                     gateway_url=gateway_url,
                     session="village",
-                    seed=number,
                     settings=settings or Settings({}),
                     config_path=Path(folder) / f"{number}.json",
                 )

@@ -356,7 +356,7 @@ class Samples:
         """A frame from the world."""
         return self.rng.choice(
             (
-                ControlOpened(self.lease(), self.rng.choice(("", self.name()))),
+                ControlOpened(self.lease(), self.rng.choice(("", self.name())), self.number(2**63 - 1)),
                 self.observation(),
                 ControlAck(self.number(2**63 - 1), self.ack()),
                 Closed(self.rng.choice(tuple(Reason)), self.number(86_400_000)),

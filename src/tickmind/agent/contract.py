@@ -15,7 +15,7 @@ The environment, without any arguments:
 The launch file is a JSON object, every part of which may be left out:
 
     {"entities": [{"entity_id": "alice", "controller_id": "runner:alice:villager"}],
-     "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": "", "seed": 0}
+     "settings": {}, "state_dir": "/run/agents/alice", "gateway_url": "", "session": ""}
 
 Several entities are controlled by one process over one stream. `state_dir` is a folder of the process's own, where it
 keeps what takes its entities back after a crash. Secrets are a JSON object of names and values, read once.
@@ -74,7 +74,6 @@ class Launch:
     state_dir: Path | None = None
     gateway_url: str = ""
     session: str = ""  # whose share of the models the process uses
-    seed: int = 0
     config_path: Path | None = None
     secrets_fd: int | None = None
     secrets_path: Path | None = None
@@ -112,7 +111,6 @@ class Launch:
             state_dir=Path(state_dir) if (state_dir := file.text("state_dir")) else None,
             gateway_url=file.text("gateway_url"),
             session=file.text("session"),
-            seed=file.seed(),
             config_path=path,
             secrets_fd=_descriptor(env, SECRETS_FD),
             secrets_path=Path(secrets_path) if secrets_path else None,
@@ -146,7 +144,6 @@ class Launch:
             "state_dir": str(self.state_dir or ""),
             "gateway_url": self.gateway_url,
             "session": self.session,
-            "seed": self.seed,
         }
         replace_file(self.config_path, json.dumps(content, ensure_ascii=False).encode(), mode=PRIVATE_MODE)
 
@@ -212,12 +209,6 @@ class _LaunchFile:
         value = self._content.get(name, "")
         if not isinstance(value, str):
             raise LaunchError(f"{name} in the launch file must be a text")
-        return value
-
-    def seed(self) -> int:
-        value = self._content.get("seed", 0)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise LaunchError("seed in the launch file must be a whole number")
         return value
 
 

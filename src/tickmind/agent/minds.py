@@ -1,10 +1,11 @@
 """The minds of one process."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Protocol
 
+from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
 from tickmind.protocol import Insight, Intent, Observation, Thought
@@ -17,6 +18,21 @@ class Start:
     entity_id: str
     settings: Settings = field(default_factory=Settings)
     random: Random = field(default_factory=lambda: Random(0), compare=False)
+
+    def with_seed(self, mind_seed: int) -> "Start":
+        """Return the start of the same character in a run with this seed."""
+        return replace(self, random=MindChance(mind_seed, self.entity_id, "mind"))
+
+
+def begun(start: Start, mind_seed: int | None) -> Start:
+    """Return what a character begins with in a run; without a seed of the run it keeps its own chance."""
+    return start if mind_seed is None else start.with_seed(mind_seed)
+
+
+def begin_chance(chance: Random, tick_id: int) -> None:
+    """Begin a tick of a character's chance, if it is keyed by ticks."""
+    if isinstance(chance, MindChance):
+        chance.begin(tick_id)
 
 
 class Mind(Protocol):
@@ -33,8 +49,11 @@ class MindHost(Protocol):
     One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
     """
 
-    def enter(self, run_id: str) -> None:
-        """Control was taken in this run of a world; in another one than before, nothing that is known holds."""
+    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
+        """Control was taken in this run of a world; in another one than before, nothing that is known holds.
+
+        All chance of the minds comes from `mind_seed`; without one, from what each mind was started with.
+        """
         ...
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
@@ -77,15 +96,17 @@ class PlainMindHost:
         self._make = make
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
+        self._starts: dict[str, Start] = {}  # entity id -> what its mind began with
         self._run_id: str | None = None  # of the world
+        self._mind_seed: int | None = None
         self._mirror = InsightCollector()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
 
-    def enter(self, run_id: str) -> None:
+    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
         """In another run of the world all minds are made anew."""
         if self._run_id not in {None, run_id}:
             self._minds = {}
-        self._run_id = run_id
+        self._run_id, self._mind_seed = run_id, mind_seed
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Forget what was shown in the tick before."""
@@ -100,7 +121,9 @@ class PlainMindHost:
         entity_id = observation.me.entity_id
         mind = self._minds.get(entity_id)
         if mind is None:
-            mind = self._minds[entity_id] = self._make(self._start(entity_id))
+            start = self._starts[entity_id] = begun(self._start(entity_id), self._mind_seed)
+            mind = self._minds[entity_id] = self._make(start)
+        begin_chance(self._starts[entity_id].random, observation.tick_id)
         with showing() as sheet:
             intent = mind.act(observation)
         if sheet:

@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import os
-import random
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -35,7 +34,7 @@ class ProcessContext:
 
     def start(self, entity_id: str) -> Start:
         """What one of its characters begins with."""
-        return Start(entity_id, self.launch.settings, random.Random(f"{self.launch.seed}:{entity_id}"))
+        return Start(entity_id, self.launch.settings)
 
 
 class _Function:

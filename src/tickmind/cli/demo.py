@@ -42,6 +42,7 @@ class _Plan:
     scripted: bool
     browser: bool
     any_ports: bool
+    seed: int | None = None
 
     def world(self, *begun: str) -> list[str]:
         """The arguments of the world: those with which it begins, or goes on."""
@@ -56,6 +57,10 @@ class _Plan:
 def demo(
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
     tps: Annotated[float, typer.Option(min=0.1, max=50, help="Ticks per second.")] = TPS,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
+    ] = None,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
@@ -105,7 +110,7 @@ def demo(
         offer_model(WeightStore(), typer.confirm)
     run_id = new_run_id("drill" if drill else "demo")
     open_page = browser and not drill  # a browser would be counted among what outlives a drill
-    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports)
+    plan = _Plan(run_id, runs, ticks, tps, gateway_config, scripted or drill, open_page, ports, seed)
     status = RunnerStatus()
     played = _drill(status) if drill else None
     try:
@@ -153,7 +158,8 @@ async def _demo(plan: _Plan, status: "RunnerStatus", played: "Drill | None") -> 
         gateway = ["--host", "127.0.0.1"]
     else:
         gateway = ["--config", str(plan.gateway_config), "--port", str(gateway_port)]
-    begun = (str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT))
+    begun = [str(scenario), "--run-id", plan.run_id, "--wait-for", "1", *plan.port(WORLD_PORT)]
+    begun += ["--seed", str(plan.seed)] if plan.seed is not None else []
     ensemble = Ensemble(
         plan.world(*begun),
         gateway,

@@ -31,6 +31,10 @@ def up(
     runs: Annotated[Path, typer.Option(help="The folder in which the run is recorded.")] = Path("runs"),
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
     ticks: Annotated[int | None, typer.Option(min=1, help="Stop after so many ticks.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
+    ] = None,
     state: StateDir = None,
 ) -> None:
     """Bring up a world with all its characters and their models; a world that is killed goes on. Ctrl-C stops all."""
@@ -62,11 +66,12 @@ def up(
     always = ["--runs", str(runs)]
     always += ["--tps", str(tps)] if tps is not None else []
     always += ["--until", str(ticks)] if ticks is not None else []
+    begun = ["--seed", str(seed)] if seed is not None else []
     models = ["--port", str(gateway_port)] if gateway else []
     models += ["--config", str(gateway_config)] if models and gateway_config is not None else []
     status = RunnerStatus()
     ensemble = Ensemble(
-        [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *always],
+        [str(scenario), "--run-id", run_id, "--port", str(port), "--wait-for", "1", *begun, *always],
         models,
         viewer=["--port", str(viewer_port)] if viewer else [],
         resume=["--resume", run_id, *always],

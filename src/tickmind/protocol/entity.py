@@ -1,6 +1,6 @@
 """Who and what there is in a world, apart from what happens to it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -97,3 +97,4 @@ class WorldInfo:
     objects: tuple[ObjectInfo, ...]
     actors: tuple[EntityInfo, ...]
     ground: tuple[GroundInfo, ...] = ()  # in the order of tiles
+    seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it

@@ -30,11 +30,6 @@ class Group:
         digest = hashlib.blake2b(self.key.encode(), digest_size=4).hexdigest()
         return f"{_UNSAFE.sub('_', self.key)[:80]}-{digest}"
 
-    @property
-    def seed(self) -> int:
-        """A number for chance, the same in each run."""
-        return int.from_bytes(hashlib.blake2b(self.key.encode(), digest_size=4).digest()) >> 1
-
     def assignments(self, runner: str) -> tuple[Assignment, ...]:
         """Who controls whom under which name."""
         controller = f"{runner}:{self.key.partition('@')[2]}:{self.spec.name}"

@@ -85,6 +85,7 @@ class Authority:
     ) -> None:
         self.world = world
         self.run_id = run_id
+        self.mind_seed = world.mind_seed
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)

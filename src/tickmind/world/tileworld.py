@@ -83,6 +83,11 @@ class TileWorld:
         return self._tables.scenario.rules.world_version
 
     @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds, derived from the scenario's."""
+        return self._tables.scenario.mind_seed
+
+    @property
     def info(self) -> WorldInfo:
         """The map and the names behind the numbers in columns."""
         return self._tables.info

@@ -144,7 +144,6 @@ def test_one_process_hosts_many_characters(start, world, tmp_path):
         settings=Settings({"personality": "You are shy."}),
         state_dir=tmp_path / "state",
         config_path=tmp_path / "launch.json",
-        seed=7,
     )
     launch.write_file()
     process = start("-m", "tickmind.characters.villager", env=launch.to_environment())
@@ -254,5 +253,4 @@ def test_the_launch_file_of_a_host_holds_no_secret(tmp_path):
         "state_dir",
         "gateway_url",
         "session",
-        "seed",
     }

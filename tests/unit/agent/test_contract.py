@@ -41,10 +41,9 @@ def test_a_missing_entity_says_what_to_set():
 @given(
     ids=st.lists(st.text(min_size=1, max_size=8), min_size=1, max_size=5, unique=True),
     settings=st.dictionaries(st.text(), JSON, max_size=4),
-    seed=st.integers(-(2**60), 2**60),
     fd=st.none() | st.integers(0, 100),
 )
-def test_what_a_runner_writes_is_what_the_process_reads(tmp_path_factory, ids, settings, seed, fd):
+def test_what_a_runner_writes_is_what_the_process_reads(tmp_path_factory, ids, settings, fd):
     folder = tmp_path_factory.mktemp("launch")
     launch = Launch(
         entities=tuple(Assignment(each, f"runner:{each}") for each in ids),
@@ -53,7 +52,6 @@ def test_what_a_runner_writes_is_what_the_process_reads(tmp_path_factory, ids, s
         state_dir=folder / "state",
         gateway_url="http://127.0.0.1:8766",
         session="game",
-        seed=seed,
         config_path=folder / "launch.json",
         secrets_fd=fd,
         heartbeat_fd=fd,
@@ -91,7 +89,6 @@ def test_the_environment_says_python_unbuffered():
         (b'{"entities": ["alice"]}', r"entities\[0\]"),
         (b'{"entities": [{"entity_id": "a"}, {"entity_id": "a"}]}', "twice"),
         (b'{"entities": [{"entity_id": "a"}], "settings": []}', "settings"),
-        (b'{"entities": [{"entity_id": "a"}], "seed": true}', "seed"),
         (b'{"entities": [{"entity_id": "a"}], "state_dir": 3}', "state_dir"),
         (b'{"entities": [{"entity_id": "b"}]}', "ENTITY_ID is 'a'"),
     ],

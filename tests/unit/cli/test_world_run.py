@@ -66,6 +66,22 @@ def test_the_length_of_a_tick_reaches_the_record_the_replay_and_a_run_that_goes_
     assert again.scenario.digest == run.scenario.digest
 
 
+def test_the_seed_of_a_run_is_recorded_and_kept_by_a_run_that_goes_on(runs, disk):
+    run = runs.begin(TEXT, "small.yaml", "one", seed=9)
+    run.log.publish(TileWorld.from_scenario(run.scenario).step({}))
+    run.abandon()
+    assert json.loads(disk.read_bytes(ROOT / "one" / "meta.json"))["world"]["seed"] == 9
+    again = runs.resume("one")
+    assert (again.scenario.seed, again.history.info.seed) == (9, 9)
+    assert again.scenario.digest == run.scenario.digest
+    again.abandon()
+
+
+def test_a_run_that_goes_on_takes_no_other_seed(tickmind, tmp_path):
+    done = tickmind("world", "--resume", "one", "--runs", str(tmp_path), "--seed", "3")
+    assert "keeps its seed" in done.stderr
+
+
 def test_a_run_that_goes_on_keeps_its_ticks_per_second(tickmind, tmp_path):
     WorldRuns(tmp_path / "runs").begin(TEXT, "small.yaml", "one", tick_ms=50).pause()
     found = tickmind("world", "--resume", "one", "--port", "0", "--tps", "5", "--ticks", "1")

@@ -85,6 +85,15 @@ def test_many_actors_are_placed_by_the_seed_on_free_tiles():
     assert first.digest != other.digest
 
 
+def test_the_seed_of_a_run_goes_before_that_of_the_file():
+    text = SMALL.replace("world: small", "world: small\nseed: 4")
+    own, given_one, same = parse_scenario(text), parse_scenario(text, seed=9), parse_scenario(text, seed=4)
+    assert (own.seed, given_one.seed) == (4, 9)
+    assert own.digest == same.digest != given_one.digest
+    assert own.mind_seed == same.mind_seed != given_one.mind_seed
+    assert own.mind_seed != own.seed
+
+
 def test_sections_of_other_parts_are_left_alone():
     assert parse_scenario(SMALL + "agents: {a: {cmd: [x]}}\nassignments: []\n").digest == parse_scenario(SMALL).digest
 

@@ -1,13 +1,14 @@
 """All characters of a process, in a private world of their own: their Blackboards, trees and thoughts."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tickmind.agent.character.base import BaseCharacter
 from tickmind.agent.character.tactics import Tactic, tactics_of
 from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
-from tickmind.agent.minds import Start
+from tickmind.agent.minds import Start, begin_chance, begun
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
 from tickmind.protocol import Insight, Intent, Observation, Thought
@@ -51,6 +52,7 @@ class CharacterHost(Generic[CharacterT]):
         self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
         self._tick_id = 0
         self._run_id = self._run_id_now = ""  # of the world: that of the characters, and the one of the next tick
+        self._mind_seed: int | None = None
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -73,9 +75,9 @@ class CharacterHost(Generic[CharacterT]):
         """The private world."""
         return self._private_engine(1.0).world
 
-    def enter(self, run_id: str) -> None:
-        """In another run of the world everybody is made anew, from the next tick on."""
-        self._run_id_now = run_id
+    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
+        """In another run of the world every character is made anew, from the next tick on."""
+        self._run_id_now, self._mind_seed = run_id, mind_seed
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let the private world have a tick of that length, and choose whose minds are looked into."""
@@ -92,6 +94,7 @@ class CharacterHost(Generic[CharacterT]):
         if self._memories is not None and character.entity_id not in self._kept:
             restore(character.memory, self._memories.recall(character.entity_id, self._run_id, observation.tick_id))
             self._kept[character.entity_id] = character.memory.changes
+        begin_chance(character.random, observation.tick_id)
         character.take_in(observation)
 
     def act(self, observation: Observation) -> Intent:
@@ -100,7 +103,7 @@ class CharacterHost(Generic[CharacterT]):
         assert self._ctx is not None, "the engine has had its tick"
         entity_id = observation.me.entity_id
         character, eid = self._characters[entity_id], self._eids[entity_id]
-        world, ctx = self._engine.world, self._ctx
+        world, ctx = self._engine.world, replace(self._ctx, random=character.random)
         tree = world.get(eid, BehaviorTree)
         tree.traced, tree.trace = entity_id in self._chosen, {}
         character.decide(lambda: self._ai.evaluate(world, ctx, eid, tree))
@@ -216,7 +219,7 @@ class CharacterHost(Generic[CharacterT]):
             known.clear()
 
     def _enter(self, entity_id: str) -> CharacterT:
-        character = self._characters[entity_id] = self._kind(self._start(entity_id))
+        character = self._characters[entity_id] = self._kind(begun(self._start(entity_id), self._mind_seed))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
         self._eids[entity_id], self._by_eid[eid] = eid, character
         if self._deliberations is not None:

@@ -51,6 +51,11 @@ class ControlStream(Protocol):
         ...
 
     @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds in this run."""
+        ...
+
+    @property
     def refused(self) -> int:
         """How many intents the world has refused."""
         ...
@@ -105,6 +110,11 @@ class SoloLine:
     def run_id(self) -> str:
         """The run of the world."""
         return self._session.run_id
+
+    @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds in this run."""
+        return self._session.mind_seed
 
     @property
     def refused(self) -> int:
@@ -189,6 +199,11 @@ class HostLine:
     def run_id(self) -> str:
         """The run of the world."""
         return self._session.opened.run_id
+
+    @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds in this run."""
+        return self._session.opened.mind_seed
 
     @property
     def refused(self) -> int:

@@ -118,6 +118,7 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         ("run", run.run_id),
         ("state", f"{summary.state}, recovered after a crash" if summary.recovered else str(summary.state)),
         ("world", f"{info.name}, rules {info.world_version}, {info.width} x {info.height} tiles"),
+        ("seed", "not recorded" if info.seed is None else str(info.seed)),
         ("actors", f"{len(info.actors):,}"),
         ("objects", f"{len(info.objects):,}"),
         ("began", meta.created_at),
@@ -125,7 +126,7 @@ def _facts(summary: "RunSummary", run: "RunReader") -> list[tuple[str, str]]:
         ("size", size_text(summary.size_bytes)),
     ]
     if meta.finished_at:
-        facts.insert(6, ("finished", meta.finished_at))
+        facts.insert(7, ("finished", meta.finished_at))
     if meta.stored_at:
         facts.append(("stored at", meta.stored_at))
     facts += [(f"{name}.parquet", _table_text(table)) for name, table in meta.tables.items()]

@@ -40,6 +40,10 @@ def world(
     socket: Annotated[Path | None, typer.Option(help="Listen on this Unix socket instead of a port.")] = None,
     tps: Annotated[float | None, typer.Option(help="Ticks per second; the scenario's if left out.")] = None,
     speed: Annotated[float, typer.Option(help="How many times faster than real time.")] = 1.0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="The seed of all chance, of the world and of its minds; the scenario's if left out."),
+    ] = None,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Wait for all controllers, not for the clock.")] = False,
     controllers: Annotated[int, typer.Option(min=1, help="In lockstep: for at least so many.")] = 1,
     wait_for: Annotated[
@@ -68,7 +72,7 @@ def world(
     token_file: Annotated[Path | None, typer.Option(help="The tokens of those who may connect, one a line.")] = None,
 ) -> None:
     """Serve a world: ticks on time, leases, observations, intents. Ctrl-C stops it."""
-    _check_arguments(scenario, run_id, resume, no_record=no_record)
+    _check_arguments(scenario, run_id, resume, seed, no_record=no_record)
     scenario = find_scenario(scenario) if scenario is not None else None
     from tickmind.cli.world.serving import Serving
     from tickmind.server import ServerConfig, ServerTls, TickPace, load_tokens
@@ -99,10 +103,10 @@ def world(
         from tickmind.world import load_scenario
 
         assert scenario is not None, "the arguments were checked"
-        found = load_scenario(scenario).with_ticks_of(tick_ms)
+        found = load_scenario(scenario, seed=seed).with_ticks_of(tick_ms)
         Serving(found, config, pace_of(found), _fewer(ticks, until), wait_for=wait_for).run()
         return
-    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms)
+    run = _open_run(scenario, runs, run_id, resume, sync, tick_ms, seed)
     try:
         _check_pace(run, tick_ms)
         left = None if until is None else max(0, until - (run.log.last_tick_id or 0))
@@ -115,11 +119,15 @@ def _fewer(*limits: int | None) -> int | None:
     return min((limit for limit in limits if limit is not None), default=None)
 
 
-def _check_arguments(scenario: Path | None, run_id: str | None, resume: str | None, *, no_record: bool) -> None:
+def _check_arguments(
+    scenario: Path | None, run_id: str | None, resume: str | None, seed: int | None, *, no_record: bool
+) -> None:
     if (scenario is None) == (resume is None):
         raise ConfigError("name a scenario to begin with, or a run to go on with (--resume RUN), and not both")
     if resume is not None and (no_record or run_id is not None):
         raise ConfigError("a run that goes on is recorded under its own name; leave out --no-record and --run-id")
+    if resume is not None and seed is not None:
+        raise ConfigError("a run that goes on keeps its seed; leave out --seed")
 
 
 def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
@@ -133,7 +141,13 @@ def _check_pace(run: "WorldRun", tick_ms: int | None) -> None:
 
 
 def _open_run(
-    scenario: Path | None, runs: Path, run_id: str | None, resume: str | None, sync: str, tick_ms: int | None
+    scenario: Path | None,
+    runs: Path,
+    run_id: str | None,
+    resume: str | None,
+    sync: str,
+    tick_ms: int | None,
+    seed: int | None,
 ) -> "WorldRun":
     from tickmind.world.scenario.scenario_reader import scenario_text
 
@@ -149,4 +163,4 @@ def _open_run(
     if resume is not None:
         return found.resume(resume)
     assert scenario is not None, "the arguments were checked"
-    return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms)
+    return found.begin(scenario_text(scenario), str(scenario), run_id, tick_ms=tick_ms, seed=seed)

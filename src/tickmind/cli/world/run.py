@@ -71,16 +71,24 @@ class WorldRuns:
         self._store = RunStore(root, self._disk, clock=clock)
         self._options = options
 
-    def begin(self, text: str, source: str, run_id: str | None = None, *, tick_ms: int | None = None) -> WorldRun:
+    def begin(
+        self,
+        text: str,
+        source: str,
+        run_id: str | None = None,
+        *,
+        tick_ms: int | None = None,
+        seed: int | None = None,
+    ) -> WorldRun:
         """Begin a run of the scenario in this text; `source` names it in messages.
 
-        `tick_ms` is the length of a tick in this run, where it is not the scenario's.
+        `tick_ms` is the length of a tick and `seed` the seed of this run, where they are not the scenario's.
         """
-        scenario = parse_scenario(text, source).with_ticks_of(tick_ms)
+        scenario = parse_scenario(text, source, seed=seed).with_ticks_of(tick_ms)
         log = self._store.create(TileWorld.from_scenario(scenario).info, run_id, options=self._options)
         try:
             write_whole(self._disk, self._store.folder(log.run_id) / SCENARIO, text.encode())
-            return self._run(scenario, log, is_new=True)
+            return self._run(scenario, self._store.open(log.run_id, from_log=True), log, is_new=True)
         except OSError as error:
             log.abandon()
             raise disk_fault(f"keeping the scenario of run {log.run_id}", error) from error
@@ -92,15 +100,16 @@ class WorldRuns:
         """Go on with a run after its last tick, with ticks as long as they were."""
         log = self._store.resume(run_id, options=self._options)
         try:
-            return self._run(self._scenario(run_id), log, is_new=False)
+            history = self._store.open(run_id, from_log=True)
+            return self._run(self._scenario(run_id, history.info.seed), history, log, is_new=False)
         except BaseException:
             log.abandon()
             raise
 
-    def _scenario(self, run_id: str) -> Scenario:
+    def _scenario(self, run_id: str, seed: int | None) -> Scenario:
         path = self._store.folder(run_id) / SCENARIO
         try:
-            return parse_scenario(self._disk.read_bytes(path, MAX_SCENARIO_BYTES).decode(), str(path))
+            return parse_scenario(self._disk.read_bytes(path, MAX_SCENARIO_BYTES).decode(), str(path), seed=seed)
         except FileNotFoundError:
             raise RecordError(
                 f"run {run_id} was stopped before its world began, so there is nothing to resume; begin a new one"
@@ -110,8 +119,7 @@ class WorldRuns:
         except UnicodeDecodeError as error:
             raise RecordError(f"{path} is not the scenario that was kept there; begin a new run") from error
 
-    def _run(self, scenario: Scenario, log: LiveLog, *, is_new: bool) -> WorldRun:
+    def _run(self, scenario: Scenario, history: RunReader, log: LiveLog, *, is_new: bool) -> WorldRun:
         checkpoints = CheckpointFile(self._store.folder(log.run_id) / CHECKPOINT, self._disk)
-        history = self._store.open(log.run_id, from_log=True)
         scenario = scenario.with_ticks_of(history.info.tick_duration_ms)
         return WorldRun(scenario, log, checkpoints, history, self._store, is_new)

@@ -74,6 +74,7 @@ def world_document(info: WorldInfo) -> dict[str, Any]:
     """The part of a world's description that is in `meta.json`."""
     return {
         **{name: getattr(info, name) for name in _SCALARS},
+        "seed": info.seed,
         "actors": len(info.actors),
         "objects": len(info.objects),
         "floors": [
@@ -157,6 +158,13 @@ def check_sizes(document: Mapping[str, Any]) -> None:
     MAX_ACTORS.check(max(actors, objects))
 
 
+def _seed(document: Mapping[str, Any]) -> int | None:
+    seed = document.get("seed")  # older runs have none
+    if seed is not None and type(seed) is not int:
+        raise ValueError("the seed is no whole number")
+    return seed
+
+
 def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], TableFile]) -> WorldInfo:
     """The world's description again; `open_table` opens one of its tables."""
     check_sizes(document)
@@ -169,6 +177,7 @@ def read_world(document: Mapping[str, Any], open_table: Callable[[TableSpec], Ta
         objects = _read(open_table, OBJECTS, names, document["objects"])
         found = WorldInfo(
             **{name: document[name] for name in _SCALARS},
+            seed=_seed(document),
             floors=tuple(
                 FloorInfo(one["name"], bool(one["walkable"]), bool(one["opaque"]), tuple(one["hazards"]))
                 for one in document["floors"]

@@ -57,6 +57,7 @@ class ControlSession:
         )
         self._lease: Lease | None = None
         self._run_id = ""
+        self._mind_seed = 0
         self._newest: Observation | None = None
         self._changed = asyncio.Event()
         self._acks: deque[asyncio.Future[Ack] | None] = deque()  # who waits for which ack, in the order of intents
@@ -66,8 +67,8 @@ class ControlSession:
     async def __aenter__(self) -> "ControlSession":
         answer = await self._link.open(self._opening)
         match answer:
-            case ControlOpened(lease, run_id):
-                self._lease, self._run_id = lease, run_id
+            case ControlOpened(lease, run_id, mind_seed):
+                self._lease, self._run_id, self._mind_seed = lease, run_id, mind_seed
                 self._link.start(lease.ttl_ms, KeepAlive())
                 return self
             case Closed(reason, retry_after_ms):
@@ -97,6 +98,11 @@ class ControlSession:
     def run_id(self) -> str:
         """The run that the world is in; empty if it has no name."""
         return self._run_id
+
+    @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds in this run."""
+        return self._mind_seed
 
     @property
     def controlled(self) -> bool:

@@ -29,6 +29,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
+from tickmind.wire.messages.limits import MAX_SEED
 from tickmind.wire.v1 import control_pb2 as pb
 
 
@@ -81,8 +82,9 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             return pb.ControlResponse(observation=encode_observation(frame))
         case ControlAck(tick_id, ack):
             return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
-        case ControlOpened(lease, run_id):
-            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), run_id=run_id))
+        case ControlOpened(lease, run_id, seed):
+            opened = pb.ControlOpened(lease=encode_lease(lease), run_id=run_id, mind_seed=seed)
+            return pb.ControlResponse(opened=opened)
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
         case _:
@@ -105,7 +107,10 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
         return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
     if form == "opened":
         present(message.opened, "lease")
-        return ControlOpened(decode_lease(message.opened.lease), optional_name(message.opened.run_id, "run_id"))
+        opened = message.opened
+        run_id = optional_name(opened.run_id, "run_id")
+        mind_seed = number(opened.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum))
+        return ControlOpened(decode_lease(opened.lease), run_id, mind_seed)
     return decode_closed(message.closed)
 
 

@@ -32,7 +32,7 @@ from tickmind.wire.messages.frames import (
     ObservationBatch,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_PARTS
+from tickmind.wire.messages.limits import MAX_PARTS, MAX_SEED
 from tickmind.wire.v1 import control_pb2 as pb
 
 PARTS = int(MAX_PARTS.maximum)
@@ -107,6 +107,7 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
                 refused=pack(frame.refused, I4, "refused"),
                 refused_reason=pack(frame.refused_reason, U1, "refused_reason"),
                 run_id=frame.run_id,
+                mind_seed=frame.mind_seed,
             )
             return pb.ControlBatchResponse(opened=opened)
         case Closed():
@@ -150,6 +151,7 @@ def _decode_opened(message: pb.ControlBatchOpened, bounds: ColumnBounds) -> Batc
         granted=granted,
         epoch=epoch,
         run_id=optional_name(message.run_id, "run_id"),
+        mind_seed=number(message.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum)),
         **_refused(message, bounds),
     )
 

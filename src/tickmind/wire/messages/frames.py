@@ -49,10 +49,14 @@ class ControlIntent:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpened:
-    """The entity is under control. `run_id` names the run that the world is in; it may be empty."""
+    """The entity is under control. `run_id` names the run that the world is in; it may be empty.
+
+    `mind_seed` is the seed of all chance in minds in this run.
+    """
 
     lease: Lease
     run_id: str = ""
+    mind_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ class IntentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpened:
-    """One lease for all actors of a host that could be had. `run_id` names the run of the world."""
+    """One lease for all actors of a host that could be had. `run_id` and `mind_seed` are those of the run."""
 
     lease_id: Secret
     ttl_ms: int
@@ -97,6 +101,7 @@ class BatchOpened:
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"  # codes of `REASONS`
     run_id: str = ""
+    mind_seed: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -77,6 +77,11 @@ class Scenario:
             return self
         return replace(self, rules=self.rules.with_ticks_of(tick_duration_ms))
 
+    @property
+    def mind_seed(self) -> int:
+        """The seed of all chance in minds, derived from the run's; it does not give away the world's own chance."""
+        return int.from_bytes(hashlib.blake2b(b"minds:%d" % self.seed, digest_size=8).digest()) >> 1
+
     @cached_property
     def digest(self) -> bytes:
         """What tells this scenario from every other one; snapshots carry it."""

@@ -13,13 +13,17 @@ from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
 from tickmind.world.scenario.yaml_nodes import leaf, read_tree, table
 
+MAX_SEED = 2**63 - 1
 SECTIONS = ("world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors")
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
 
-def load_scenario(path: Path | str) -> Scenario:
-    """Read a scenario file. Raises `ScenarioError` with file, line and column of all that is wrong."""
-    return parse_scenario(scenario_text(path), source=str(path))
+def load_scenario(path: Path | str, *, seed: int | None = None) -> Scenario:
+    """Read a scenario file; `seed` goes before that of the file.
+
+    Raises `ScenarioError` with file, line and column of all that is wrong.
+    """
+    return parse_scenario(scenario_text(path), source=str(path), seed=seed)
 
 
 def scenario_text(path: Path | str) -> str:
@@ -37,16 +41,18 @@ def scenario_text(path: Path | str) -> str:
     return text
 
 
-def parse_scenario(text: str, source: str = "scenario") -> Scenario:
-    """Make a scenario from its text. Raises `ScenarioError` with all that is wrong, by `source`, line and column.
+def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = None) -> Scenario:
+    """Make a scenario from its text; `seed` goes before that of the text.
 
+    Raises `ScenarioError` with all that is wrong, by `source`, line and column.
     A part that can't be read is noted, and the rest is read with something simple in its place.
     """
     given = read_tree(text, source)
     read = given.place.source
     given.nothing_but(*SECTIONS, *OTHER_SECTIONS)
     name = read.part("", lambda: leaf(given.need("world")).name())
-    seed = given.integer("seed", 0, 0, 2**63 - 1)
+    own_seed = given.integer("seed", 0, 0, MAX_SEED)
+    seed = own_seed if seed is None else seed
     rules = read.part(Rules(), read_rules, given.get("rules"))
     floors: tuple[FloorKind, ...] = ()
     items: tuple[ItemKind, ...] = ()

@@ -106,6 +106,7 @@ class Tables:
         scenario, rules = self.scenario, self.scenario.rules
         return WorldInfo(
             name=scenario.name,
+            seed=scenario.seed,
             world_version=rules.world_version,
             width=self.width,
             height=self.height,
