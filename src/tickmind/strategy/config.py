@@ -25,6 +25,10 @@ class LLMConfig:
     trigger_gap: int = 20  # ticks between two questions, however strong the pressure
     priority_aging_ticks: int | None = 100
     """Ticks of waiting that weigh as much as one step of priority, so that nobody starves; None: strict priority"""
+    reply_ticks: int | None = None
+    """A reply takes effect exactly so many ticks after its question, 0 in the same tick; None: when it arrives"""
+    lockstep: bool = False
+    """Wait for replies that are due, and let neither limits nor the machine's clock hold a question back"""
 
     def __post_init__(self) -> None:
         for name in (
@@ -34,6 +38,12 @@ class LLMConfig:
         ):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.lockstep and self.reply_ticks is None:
+            raise ConfigError("in lockstep a reply takes effect in a tick of its own; set reply_ticks")
+        if self.reply_ticks is not None and (self.reply_ticks < 0 or self.stream_fields):
+            raise ConfigError(
+                "reply_ticks must not be negative, and no field arrives before them: leave stream_fields off"
+            )
         for name in ("max_stuck_threads", "conversation_turns", "trigger_gap"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"{name} must not be negative, but is {getattr(self, name)}")

@@ -7,16 +7,16 @@ Whatever a user supplies may raise; nothing of it leaves here.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tickmind.base import Clock, SystemClock
 from tickmind.strategy.clients.client import ClientStatistics, SharedClient
-from tickmind.strategy.clients.workers import Workers, WorkerStatistics
+from tickmind.strategy.clients.workers import Workers, WorkerStatistics, WorkItem
 from tickmind.strategy.manager import LLMManager
 from tickmind.strategy.queries.answers import Answers, Counts
 from tickmind.strategy.queries.flights import Flights
 from tickmind.strategy.queries.pace import Paces, PaceStatistics
-from tickmind.strategy.queries.questions import QueryDispatcher
+from tickmind.strategy.queries.questions import LOCKSTEP_PATIENCE_S, QueryDispatcher
 from tickmind.strategy.queries.roster import AgentRoster
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class LLMSystem:
         )
         self._flights = Flights(self._workers)
         self._paces = Paces()
+        self._finished: list[WorkItem[Any]] = []  # answers that came before their tick
         self._roster = AgentRoster(manager, self._flights, self._paces)
         self._answers = Answers(manager, self._roster, self._flights, self._counts, clock, self._paces)
         self._questions = QueryDispatcher(
@@ -97,14 +98,34 @@ class LLMSystem:
             self._questions.tell_deferral(world, eid, ticks)
         if self._config.stream_fields:
             self._answers.take_fields(world)
-        for job in self._workers.finished():
-            self._answers.harvest(world, job)
+        self._harvest(world)
         now_s = self._clock.monotonic()
         for flight in self._flights.overdue(now_s):
             self._answers.time_out(world, flight)
         self._roster.check_triggers(world)
         self._roster.look_around(world)
         self._questions.dispatch(world, now_s)
+        if self._config.reply_ticks == 0 and self._config.lockstep:
+            self._harvest(world)
+
+    def _harvest(self, world: "World") -> None:
+        """Take in the answers that have come; with `reply_ticks` those that are due, in an order that repeats."""
+        ticks = self._config.reply_ticks
+        if ticks is None:
+            for job in self._workers.finished():
+                self._answers.harvest(world, job)
+            return
+        last_tick = self._roster.tick - ticks  # that a question may have been put in
+        if self._config.lockstep:
+            due = [flight.job for flight in self._flights.all() if flight.asked_tick <= last_tick]
+            self._workers.settle(due, LOCKSTEP_PATIENCE_S)  # one that takes longer is timed out
+        self._finished += self._workers.finished()
+        flights = [(job, self._flights.of_job(job)) for job in self._finished]
+        self._finished = [job for job, flight in flights if flight is not None and flight.asked_tick > last_tick]
+        ready = [(flight.asked_tick, min(flight.agents), job) for job, flight in flights if flight is not None]
+        for asked_tick, _, job in sorted(ready, key=lambda entry: entry[:2]):
+            if asked_tick <= last_tick:
+                self._answers.harvest(world, job)
 
     def settle(self, timeout_s: float = SETTLING_S) -> None:
         """Wait until every question under way has its answer; the next tick takes the answers in.

@@ -37,13 +37,22 @@ class Deliberations:
     """Asks for all characters of a process through one client, beside the ticks and never in their way."""
 
     def __init__(
-        self, thinking: Thinking, client: "AnyClient", engine: "Engine", *, clock: "Clock | None" = None
+        self,
+        thinking: Thinking,
+        client: "AnyClient",
+        engine: "Engine",
+        *,
+        clock: "Clock | None" = None,
+        lockstep: bool = False,
     ) -> None:
         self._thinking = thinking
         self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         self._thoughts: list[tuple[str, Thought]] = []
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
-        manager = self._manager = LLMManager(replace(thinking.config, trigger_gap=thinking.soonest_ticks))
+        config = replace(thinking.config, trigger_gap=thinking.soonest_ticks)
+        if lockstep:  # what was asked after one tick is known in the next, however long the model takes
+            config = replace(config, lockstep=True, reply_ticks=0)
+        manager = self._manager = LLMManager(config)
         manager.register_client(client)
         manager.define_role(_ROLE, thinking.role, keys=[PLAN])
         manager.define_personality(_MANNERS, MANNERS)

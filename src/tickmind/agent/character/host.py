@@ -85,7 +85,8 @@ class CharacterHost(Generic[CharacterT]):
             self._begin_anew(self._run_id_now)
         self._tick_id = tick_id
         if observations:
-            self._private_engine(_tick_s(observations[0].deadline_ms))
+            deadline_ms = observations[0].deadline_ms
+            self._private_engine(_tick_s(deadline_ms), lockstep=_is_lockstep(deadline_ms))
         self._chosen = dict.fromkeys(self._mirror.choose(one.me.entity_id for one in observations), False)
 
     def perceive(self, observation: Observation) -> None:
@@ -193,14 +194,16 @@ class CharacterHost(Generic[CharacterT]):
             self._tree = TREE
         self._ai.check()
 
-    def _private_engine(self, tick_s: float) -> Engine:
+    def _private_engine(self, tick_s: float, *, lockstep: bool = False) -> Engine:
         if self._engine is None:
             engine = self._engine = Engine(tps=1 / tick_s, seed=0)
             if self._kind.thinking is not None and self._client is not None:
                 # The strategic layer takes a while to import, and many agents never think.
                 from tickmind.agent.character.deliberations import Deliberations
 
-                self._deliberations = Deliberations(self._kind.thinking, self._client, engine, clock=self._clock)
+                self._deliberations = Deliberations(
+                    self._kind.thinking, self._client, engine, clock=self._clock, lockstep=lockstep
+                )
             engine.add_system(self._note_context)
             engine.step()
         return self._engine
@@ -230,6 +233,11 @@ class CharacterHost(Generic[CharacterT]):
 
 def _tick_s(deadline_ms: int) -> float:
     """How long a tick is whose first half is for intents."""
-    if deadline_ms >= MAX_DURATION_MS.maximum:
+    if _is_lockstep(deadline_ms):
         return LOCKSTEP_TICK_S
     return min(max(2 * deadline_ms / 1000, 0.001), LONGEST_TICK_S)
+
+
+def _is_lockstep(deadline_ms: int) -> bool:
+    """Whether the world waits for intents instead of the clock: then it gives all the time that can be stated."""
+    return deadline_ms >= MAX_DURATION_MS.maximum

@@ -107,7 +107,8 @@ class GatewayAdapter:
             priority="high" if priority > 0 else "low" if priority < 0 else "normal",
             replace_older=True,
         )
-        self._async_client.check_ready()
+        if not question.waits:
+            self._async_client.check_ready()
         return await deliberate(self._async_client, question, call)
 
     async def _notify_deferral(self, agent_id: str, duration_s: float) -> None:

@@ -30,6 +30,7 @@ class Question:
     on_field: Callable[[str, Any], None] | None = None  # called from another thread as fields arrive
     priority: int = 0  # of the agent; one step higher if the question presses
     on_retry: Callable[[], None] | None = None  # called when what came so far can't be used and is asked for again
+    waits: bool = False  # for its turn at a shared client, where it would else be refused
 
     def folded(self) -> str:
         """The user message with the earlier turns in front, for clients that know no conversations."""

@@ -154,7 +154,7 @@ class Answers:
 
     def _cool(self, flight: Flight, wait_s: Any, at_s: float) -> None:
         """Let the agents of a query wait as its client said at some time."""
-        if isinstance(wait_s, int | float) and wait_s > 0:
+        if isinstance(wait_s, int | float) and wait_s > 0 and not self._config.lockstep:
             gone_s = self._clock.monotonic() - at_s
             for eid, agent in flight.agents.items():
                 try:

@@ -85,6 +85,10 @@ class Flights:
         """The query that an entity waits for."""
         return self._by_entity.get(entity_id)
 
+    def of_job(self, job: WorkItem[Any]) -> Flight | None:
+        """The query of a job, if it is still wanted."""
+        return self._by_job.get(id(job))
+
     def under_way(self, client: str) -> int:
         """How many queries of a client are under way."""
         return self._of_client[client]

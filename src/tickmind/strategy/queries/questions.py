@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_PASSED_OVER_PER_TICK = 256  # agents that came up and are not asked: unchanged, undefined, failing
 MOST_WARNINGS = 1000  # different ones
+NO_LIMIT = 1 << 30  # queries in one tick of a lockstep run
+LOCKSTEP_PATIENCE_S = 600.0  # of real time, for one reply in a lockstep run
 DEFERRED = "deferred"  # the reason of a wait that somebody chose
 _log = logging.getLogger("tickmind.strategy")
 
@@ -75,6 +77,8 @@ class QueryDispatcher:
 
     def room(self, now_s: float) -> int:
         """How many queries may go out in this tick."""
+        if self._config.lockstep:
+            return NO_LIMIT
         recent = self._recent
         while recent and now_s - recent[0] >= 1.0:
             recent.popleft()
@@ -138,7 +142,7 @@ class QueryDispatcher:
         Who waits for it is asked when it has time, about what is so then. A client that blocks has no more questions
         than threads: what waits for a thread would grow old there.
         """
-        if self._config.max_in_flight is not None:
+        if self._config.max_in_flight is not None or self._config.lockstep:
             return False
         window = self._paces.of(client).window
         if not self._manager.answers_on_loop(client):
@@ -148,7 +152,7 @@ class QueryDispatcher:
     def _ticks_to_wait(self, client: str) -> int:
         """For how many ticks a client is not to be asked, as far as it knows."""
         shared = self._manager.shared_clients.get(client)
-        if shared is None:
+        if shared is None or self._config.lockstep:
             return 0
         try:
             return self._roster.ticks(shared.ready_in_s())
@@ -298,7 +302,7 @@ class QueryDispatcher:
             if not group:
                 return
         first, manager, tick = group[0], self._manager, self._roster.tick
-        timeout_s = self._config.query_timeout or self._paces.of(first.client).patience_s
+        timeout_s = self._config.query_timeout or self._patience_s(first.client)
         flight = Flight(
             {one.entity_id: one.agent for one in group},
             {one.entity_id: one.user_message for one in group},
@@ -327,6 +331,9 @@ class QueryDispatcher:
         for place, one in enumerate(group):
             manager.tell_query(one.entity_id, share(size, len(group), place) or 0, tick)
 
+    def _patience_s(self, client: str) -> float:
+        return LOCKSTEP_PATIENCE_S if self._config.lockstep else self._paces.of(client).patience_s
+
     def _question(self, group: list[Prepared], flight: Flight, timeout_s: float) -> Question:
         first = group[0]
         schema = self._manager.reply_schema(first.agent)
@@ -334,7 +341,16 @@ class QueryDispatcher:
             message = _message(group)
             schema = joined_schema([one.entity_id for one in group], schema)
             priority = max(one.priority for one in group)
-            return Question(first.system_prompt, message, (), first.entity_id, schema, timeout_s, priority=priority)
+            return Question(
+                first.system_prompt,
+                message,
+                (),
+                first.entity_id,
+                schema,
+                timeout_s,
+                priority=priority,
+                waits=self._config.lockstep,
+            )
         fields = flight.fields
         streams = self._config.stream_fields
         return Question(
@@ -347,6 +363,7 @@ class QueryDispatcher:
             (lambda name, value: fields.append((name, value))) if streams else None,
             first.priority,
             (lambda: fields.append(None)) if streams else None,
+            waits=self._config.lockstep,
         )
 
     def _submit(self, name: str, question: Question) -> WorkItem[Any]:

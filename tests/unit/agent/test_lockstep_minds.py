@@ -1,0 +1,79 @@
+"""Minds in lockstep: the same run twice, however long the model takes and however the characters are grouped."""
+
+import asyncio
+import hashlib
+import json
+import random
+from dataclasses import replace
+
+import pytest
+
+from tickmind.agent import CharacterHost, Start
+from tickmind.characters.villager import Villager
+from tickmind.server.testing import meadow
+from tickmind.strategy import Deliberation
+from tickmind.wire.messages.limits import MAX_DURATION_MS
+from tickmind.world import TileWorld
+
+GOALS = ("explore", "rest", "wander", "talk")
+
+
+class SlowModel:
+    """Answers by the prompt alone, each time after a while that nothing repeats."""
+
+    def __init__(self):
+        self.prompts: list[str] = []
+        self._chance = random.Random()
+
+    async def answer(self, question):
+        self.prompts.append(f"{question.system_prompt}\n{question.user_message}")
+        await asyncio.sleep(self._chance.choice((0, 0, 0.001, 0.004)))
+        number = int.from_bytes(hashlib.blake2b(question.user_message.encode(), digest_size=4).digest())
+        plan = {"goal": GOALS[number % len(GOALS)], "who": "", "say": f"It is {number % 97}.", "remember": ""}
+        return Deliberation(json.dumps(plan))
+
+
+def lived(groups, seed, ticks=40):
+    """State hashes, prompts and thoughts of a lockstep run whose characters are grouped into processes like this."""
+    world = TileWorld.from_scenario(meadow(6))
+    hosts, models = [], [SlowModel() for _ in groups]
+    for rows, model in zip(groups, models, strict=True):
+        host = CharacterHost(Villager, Start, client=model)
+        host.enter("run", seed)
+        hosts.append((host, rows))
+    hashes, thoughts = [], []
+    for _ in range(ticks):
+        intents = {}
+        for host, rows in hosts:
+            seen = [replace(one, deadline_ms=int(MAX_DURATION_MS.maximum)) for one in world.observe(rows)]
+            host.begin(world.tick_id, seen)
+            for row, observation in zip(rows, seen, strict=True):
+                host.perceive(observation)
+                intents[row] = host.act(observation)
+        for host, _ in hosts:
+            host.reflect(world.tick_id)
+            thoughts += [
+                (who, thought.asked_tick, thought.answered_tick, thought.reply) for who, thought in host.take_thoughts()
+            ]
+        world.step(intents)
+        hashes.append(world.state_hash())
+    prompts = sorted(prompt for model in models for prompt in model.prompts)
+    for host, _ in hosts:
+        host.close()
+    return hashes, prompts, sorted(thoughts)
+
+
+@pytest.mark.parametrize("groups", [[range(6)], [[5], [0, 3], [4, 1, 2]], [[row] for row in range(6)]], ids=len)
+def test_a_lockstep_run_with_minds_repeats(groups):
+    first = lived([range(6)], 7)
+    assert lived(groups, 7) == first
+    assert len(first[2]) >= 6
+
+
+def test_another_seed_gives_other_minds():
+    assert lived([range(6)], 8)[1] != lived([range(6)], 7)[1]
+
+
+def test_a_reply_is_known_in_the_tick_after_its_question():
+    _, _, thoughts = lived([range(6)], 7, ticks=12)
+    assert {answered - asked for _, asked, answered, _ in thoughts} == {0}

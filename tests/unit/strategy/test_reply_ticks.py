@@ -1,0 +1,102 @@
+"""Thinking time in ticks: a reply takes effect exactly so many ticks after its question."""
+
+import asyncio
+import threading
+
+import pytest
+
+from tickmind.ai import Blackboard
+from tickmind.base import ConfigError
+from tickmind.strategy import LLMAgent, LLMConfig, LLMManager, make_llm_system
+from tickmind.tick import Engine
+
+
+class Model:
+    """An async client whose answers wait until they are let go."""
+
+    def __init__(self, *, held=False):
+        self.asked = 0
+        self._gate = threading.Event()
+        if not held:
+            self._gate.set()
+
+    def let_go(self):
+        self._gate.set()
+
+    async def answer(self, question):
+        self.asked += 1
+        await asyncio.to_thread(self._gate.wait)
+        return '{"goal": "hunt"}'
+
+
+@pytest.fixture
+def thinking():
+    systems = []
+
+    def make(client, **options):
+        manager = LLMManager(LLMConfig(max_queries_per_second=None, **options))
+        manager.register_client(client)
+        manager.define_role("r", "You are a wolf.")
+        manager.define_personality("p", "Be quick.")
+        manager.define_context("c", lambda _world, eid: f"I am {eid}.")
+        engine = Engine(tps=10, seed=1)
+        system = make_llm_system(manager)
+        systems.append(system)
+        engine.add_system(system)
+        board = Blackboard()
+        engine.world.spawn(board, LLMAgent("r", "p", "c", query_interval=100, last_query_tick=-100))
+        return engine, system, board
+
+    yield make
+    for system in systems:
+        system.shutdown()
+
+
+def effect_tick(engine, board, most=20):
+    for _ in range(most):
+        engine.step()
+        if "goal" in board.data:
+            return engine.tick_number
+    return None
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 3])
+def test_in_lockstep_a_reply_takes_effect_exactly_so_many_ticks_after_its_question(thinking, ticks):
+    engine, _, board = thinking(Model(), reply_ticks=ticks, lockstep=True)
+    assert effect_tick(engine, board) == 1 + ticks
+
+
+def test_a_reply_that_comes_early_waits_for_its_tick(thinking):
+    engine, system, board = thinking(Model(), reply_ticks=3)
+    engine.step()
+    system.settle()
+    assert effect_tick(engine, board) == 4
+
+
+def test_without_lockstep_a_late_reply_takes_effect_when_it_arrives(thinking):
+    model = Model(held=True)
+    engine, system, board = thinking(model, reply_ticks=2)
+    for _ in range(6):
+        engine.step()
+    assert board.data == {}
+    model.let_go()
+    system.settle()
+    assert effect_tick(engine, board) == 7
+
+
+def test_in_lockstep_no_limit_holds_a_question_back(thinking):
+    model = Model()
+    engine, _, _ = thinking(model, reply_ticks=1, lockstep=True, max_queries_per_tick=1, max_in_flight=1)
+    for _ in range(9):
+        engine.world.spawn(Blackboard(), LLMAgent("r", "p", "c", query_interval=100, last_query_tick=-100))
+    engine.step()
+    engine.step()
+    assert model.asked == 10
+
+
+@pytest.mark.parametrize(
+    "options", [{"lockstep": True}, {"reply_ticks": -1}, {"reply_ticks": 1, "stream_fields": True}], ids=str
+)
+def test_settings_that_contradict_each_other_are_refused(options):
+    with pytest.raises(ConfigError, match="reply_ticks"):
+        LLMConfig(**options)
