@@ -191,10 +191,7 @@ class ColumnSamples(Samples):
         epochs = self.numbers(np.int64, len(rows), 0, 2**62)
         return self.rng.choice(
             (
-                BatchOpened(
-                    *(self.secret(), self.number(86_400_000, 1), rows, epochs, refused, reasons, self.name()),
-                    mind_seed=self.number(2**63 - 1),
-                ),
+                BatchOpened(self.secret(), self.number(86_400_000, 1), rows, epochs, refused, reasons, self.run()),
                 ObservationBatch(self.number(parts - 1), parts, self.observation_columns()),
                 AckBatch(self.number(2**63 - 1), self.number(self.bounds.actors), refused, reasons),
                 LeasesLost(refused, reasons),

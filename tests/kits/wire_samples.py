@@ -40,6 +40,7 @@ from tickmind.protocol import (
     Observation,
     Pickup,
     Reason,
+    RunInfo,
     Say,
     SelfState,
     Sleep,
@@ -356,12 +357,16 @@ class Samples:
         """A frame from the world."""
         return self.rng.choice(
             (
-                ControlOpened(self.lease(), self.rng.choice(("", self.name())), self.number(2**63 - 1)),
+                ControlOpened(self.lease(), self.run()),
                 self.observation(),
                 ControlAck(self.number(2**63 - 1), self.ack()),
                 Closed(self.rng.choice(tuple(Reason)), self.number(86_400_000)),
             )
         )
+
+    def run(self) -> RunInfo:
+        """A run."""
+        return RunInfo(self.rng.choice(("", self.name())), self.number(2**63 - 1), self.number(1000))
 
     def view(self) -> ViewFilter:
         """What to show."""

@@ -8,7 +8,7 @@ from typing import Protocol
 from tickmind.agent.chance import MindChance
 from tickmind.agent.reporting.insights import InsightCollector, MindState, showing
 from tickmind.agent.settings import Settings
-from tickmind.protocol import Insight, Intent, Observation, Thought
+from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Start:
         return replace(self, random=MindChance(mind_seed, self.entity_id, "mind"))
 
 
-def begun(start: Start, mind_seed: int | None) -> Start:
-    """Return what a character begins with in a run; without a seed of the run it keeps its own chance."""
-    return start if mind_seed is None else start.with_seed(mind_seed)
+def begun(start: Start, run: RunInfo | None) -> Start:
+    """Return what a character begins with in a run; without one it keeps its own chance."""
+    return start if run is None else start.with_seed(run.mind_seed)
 
 
 def begin_chance(chance: Random, tick_id: int) -> None:
@@ -49,10 +49,10 @@ class MindHost(Protocol):
     One thread at a time calls `begin`, then `perceive` for each entity, `act` for each, and `reflect`.
     """
 
-    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
+    def enter(self, run: RunInfo) -> None:
         """Control was taken in this run of a world; in another one than before, nothing that is known holds.
 
-        All chance of the minds comes from `mind_seed`; without one, from what each mind was started with.
+        All chance of the minds comes from the run's seed; minds that entered no run keep what they were started with.
         """
         ...
 
@@ -97,16 +97,15 @@ class PlainMindHost:
         self._start = start
         self._minds: dict[str, Mind] = {}  # entity id -> its mind
         self._starts: dict[str, Start] = {}  # entity id -> what its mind began with
-        self._run_id: str | None = None  # of the world
-        self._mind_seed: int | None = None
+        self._run: RunInfo | None = None  # of the world
         self._mirror = InsightCollector()
         self._shown: dict[str, MindState] = {}  # entity id -> what it showed in this tick
 
-    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
+    def enter(self, run: RunInfo) -> None:
         """In another run of the world all minds are made anew."""
-        if self._run_id not in {None, run_id}:
+        if self._run is not None and self._run.run_id != run.run_id:
             self._minds = {}
-        self._run_id, self._mind_seed = run_id, mind_seed
+        self._run = run
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Forget what was shown in the tick before."""
@@ -121,7 +120,7 @@ class PlainMindHost:
         entity_id = observation.me.entity_id
         mind = self._minds.get(entity_id)
         if mind is None:
-            start = self._starts[entity_id] = begun(self._start(entity_id), self._mind_seed)
+            start = self._starts[entity_id] = begun(self._start(entity_id), self._run)
             mind = self._minds[entity_id] = self._make(start)
         begin_chance(self._starts[entity_id].random, observation.tick_id)
         with showing() as sheet:

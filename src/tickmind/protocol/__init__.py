@@ -14,6 +14,7 @@ from tickmind.protocol.entity import (
     LifecycleEvent,
     LifecycleKind,
     ObjectInfo,
+    RunInfo,
     WorldInfo,
 )
 from tickmind.protocol.event import Acted, Entered, Event, Heard, Left, Moved
@@ -125,6 +126,7 @@ __all__ = [
     "Pickup",
     "Reason",
     "ResultColumns",
+    "RunInfo",
     "Say",
     "SelfState",
     "Sink",

@@ -98,3 +98,12 @@ class WorldInfo:
     actors: tuple[EntityInfo, ...]
     ground: tuple[GroundInfo, ...] = ()  # in the order of tiles
     seed: int | None = field(default=None, compare=False)  # of the run; clients and older records do not know it
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What minds need to know of the run that a world is in."""
+
+    run_id: str = ""  # the same after a world went on, another after it began anew; empty if it has no name
+    mind_seed: int = 0  # of all chance in minds
+    thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives

@@ -24,6 +24,7 @@ from tickmind.protocol import (
     Lease,
     LifecycleKind,
     Reason,
+    RunInfo,
     TickEvent,
     TickRecord,
 )
@@ -84,8 +85,7 @@ class Authority:
         limits: ServerLimits = MAX,
     ) -> None:
         self.world = world
-        self.run_id = run_id
-        self.mind_seed = world.mind_seed
+        self.run = RunInfo(run_id, world.mind_seed, world.thinking_ticks)
         self.pace = pace or TickPace.of(world.info.tick_duration_ms, world.info.intent_deadline_ms)
         self.info = info = self.pace.state_in(world.info)
         self.bounds = ColumnBounds.of(info)

@@ -118,7 +118,7 @@ class ControlSeat(_Seat[ActorListener]):
         grant, lease = taken
         listener = ActorListener(int(grant.rows[0]), grant, stream.outbox, frames=True, want_floors=opening.want_floors)
         seat = cls(authority, stream, grant, listener)
-        seat._open(ControlOpened(lease, authority.run_id, authority.mind_seed))
+        seat._open(ControlOpened(lease, authority.run))
         return seat
 
     def take(self, data: bytes) -> None:
@@ -198,8 +198,7 @@ class HostSeat(_Seat[Host]):
             taken.epoch,
             taken.refused,
             taken.refused_reason,
-            authority.run_id,
-            authority.mind_seed,
+            authority.run,
         )
         seat._open(opened)
         return seat

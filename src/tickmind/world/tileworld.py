@@ -88,6 +88,11 @@ class TileWorld:
         return self._tables.scenario.mind_seed
 
     @property
+    def thinking_ticks(self) -> int:
+        """After how many ticks a reply of a model takes effect; 0: as soon as it arrives."""
+        return self._tables.scenario.thinking_ticks
+
+    @property
     def info(self) -> WorldInfo:
         """The map and the names behind the numbers in columns."""
         return self._tables.info

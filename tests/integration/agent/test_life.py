@@ -153,7 +153,7 @@ async def test_an_agent_comes_back_when_the_world_does(serve, live, eventually, 
     address = f"unix:{tmp_path / 'world.sock'}"
     entered: list[str] = []
     cast = cast_of(lambda _: Say("here"))
-    cast.enter = lambda run_id, _mind_seed: entered.append(run_id)
+    cast.enter = lambda run: entered.append(run.run_id)
     async with serve(address=address, run_id="the first") as world, live(world, cast, entities) as life:
         await eventually(lambda: "here" in world.said())
         world.server.stop()
@@ -319,7 +319,7 @@ class Thinker:
     def __init__(self):
         self.left = [("entity:1", Thought(1, 1, 2, "system", "user", reply="{}"))]
 
-    def enter(self, run_id, mind_seed=None):
+    def enter(self, run):
         pass
 
     def begin(self, tick_id, observations):

@@ -149,14 +149,15 @@ async def test_a_held_entity_is_refused_over_every_way(serve, talk):
         assert 0 < plain.value.retry_after_ms <= 10_000
 
 
-async def test_who_takes_control_gets_the_seed_of_the_minds(serve, talk):
+async def test_who_takes_control_gets_what_minds_need_to_know_of_the_run(serve, talk):
     async with serve() as server, talk(server) as client:
-        seed = server.authority.mind_seed
+        run = server.authority.run
         async with client.control("entity:1", "me") as session:
-            assert session.mind_seed == seed > 0
+            assert session.run == run
+            assert run.mind_seed > 0
         info = await client.world()
         async with client.control_batch(info, "host", np.array([1, 2], dtype=np.int32)) as batch:
-            assert batch.opened.mind_seed == seed
+            assert batch.opened.run == run
 
 
 async def test_after_a_break_the_same_controller_is_back_at_once(serve, talk):

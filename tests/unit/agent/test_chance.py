@@ -10,6 +10,7 @@ from tickmind.agent.chance import MindChance
 from tickmind.agent.minds import PlainMindHost
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
+from tickmind.protocol import RunInfo
 from tickmind.server.testing import meadow
 from tickmind.world import TileWorld
 
@@ -49,7 +50,7 @@ def lived(kind, groups, seed, ticks=25, restart_at=None):
 
     def host():
         made = CharacterHost(kind, Start) if kind is Villager else PlainMindHost(kind, Start)
-        made.enter("run", seed)
+        made.enter(RunInfo("run", seed))
         return made
 
     hosts = [(host(), rows) for rows in groups]
@@ -83,5 +84,4 @@ def test_a_mind_without_memory_goes_on_after_a_kill_as_if_it_had_lived():
 def test_without_a_seed_of_the_run_a_character_keeps_the_chance_that_it_was_given():
     given_chance = random.Random(3)
     host = CharacterHost(Villager, lambda entity_id: Start(entity_id, random=given_chance))
-    host.enter("run")
     assert host.character("entity:1").random is given_chance

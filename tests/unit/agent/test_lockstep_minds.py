@@ -10,6 +10,7 @@ import pytest
 
 from tickmind.agent import CharacterHost, Start
 from tickmind.characters.villager import Villager
+from tickmind.protocol import RunInfo
 from tickmind.server.testing import meadow
 from tickmind.strategy import Deliberation
 from tickmind.wire.messages.limits import MAX_DURATION_MS
@@ -33,13 +34,13 @@ class SlowModel:
         return Deliberation(json.dumps(plan))
 
 
-def lived(groups, seed, ticks=40):
+def lived(groups, seed, ticks=40, thinking_ticks=0):
     """State hashes, prompts and thoughts of a lockstep run whose characters are grouped into processes like this."""
     world = TileWorld.from_scenario(meadow(6))
     hosts, models = [], [SlowModel() for _ in groups]
     for rows, model in zip(groups, models, strict=True):
         host = CharacterHost(Villager, Start, client=model)
-        host.enter("run", seed)
+        host.enter(RunInfo("run", seed, thinking_ticks))
         hosts.append((host, rows))
     hashes, thoughts = [], []
     for _ in range(ticks):
@@ -74,6 +75,8 @@ def test_another_seed_gives_other_minds():
     assert lived([range(6)], 8)[1] != lived([range(6)], 7)[1]
 
 
-def test_a_reply_is_known_in_the_tick_after_its_question():
-    _, _, thoughts = lived([range(6)], 7, ticks=12)
-    assert {answered - asked for _, asked, answered, _ in thoughts} == {0}
+@pytest.mark.parametrize(("thinking_ticks", "taken"), [(0, 0), (1, 0), (4, 3)])
+def test_a_reply_acts_so_many_ticks_after_its_question_as_the_scenario_says(thinking_ticks, taken):
+    """It is taken in after the tick before."""
+    _, _, thoughts = lived([range(6)], 7, ticks=12, thinking_ticks=thinking_ticks)
+    assert {answered - asked for _, asked, answered, _ in thoughts} == {taken}

@@ -15,6 +15,7 @@ from tickmind.agent.minds import PlainMindHost
 from tickmind.agent.testing import SmallWorld
 from tickmind.characters.random_walker import RandomWalker
 from tickmind.characters.villager import Villager
+from tickmind.protocol import RunInfo
 
 WORLD = "127.0.0.1:50051"
 RUN = "the first run"
@@ -108,7 +109,7 @@ def test_a_memory_that_can_not_be_kept_is_a_warning(tmp_path, caplog):
 def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
     def company():
         made = CharacterHost(Villager, Start, memories=files)
-        made.enter(RUN)
+        made.enter(RunInfo(RUN))
         return made
 
     world = SmallWorld("@.1")
@@ -124,7 +125,7 @@ def test_a_villager_that_is_killed_remembers_when_it_comes_back(files):
 def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
     world = SmallWorld("@.1")
     company = CharacterHost(Villager, Start, memories=files)
-    company.enter(RUN)
+    company.enter(RunInfo(RUN))
     world.live(company, 1)
     company.character("me").memory.note(1, "The bridge is out.")
     company.close()
@@ -134,14 +135,14 @@ def test_a_villager_that_ends_in_order_keeps_its_last_thought(files):
 def test_whoever_lives_on_into_another_run_begins_anew(files):
     world = SmallWorld("@.1")
     company = CharacterHost(Villager, Start, memories=files)
-    company.enter(RUN)
+    company.enter(RunInfo(RUN))
     world.live(company, 1)
     before = company.character("me")
     before.memory.note(1, "The bridge is out.")
-    company.enter(RUN)  # after a break, or when the run was resumed
+    company.enter(RunInfo(RUN))  # after a break, or when the run was resumed
     world.live(company, 1)
     assert company.character("me") is before
-    company.enter("the second run")
+    company.enter(RunInfo("the second run"))
     world.live(company, 1)
     after = company.character("me")
     assert after is not before
@@ -160,6 +161,6 @@ def test_a_plain_mind_is_made_anew_in_another_run():
     cast = PlainMindHost(make, Start)
     world = SmallWorld("@..")
     for run in (RUN, RUN, "the second run"):
-        cast.enter(run)
+        cast.enter(RunInfo(run))
         world.live(cast, 2)
     assert len(made) == 2

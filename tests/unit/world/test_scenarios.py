@@ -94,6 +94,16 @@ def test_the_seed_of_a_run_goes_before_that_of_the_file():
     assert own.mind_seed != own.seed
 
 
+def test_thinking_time_is_a_rule_of_the_world():
+    plain, slow = parse_scenario(SMALL), parse_scenario(SMALL + "thinking: {ticks: 4}\n")
+    assert (plain.thinking_ticks, slow.thinking_ticks) == (0, 4)
+    assert plain.digest != slow.digest
+    with pytest.raises(ScenarioError, match="whole number from 1 to 1000"):
+        parse_scenario(SMALL + "thinking: {ticks: 0}\n")
+    with pytest.raises(ScenarioError, match="unknown key 'tick'"):
+        parse_scenario(SMALL + "thinking: {tick: 4}\n")
+
+
 def test_sections_of_other_parts_are_left_alone():
     assert parse_scenario(SMALL + "agents: {a: {cmd: [x]}}\nassignments: []\n").digest == parse_scenario(SMALL).digest
 

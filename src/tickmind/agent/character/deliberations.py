@@ -44,14 +44,17 @@ class Deliberations:
         *,
         clock: "Clock | None" = None,
         lockstep: bool = False,
+        thinking_ticks: int = 0,
     ) -> None:
         self._thinking = thinking
         self._characters: dict[int, BaseCharacter] = {}  # entity of the private world -> the character
         self._thoughts: list[tuple[str, Thought]] = []
         self._world_ticks: dict[int, int] = {}  # tick of the private engine -> tick of the world
         config = replace(thinking.config, trigger_gap=thinking.soonest_ticks)
-        if lockstep:  # what was asked after one tick is known in the next, however long the model takes
-            config = replace(config, lockstep=True, reply_ticks=0)
+        if lockstep or thinking_ticks:
+            # A question is put after all have acted, and a reply taken in then acts in the next tick. So a reply that
+            # takes one tick, as in lockstep at least, is taken in at once.
+            config = replace(config, lockstep=lockstep, reply_ticks=max(0, thinking_ticks - 1))
         manager = self._manager = LLMManager(config)
         manager.register_client(client)
         manager.define_role(_ROLE, thinking.role, keys=[PLAN])

@@ -11,7 +11,7 @@ from tickmind.agent.knowledge.memory_files import MemoryFiles, restore
 from tickmind.agent.minds import Start, begin_chance, begun
 from tickmind.agent.reporting.insights import InsightCollector, MindState
 from tickmind.ai import AIManager, BehaviorTree, Node
-from tickmind.protocol import Insight, Intent, Observation, Thought
+from tickmind.protocol import Insight, Intent, Observation, RunInfo, Thought
 from tickmind.tick import Engine, TickContext, World
 from tickmind.wire.messages.limits import MAX_DURATION_MS, MAX_MEMORIES
 
@@ -51,8 +51,8 @@ class CharacterHost(Generic[CharacterT]):
         self._memories = memories
         self._kept: dict[str, int] = {}  # entity id -> changes of its memory when it was kept or recalled last
         self._tick_id = 0
-        self._run_id = self._run_id_now = ""  # of the world: that of the characters, and the one of the next tick
-        self._mind_seed: int | None = None
+        self._run_id = ""  # of the world that the characters live in
+        self._run_now: RunInfo | None = None  # from the next tick on
         self._clock = clock
         self._engine: Engine | None = None
         self._deliberations: Deliberations | None = None
@@ -75,14 +75,14 @@ class CharacterHost(Generic[CharacterT]):
         """The private world."""
         return self._private_engine(1.0).world
 
-    def enter(self, run_id: str, mind_seed: int | None = None) -> None:
+    def enter(self, run: RunInfo) -> None:
         """In another run of the world every character is made anew, from the next tick on."""
-        self._run_id_now, self._mind_seed = run_id, mind_seed
+        self._run_now = run
 
     def begin(self, tick_id: int, observations: Sequence[Observation]) -> None:
         """Let the private world have a tick of that length, and choose whose minds are looked into."""
-        if self._run_id != self._run_id_now:
-            self._begin_anew(self._run_id_now)
+        if self._run_now is not None and self._run_id != self._run_now.run_id:
+            self._begin_anew(self._run_now.run_id)
         self._tick_id = tick_id
         if observations:
             deadline_ms = observations[0].deadline_ms
@@ -202,7 +202,12 @@ class CharacterHost(Generic[CharacterT]):
                 from tickmind.agent.character.deliberations import Deliberations
 
                 self._deliberations = Deliberations(
-                    self._kind.thinking, self._client, engine, clock=self._clock, lockstep=lockstep
+                    self._kind.thinking,
+                    self._client,
+                    engine,
+                    clock=self._clock,
+                    lockstep=lockstep,
+                    thinking_ticks=self._run_now.thinking_ticks if self._run_now is not None else 0,
                 )
             engine.add_system(self._note_context)
             engine.step()
@@ -222,7 +227,7 @@ class CharacterHost(Generic[CharacterT]):
             known.clear()
 
     def _enter(self, entity_id: str) -> CharacterT:
-        character = self._characters[entity_id] = self._kind(begun(self._start(entity_id), self._mind_seed))
+        character = self._characters[entity_id] = self._kind(begun(self._start(entity_id), self._run_now))
         eid = self.world.spawn(character.blackboard, BehaviorTree(self._tree))
         self._eids[entity_id], self._by_eid[eid] = eid, character
         if self._deliberations is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from tickmind.agent.contract import Assignment
 from tickmind.agent.errors import AgentError
 from tickmind.base import Clock, Secret, get_logger
-from tickmind.protocol import REASONS, Intent, Lease, Observation, Wait
+from tickmind.protocol import REASONS, Intent, Lease, Observation, RunInfo, Wait
 from tickmind.wire import ControlSession, MessageError, WorldClient
 from tickmind.wire.codec.actions import decode_intent, encode_intent
 
@@ -46,13 +46,8 @@ class ControlStream(Protocol):
         ...
 
     @property
-    def run_id(self) -> str:
-        """The run that the world is in; empty if it has no name."""
-        ...
-
-    @property
-    def mind_seed(self) -> int:
-        """The seed of all chance in minds in this run."""
+    def run(self) -> RunInfo:
+        """The run that the world is in."""
         ...
 
     @property
@@ -107,14 +102,9 @@ class SoloLine:
         return self._session.lease.lease_id
 
     @property
-    def run_id(self) -> str:
-        """The run of the world."""
-        return self._session.run_id
-
-    @property
-    def mind_seed(self) -> int:
-        """The seed of all chance in minds in this run."""
-        return self._session.mind_seed
+    def run(self) -> RunInfo:
+        """The run that the world is in."""
+        return self._session.run
 
     @property
     def refused(self) -> int:
@@ -196,14 +186,9 @@ class HostLine:
         return self._session.opened.lease_id
 
     @property
-    def run_id(self) -> str:
-        """The run of the world."""
-        return self._session.opened.run_id
-
-    @property
-    def mind_seed(self) -> int:
-        """The seed of all chance in minds in this run."""
-        return self._session.opened.mind_seed
+    def run(self) -> RunInfo:
+        """The run that the world is in."""
+        return self._session.opened.run
 
     @property
     def refused(self) -> int:

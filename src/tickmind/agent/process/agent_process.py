@@ -140,7 +140,7 @@ class AgentProcess:
                 async with open_line(secret) as line:
                     secret, failures = line.secret, 0
                     self._lease_file.keep(secret)
-                    self._cast.enter(line.run_id, line.mind_seed)
+                    self._cast.enter(line.run)
                     reporter.forget()
                     _log.info("took control", entities=len(line.leases), world=self._launch.world_addr)
                     await self._hold(line, client, reporter)

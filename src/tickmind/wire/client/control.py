@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
-from tickmind.protocol import Ack, Intent, Lease, Observation
+from tickmind.protocol import Ack, Intent, Lease, Observation, RunInfo
 from tickmind.wire.client.connection import WorldEndpoint
 from tickmind.wire.client.link import Link
 from tickmind.wire.codec import decode_down, encode_up
@@ -56,8 +56,7 @@ class ControlSession:
             awaits=lambda: bool(self._acks),
         )
         self._lease: Lease | None = None
-        self._run_id = ""
-        self._mind_seed = 0
+        self._run = RunInfo()
         self._newest: Observation | None = None
         self._changed = asyncio.Event()
         self._acks: deque[asyncio.Future[Ack] | None] = deque()  # who waits for which ack, in the order of intents
@@ -67,8 +66,8 @@ class ControlSession:
     async def __aenter__(self) -> "ControlSession":
         answer = await self._link.open(self._opening)
         match answer:
-            case ControlOpened(lease, run_id, mind_seed):
-                self._lease, self._run_id, self._mind_seed = lease, run_id, mind_seed
+            case ControlOpened(lease, run):
+                self._lease, self._run = lease, run
                 self._link.start(lease.ttl_ms, KeepAlive())
                 return self
             case Closed(reason, retry_after_ms):
@@ -95,14 +94,9 @@ class ControlSession:
         return self._lease
 
     @property
-    def run_id(self) -> str:
-        """The run that the world is in; empty if it has no name."""
-        return self._run_id
-
-    @property
-    def mind_seed(self) -> int:
-        """The seed of all chance in minds in this run."""
-        return self._mind_seed
+    def run(self) -> RunInfo:
+        """The run that the world is in, as minds need to know it."""
+        return self._run
 
     @property
     def controlled(self) -> bool:

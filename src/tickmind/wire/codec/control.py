@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tickmind.protocol import REASON_CODES, Observation
+from tickmind.protocol import REASON_CODES, Observation, RunInfo
 from tickmind.wire.codec.actions import decode_ack, decode_intent, encode_ack, encode_intent
 from tickmind.wire.codec.leases import DURATION_MS, decode_lease, encode_lease
 from tickmind.wire.codec.observations import decode_observation, encode_observation
@@ -29,7 +29,7 @@ from tickmind.wire.messages.frames import (
     KeepAlive,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_SEED
+from tickmind.wire.messages.limits import MAX_SEED, MAX_THINKING_TICKS
 from tickmind.wire.v1 import control_pb2 as pb
 
 
@@ -82,13 +82,26 @@ def encode_down(frame: ControlDown) -> pb.ControlResponse:
             return pb.ControlResponse(observation=encode_observation(frame))
         case ControlAck(tick_id, ack):
             return pb.ControlResponse(ack=pb.ControlAck(tick_id=tick_id, ack=encode_ack(ack)))
-        case ControlOpened(lease, run_id, seed):
-            opened = pb.ControlOpened(lease=encode_lease(lease), run_id=run_id, mind_seed=seed)
-            return pb.ControlResponse(opened=opened)
+        case ControlOpened(lease, run):
+            return pb.ControlResponse(opened=pb.ControlOpened(lease=encode_lease(lease), **encode_run(run)))
         case Closed():
             return pb.ControlResponse(closed=encode_closed(frame))
         case _:
             raise TypeError(frame)
+
+
+def encode_run(run: RunInfo) -> dict[str, Any]:
+    """Return the fields of a run, of which both kinds of streams have the same."""
+    return {"run_id": run.run_id, "mind_seed": run.mind_seed, "thinking_ticks": run.thinking_ticks}
+
+
+def decode_run(message: pb.ControlOpened | pb.ControlBatchOpened) -> RunInfo:
+    """Read the fields of a run."""
+    return RunInfo(
+        optional_name(message.run_id, "run_id"),
+        number(message.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum)),
+        number(message.thinking_ticks, "thinking_ticks", 0, int(MAX_THINKING_TICKS.maximum)),
+    )
 
 
 def encode_closed(frame: Closed) -> pb.Closed:
@@ -107,10 +120,7 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
         return ControlAck(tick(message.ack.tick_id), decode_ack(message.ack.ack))
     if form == "opened":
         present(message.opened, "lease")
-        opened = message.opened
-        run_id = optional_name(opened.run_id, "run_id")
-        mind_seed = number(opened.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum))
-        return ControlOpened(decode_lease(opened.lease), run_id, mind_seed)
+        return ControlOpened(decode_lease(message.opened.lease), decode_run(message.opened))
     return decode_closed(message.closed)
 
 

@@ -3,14 +3,13 @@
 from typing import Any
 
 from tickmind.protocol import REASONS
-from tickmind.wire.codec.control import decode_closed, encode_closed
+from tickmind.wire.codec.control import decode_closed, decode_run, encode_closed, encode_run
 from tickmind.wire.codec.leases import DURATION_MS
 from tickmind.wire.codec.values import (
     chosen,
     controller,
     encoder,
     number,
-    optional_name,
     optional_secret,
     present,
     secret,
@@ -32,7 +31,7 @@ from tickmind.wire.messages.frames import (
     ObservationBatch,
     Release,
 )
-from tickmind.wire.messages.limits import MAX_PARTS, MAX_SEED
+from tickmind.wire.messages.limits import MAX_PARTS
 from tickmind.wire.v1 import control_pb2 as pb
 
 PARTS = int(MAX_PARTS.maximum)
@@ -106,8 +105,7 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
                 epoch=pack(frame.epoch, I8, "epoch"),
                 refused=pack(frame.refused, I4, "refused"),
                 refused_reason=pack(frame.refused_reason, U1, "refused_reason"),
-                run_id=frame.run_id,
-                mind_seed=frame.mind_seed,
+                **encode_run(frame.run),
             )
             return pb.ControlBatchResponse(opened=opened)
         case Closed():
@@ -150,8 +148,7 @@ def _decode_opened(message: pb.ControlBatchOpened, bounds: ColumnBounds) -> Batc
         ttl_ms=number(message.ttl_ms, "ttl_ms", 1, DURATION_MS),
         granted=granted,
         epoch=epoch,
-        run_id=optional_name(message.run_id, "run_id"),
-        mind_seed=number(message.mind_seed, "mind_seed", 0, int(MAX_SEED.maximum)),
+        run=decode_run(message),
         **_refused(message, bounds),
     )
 

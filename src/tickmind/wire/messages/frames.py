@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from tickmind.base import Secret
-from tickmind.protocol import Ack, Intent, Lease, Observation, Reason
+from tickmind.protocol import Ack, Intent, Lease, Observation, Reason, RunInfo
 
 if TYPE_CHECKING:
     from tickmind.protocol import IntentColumns, ObservationColumns
     from tickmind.protocol.columns import Int32, Int64, UInt8
+
+
+NO_RUN = RunInfo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,10 @@ class ControlIntent:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpened:
-    """The entity is under control. `run_id` names the run that the world is in; it may be empty.
-
-    `mind_seed` is the seed of all chance in minds in this run.
-    """
+    """The entity is under control."""
 
     lease: Lease
-    run_id: str = ""
-    mind_seed: int = 0
+    run: RunInfo = NO_RUN
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ class IntentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpened:
-    """One lease for all actors of a host that could be had. `run_id` and `mind_seed` are those of the run."""
+    """One lease for all actors of a host that could be had."""
 
     lease_id: Secret
     ttl_ms: int
@@ -100,8 +99,7 @@ class BatchOpened:
     epoch: "Int64"  # of each granted one
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"  # codes of `REASONS`
-    run_id: str = ""
-    mind_seed: int = 0
+    run: RunInfo = NO_RUN
 
 
 @dataclass(frozen=True, slots=True, eq=False)

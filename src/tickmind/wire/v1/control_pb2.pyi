@@ -70,14 +70,16 @@ class ControlResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlOpened, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.Observation, _Mapping]] = ..., ack: _Optional[_Union[ControlAck, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlOpened(_message.Message):
-    __slots__ = ("lease", "run_id", "mind_seed")
+    __slots__ = ("lease", "run_id", "mind_seed", "thinking_ticks")
     LEASE_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MIND_SEED_FIELD_NUMBER: _ClassVar[int]
+    THINKING_TICKS_FIELD_NUMBER: _ClassVar[int]
     lease: _lease_pb2.Lease
     run_id: str
     mind_seed: int
-    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ...) -> None: ...
+    thinking_ticks: int
+    def __init__(self, lease: _Optional[_Union[_lease_pb2.Lease, _Mapping]] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ...) -> None: ...
 
 class ControlAck(_message.Message):
     __slots__ = ("tick_id", "ack")
@@ -132,7 +134,7 @@ class ControlBatchResponse(_message.Message):
     def __init__(self, opened: _Optional[_Union[ControlBatchOpened, _Mapping]] = ..., observations: _Optional[_Union[ObservationBatch, _Mapping]] = ..., acks: _Optional[_Union[AckBatch, _Mapping]] = ..., lost: _Optional[_Union[LeasesLost, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ...) -> None: ...
 
 class ControlBatchOpened(_message.Message):
-    __slots__ = ("lease_id", "ttl_ms", "granted", "epoch", "refused", "refused_reason", "run_id", "mind_seed")
+    __slots__ = ("lease_id", "ttl_ms", "granted", "epoch", "refused", "refused_reason", "run_id", "mind_seed", "thinking_ticks")
     LEASE_ID_FIELD_NUMBER: _ClassVar[int]
     TTL_MS_FIELD_NUMBER: _ClassVar[int]
     GRANTED_FIELD_NUMBER: _ClassVar[int]
@@ -141,6 +143,7 @@ class ControlBatchOpened(_message.Message):
     REFUSED_REASON_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     MIND_SEED_FIELD_NUMBER: _ClassVar[int]
+    THINKING_TICKS_FIELD_NUMBER: _ClassVar[int]
     lease_id: str
     ttl_ms: int
     granted: bytes
@@ -149,7 +152,8 @@ class ControlBatchOpened(_message.Message):
     refused_reason: bytes
     run_id: str
     mind_seed: int
-    def __init__(self, lease_id: _Optional[str] = ..., ttl_ms: _Optional[int] = ..., granted: _Optional[bytes] = ..., epoch: _Optional[bytes] = ..., refused: _Optional[bytes] = ..., refused_reason: _Optional[bytes] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ...) -> None: ...
+    thinking_ticks: int
+    def __init__(self, lease_id: _Optional[str] = ..., ttl_ms: _Optional[int] = ..., granted: _Optional[bytes] = ..., epoch: _Optional[bytes] = ..., refused: _Optional[bytes] = ..., refused_reason: _Optional[bytes] = ..., run_id: _Optional[str] = ..., mind_seed: _Optional[int] = ..., thinking_ticks: _Optional[int] = ...) -> None: ...
 
 class ObservationBatch(_message.Message):
     __slots__ = ("part", "parts", "observations")

@@ -16,4 +16,5 @@ MAX_GROUND = Limit("number of items of one kind on one tile at the beginning", 1
 MAX_RADIUS = Limit("radius of sight", 31, "tiles")
 MAX_HEARING = Limit("radius of hearing", 255, "tiles")
 MAX_TICKS = Limit("number of ticks that something takes", 1_000_000_000)
+MAX_THINKING_TICKS = Limit("ticks that a reply of a model takes", 1000)
 MAX_DEPTH = Limit("nesting of a scenario file", 12)

@@ -66,6 +66,7 @@ class Scenario:
     objects: tuple[ObjectSpawn, ...]
     actors: tuple[ActorSpawn, ...]
     ground: tuple[GroundSpawn, ...] = ()
+    thinking_ticks: int = 0  # after which a reply of a model takes effect; 0: as soon as it arrives
 
     def __repr__(self) -> str:
         size = f"{self.width} x {self.height}, {len(self.actors)} actors, {len(self.objects)} objects"
@@ -102,6 +103,8 @@ class Scenario:
         for part in parts:
             state.update(repr(part).encode())
             state.update(b"\0")
+        if self.thinking_ticks:  # scenarios from before this rule keep their digest
+            state.update(b"thinking %d\0" % self.thinking_ticks)
         state.update(self.floor_codes)
         return state.digest()
 

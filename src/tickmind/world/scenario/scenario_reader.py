@@ -6,15 +6,28 @@ from tickmind.base.problems import Problem, in_order
 from tickmind.world.errors import ScenarioError
 from tickmind.world.scenario.kind_reader import read_floors, read_items, read_kinds, read_rules
 from tickmind.world.scenario.kinds import FloorKind, ItemKind, ObjectKind
-from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES
+from tickmind.world.scenario.limits import MAX_SCENARIO_BYTES, MAX_THINKING_TICKS
 from tickmind.world.scenario.map_reader import Land, read_map
 from tickmind.world.scenario.scenario import Scenario
 from tickmind.world.scenario.settings import Rules
 from tickmind.world.scenario.spawn_reader import Spawns
-from tickmind.world.scenario.yaml_nodes import leaf, read_tree, table
+from tickmind.world.scenario.yaml_nodes import Node, leaf, read_tree, table
 
 MAX_SEED = 2**63 - 1
-SECTIONS = ("world", "seed", "rules", "floors", "items", "kinds", "map", "legend", "objects", "ground", "actors")
+SECTIONS = (
+    "world",
+    "seed",
+    "thinking",
+    "rules",
+    "floors",
+    "items",
+    "kinds",
+    "map",
+    "legend",
+    "objects",
+    "ground",
+    "actors",
+)
 OTHER_SECTIONS = ("agents", "assignments", "defaults")  # of a runner's mapping in the same file
 
 
@@ -53,6 +66,7 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
     name = read.part("", lambda: leaf(given.need("world")).name())
     own_seed = given.integer("seed", 0, 0, MAX_SEED)
     seed = own_seed if seed is None else seed
+    thinking_ticks = read.part(0, _read_thinking, given.get("thinking"))
     rules = read.part(Rules(), read_rules, given.get("rules"))
     floors: tuple[FloorKind, ...] = ()
     items: tuple[ItemKind, ...] = ()
@@ -86,4 +100,14 @@ def parse_scenario(text: str, source: str = "scenario", *, seed: int | None = No
         objects=spawns.objects(),
         actors=spawns.actors(),
         ground=spawns.ground(),
+        thinking_ticks=thinking_ticks,
     )
+
+
+def _read_thinking(node: Node | None) -> int:
+    """After how many ticks a reply of a model takes effect: `thinking: {ticks: 4}`."""
+    if node is None:
+        return 0
+    given = table(node)
+    given.nothing_but("ticks")
+    return leaf(given.need("ticks")).integer(1, MAX_THINKING_TICKS)
