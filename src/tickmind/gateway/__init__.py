@@ -1,4 +1,4 @@
-"""The model service: one fair door to every model, with queues, limits, fallback and a surface for any client.
+"""The model service: an HTTP gateway that queues, rate-limits and routes requests to any number of model providers.
 
 `tickmind gateway` runs it as a process. In your own process:
 

@@ -1,4 +1,4 @@
-"""Who asks, and how it wants to be treated: from headers and bodies to checked values."""
+"""Call options: what a request's headers say about caller, session, priority and deadlines, checked."""
 
 import math
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _SDK_TIMEOUT = b"x-stainless-read-timeout"
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What a request says about itself. What is None or empty is left to defaults."""
+    """What a request says about itself; None or empty values mean the default."""
 
     session: str = ""
     agent: str = ""
@@ -43,9 +43,9 @@ class CallOptions:
 
 
 def read_call_options(headers: dict[bytes, bytes], caller: "Caller | None" = None) -> CallOptions:
-    """Read `x-tickmind-*`; a value that can't be read is a refusal that names the header.
+    """Read the `x-tickmind-*` headers; raise a refusal that names the header if a value is invalid.
 
-    The official clients say how long they wait in a header of their own, which counts where ours is missing.
+    The timeout header of the official SDKs counts where ours is missing.
     """
     session = agent = ""
     if (value := headers.get(_SESSION)) is not None:
@@ -83,7 +83,7 @@ def _name(value: bytes, header: str) -> str:
 
 
 def _sdk_timeout_s(value: bytes) -> float | None:
-    """The seconds that an official client waits, less what our own word takes to arrive; None if it is no number."""
+    """Return the SDK's timeout, less the time that our own error needs to arrive; None if it is no number."""
     try:
         timeout_s = float(value)
     except ValueError:

@@ -1,7 +1,7 @@
-"""One call on its way: from its caller to the queue, from there to a provider, and the reply back.
+"""One call: from its caller to the queue, from there to a provider, and the reply back.
 
-A call is the queue's carrier, the provider connection's listener and what the caller's connection tells when the
-caller is gone. It ends exactly once, by a reply, a refusal or the caller's leaving.
+A call is the queue's carrier, the listener of the provider connection and the pending work of the caller's
+connection. It ends exactly once: with a reply, a refusal or the caller's disconnect.
 """
 
 import orjson
@@ -27,24 +27,24 @@ from tickmind.gateway.surface_format import SurfaceFormat
 from tickmind.llm.errors import LLMResponseError
 from tickmind.llm.http.inflating import Inflater
 
-MAX_ERROR_BYTES = 64 * 1024  # of a provider's error, as far as it is passed on
-_MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may become
+MAX_ERROR_BYTES = 64 * 1024  # of a provider's error that are passed on
+_MAX_INFLATED_BYTES = 1024 * 1024  # that one read of a compressed stream may inflate to
 _OK = Result.OK
 
 
 class Call:
-    """See the module. `body` is the request, as its form wants it."""
+    """A request from admission to its last byte. `body` is the request in the form of its surface."""
 
     __slots__ = (
         "_exchange", "_head", "_inflater", "_pieces", "_reader", "_room", "_stream", "admitted", "begun", "body",
         "cache_key", "extra_headers", "form", "gateway", "hides_usage", "hold_of_budget", "job", "model", "responder",
         "secrets", "streamed",
     )  # fmt: skip
-    # Of a reply that does not come at once, from its head on:
-    _pieces: Collected  # if it is not passed on as it comes
-    _room: int  # bytes that may still come
+    # Set when the head of a reply arrives that does not come in one piece:
+    _pieces: Collected  # if it is collected, not streamed
+    _room: int  # bytes that may still arrive
     _inflater: Inflater | None
-    _stream: StreamReply | None  # if it is passed on as it comes
+    _stream: StreamReply | None  # if it is streamed
 
     def __init__(
         self,
@@ -65,19 +65,19 @@ class Call:
         self.job: Ticket | None = None
         self.extra_headers = extra_headers  # for the caller
         self.hold_of_budget = FREE
-        self.admitted = False  # and not let out yet
+        self.admitted = False  # and not released yet
         self.begun = False
         self.cache_key = b""  # where replies are shared
         self._exchange: UpstreamExchange | None = None
-        self.secrets: tuple[bytes, ...] = ()  # what the provider was sent and nobody else may see
-        self._head: ReplyHead | None = None  # of a reply that did not come at once
-        self.hides_usage = False  # the provider was asked to count tokens, by us and not by the caller
-        self._reader: StreamReader | None = None  # of a streamed reply that is shared, ours or another's
+        self.secrets: tuple[bytes, ...] = ()  # credentials sent to the provider, masked in replies
+        self._head: ReplyHead | None = None  # of a reply that did not come in one piece
+        self.hides_usage = False  # the gateway, not the caller, asked the provider for token counts
+        self._reader: StreamReader | None = None  # of a shared stream, led by this call or another
 
     # The queue's side
 
     def send(self, job: Ticket, target: Target) -> None:
-        """Put it on the wire."""
+        """Send the request to the provider."""
         self._head = None
         body = self.form.request(self, target)
         self.gateway.deadlines.add(self, job.deadline_s)
@@ -86,13 +86,13 @@ class Call:
         self._exchange = way.send(job.plan.surface, body, self)
 
     def refuse(self, job: Ticket, refusal: Refusal) -> None:  # noqa: ARG002 - the port's signature
-        """Tell the caller, and be done."""
+        """Send the refusal to the caller and end the call."""
         self.gateway.refused(self, refusal)
 
     # The provider's side
 
     def carried_by(self, exchange: UpstreamExchange) -> None:
-        """Its connection is open, or it goes by another one."""
+        """Note which connection carries the call, now that it is open or was replaced."""
         self._exchange = exchange
 
     def head(self, head: ReplyHead, length: int) -> None:
@@ -100,7 +100,7 @@ class Call:
         self._begin(head, length)
 
     def chunks(self, data: bytes) -> bool:
-        """Pass whole lines on just as they come, if nothing in them must be changed."""
+        """Pass whole lines on unchanged; False if something in them must be changed."""
         stream = self._stream
         if stream is None or self._inflater is not None:
             return False
@@ -114,11 +114,11 @@ class Call:
         return True
 
     def data(self, pieces: list[bytes]) -> None:
-        """Pass on, or collect, as much as there is room for."""
+        """Pass on or collect as much as the limits allow."""
         self._take(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
     def whole(self, head: ReplyHead, body: bytes) -> None:
-        """Take a reply that came at once."""
+        """Handle a reply that came in one piece."""
         self._exchange = None
         if head.is_plain and len(body) <= self.gateway.config.wire.max_reply_bytes:
             self._conclude(head, body)
@@ -126,7 +126,7 @@ class Call:
             self.done()
 
     def done(self) -> None:
-        """The reply is whole."""
+        """End the call: the reply is complete."""
         self._exchange = None
         stream = self._stream
         if stream is None:
@@ -134,7 +134,7 @@ class Call:
             self._conclude(self._head, self._pieces.take())
             return
         if not self.begun:
-            self._give_up(Result.BROKEN, "the provider ended the stream before it said anything")
+            self._give_up(Result.BROKEN, "the provider ended the stream before its first event")
             return
         self.gateway.deadlines.remove(self)
         last = stream.relay.end()
@@ -147,13 +147,13 @@ class Call:
         self.job = None
 
     def broken(self, reason: str) -> None:
-        """The connection is gone, or what came over it can't be read."""
+        """End the attempt: the connection is lost, or its bytes are malformed."""
         self._exchange = None
         self._give_up(Result.BROKEN, reason)
 
     def overdue(self) -> None:
-        """The total deadline has passed."""
-        if self._exchange is None:  # it waited for another's reply
+        """End the call: its total deadline has passed."""
+        if self._exchange is None:  # it waited for the reply of an identical request
             if self._reader is not None:
                 self._reader.leave()
             self.gateway.cache.leave(self.cache_key, self)
@@ -170,7 +170,7 @@ class Call:
     # The caller's side
 
     def gone(self) -> None:
-        """The caller has left: whatever is done for it stops, unless others wait for the same reply."""
+        """Stop all work for a caller that has disconnected, unless other calls wait for the same reply."""
         if self._reader is not None:
             self._reader.leave()
         if self.cache_key and self.gateway.cache.leave(self.cache_key, self):
@@ -178,14 +178,14 @@ class Call:
         self.abandon()
 
     def hold(self) -> None:
-        """The caller reads too slowly: stop reading for it."""
+        """Stop reading from the provider: the caller reads too slowly."""
         if self._reader is not None:
             self._reader.hold()
         elif self.begun:
             self._pause()
 
     def go_on(self) -> None:
-        """The caller has caught up."""
+        """Resume reading: the caller has caught up."""
         if self._reader is not None:
             self._reader.go_on()
         else:
@@ -194,7 +194,7 @@ class Call:
     # Sharing of replies
 
     def shared(self, reply: Kept) -> None:
-        """The reply to an identical request is here."""
+        """Answer with the reply to an identical request."""
         self.gateway.deadlines.remove(self)
         self.gateway.served_by_another(self)
         job = self.job
@@ -205,7 +205,7 @@ class Call:
         self.responder.reply(reply.status, headers, body)
 
     def join_stream(self, source: Broadcast, provider: str) -> None:
-        """The reply to an identical request is a stream that has begun: read it, too."""
+        """Read the stream of an identical request, which has begun."""
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         self.begun = True
@@ -215,14 +215,14 @@ class Call:
         self._reader.join()
 
     def lead(self) -> None:
-        """The call that this one waited for came to nothing."""
+        """Send this call itself: the call that it waited for has failed."""
         self.gateway.deadlines.remove(self)
         job = self.job
         assert job is not None, "a call that waits for another has a job"
         self.gateway.dispatcher.submit(job)
 
     def abandon(self) -> None:
-        """Nobody waits for the reply any more."""
+        """Stop: no call waits for the reply any more."""
         used = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job = self.job
@@ -235,7 +235,7 @@ class Call:
     # Inside
 
     def _conclude(self, head: ReplyHead, body: bytes) -> None:
-        """All of a reply is here that is given to the caller as a whole: see what it means, and answer."""
+        """Classify a complete reply that was collected, and answer the caller."""
         gateway = self.gateway
         gateway.deadlines.remove(self)
         job = self.job
@@ -256,7 +256,7 @@ class Call:
             gateway.served(self, job, target, outcome)
             self._answer(job, 200, reply, outcome)
         elif not self._end(job, target, outcome, used=head.status == 200):
-            return  # it goes on, elsewhere or later
+            return  # it is retried, elsewhere or later
         elif outcome.result is Result.BROKEN:
             gateway.refused(self, Refusal(Code.PROVIDER_ERROR, f"{target.provider.name}: {outcome.message}"))
         else:
@@ -264,7 +264,7 @@ class Call:
             self._answer(job, status, failure, outcome)
 
     def _begin(self, head: ReplyHead, length: int) -> bool:
-        """Take a reply's head; False if nothing can come of it."""
+        """Take a reply's head; return False if the attempt is over with it."""
         self._head = head
         self._pieces = Collected()
         self._room = 0
@@ -296,7 +296,7 @@ class Call:
         return True
 
     def _take(self, data: bytes) -> bool:
-        """Pass a piece on, or collect it; False if that was the end."""
+        """Pass a piece on or collect it; return False if the attempt is over with it."""
         if self._inflater is not None:
             room = self._room if self._stream is None else min(self._room, _MAX_INFLATED_BYTES)
             try:
@@ -309,7 +309,7 @@ class Call:
         self._room -= len(data)
         if self._room < 0:
             assert self._head is not None, "a body comes after its head"
-            if self._head.status != 200:  # what there is of the error says enough
+            if self._head.status != 200:  # the first part of an error is enough
                 self._pieces.add(data)
                 self._drop_exchange()
                 self.done()
@@ -328,7 +328,7 @@ class Call:
         return True
 
     def _begin_stream(self, stream: StreamReply, data: bytes) -> bytes:
-        """Begin the reply, now that something came of it; an error in its place begins nothing and is returned."""
+        """Begin the reply with its first bytes; an error instead of a stream begins nothing and is returned."""
         if error := error_of_stream(data):
             return error
         self.begun = True
@@ -341,7 +341,7 @@ class Call:
         return b""
 
     def _end_stream(self, last: bytes, outcome: Outcome | None) -> None:
-        """End the reply for all who read it; one without an `outcome` is not kept for others."""
+        """End the reply for all readers; without an `outcome` it is not kept for others."""
         assert self._stream is not None, "what has begun is a stream"
         self._stream.end(last)
         source, cache = self._stream.source, self.gateway.cache
@@ -353,17 +353,17 @@ class Call:
         source.end()
 
     def _fail_stream(self, error: bytes) -> None:
-        """A stream that begins with an error is one, whatever its status says."""
+        """Fail the attempt: a stream that begins with an error counts as an error, whatever its status."""
         self._drop_exchange()
         job, target = self._sent()
         outcome = told_error(orjson.loads(error), error, self.body, self.secrets)
-        assert outcome is not None, "it was found to be one"
+        assert outcome is not None, "an error has an outcome"
         if self._end(job, target, outcome, used=False):
             status, failure = self.form.failure(self, target, outcome, error)
             self._answer(job, status, failure, outcome)
 
     def _was_streamed(self) -> None:
-        """All of another's stream was read."""
+        """End the call after the last byte of another call's stream."""
         self.gateway.deadlines.remove(self)
         self.gateway.served_by_another(self)
         self.job = None
@@ -383,7 +383,7 @@ class Call:
         self.gateway.deadlines.remove(self)
 
     def _sent(self) -> tuple[Ticket, Target]:
-        """What was sent, and where to."""
+        """Return what was sent, and where to."""
         job = self.job
         assert job is not None, "a call is sent with its job"
         target = job.target
@@ -391,7 +391,7 @@ class Call:
         return job, target
 
     def _end(self, job: Ticket, target: Target, outcome: Outcome, *, used: bool) -> bool:
-        """Tell of an attempt that gave no answer, though it may have cost one; True if the call is over with it."""
+        """Report an attempt without an answer, which may still cost; return True if the call ends with it."""
         gateway = self.gateway
         over = gateway.dispatcher.ended(job, outcome)
         attempts = job.attempts
@@ -409,15 +409,15 @@ class Call:
         if status == 200:
             body = self.form.finish_body(body, cooldown, job.attempts, waited_ms)
         self.responder.reply(status, reply_headers(job, cooldown, waited_ms) + self.extra_headers, body)
-        self.job = None  # the two hold each other: without this they stay until the garbage is collected
+        self.job = None  # break the reference cycle, which else waits for the garbage collector
 
     def _share(self, status: int, body: bytes, outcome: Outcome) -> None:
-        """Give the reply to those who asked for the same."""
-        final = outcome.result in {Result.OK, Result.REJECTED}  # the others would fare the same
+        """Give the reply to the calls that wait for an identical one."""
+        final = outcome.result in {Result.OK, Result.REJECTED}  # every identical request would get the same
         self.gateway.cache.finish(self.cache_key, self, self._kept(JSON, status, body, outcome), final=final)
 
     def _kept(self, content_type: bytes, status: int, body: bytes, outcome: Outcome) -> Kept:
-        """The reply as it can be given to others."""
+        """Return the reply in the form in which it is kept for others."""
         target, tokens = self._sent()[1], (outcome.prompt_tokens, outcome.completion_tokens)
         return Kept(status, content_type, body, target.provider.name, target.model, *tokens)
 
@@ -426,7 +426,7 @@ class Call:
         return f"the reply is larger than {limit} allows"
 
     def _give_up(self, result: Result, reason: str) -> None:
-        """End an attempt that gave nothing whole."""
+        """End an attempt that gave no complete reply."""
         sent = self._exchange is not None and self._exchange.is_sent
         self._drop_exchange()
         job, target = self._sent()

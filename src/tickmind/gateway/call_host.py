@@ -1,4 +1,4 @@
-"""What a call needs of its gateway."""
+"""The port through which a call uses its gateway."""
 
 from typing import Protocol, TypeVar
 
@@ -19,7 +19,7 @@ CallT_contra = TypeVar("CallT_contra", contravariant=True)
 
 
 class CallHost(Protocol[CallT_contra]):
-    """Where a call is queued and sent, and what accounts for its end. `CallT_contra` is the class of calls."""
+    """Queues and sends calls, and accounts for their end. `CallT_contra` is the class of calls."""
 
     config: GatewayConfig
     clock: Clock
@@ -43,7 +43,7 @@ class CallHost(Protocol[CallT_contra]):
         ...
 
     def left(self, call: CallT_contra, *, used: bool) -> None:
-        """Count a call whose caller is gone; if a provider is being `used` for it, it is paid for."""
+        """Count a call whose caller disconnected; if a provider is being `used` for it, it is paid for."""
         ...
 
     def failed(self, call: CallT_contra, *, used: bool) -> None:
@@ -51,5 +51,5 @@ class CallHost(Protocol[CallT_contra]):
         ...
 
     def cooldown_of(self, job: Ticket) -> bytes:
-        """Return when the caller of a job may ask again, as JSON."""
+        """Return when the caller of a job may send its next request, as JSON."""
         ...

@@ -1,4 +1,4 @@
-"""All parts of the gateway put together: a request is read, admitted, queued, sent and accounted for."""
+"""The gateway: reads, admits, queues, sends and accounts for requests."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -67,22 +67,22 @@ class Gateway:
         self._max_timeout_s = config.wire.max_timeout_s
         self._replace_older = config.queue.replace_older
         self._closing = False
-        self._tasks: set[asyncio.Task[None]] = set()  # of what must look up names first
+        self._tasks: set[asyncio.Task[None]] = set()  # that look up names
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that must wait, until the gateway stops."""
+        """Run a coroutine in the background until the gateway stops."""
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def call_at(self, when_s: float, work: Callable[[], None]) -> Handle:
-        """A timer of the loop, by the gateway's clock."""
+        """Set a timer of the loop, by the gateway's clock."""
         return self._loop.call_later(max(0.0, when_s - self.clock.monotonic()), work)
 
     # Requests in
 
     def call_options(self, request: Request) -> CallOptions:
-        """Who asks and how; raises `RefusedError` for a key that is missing or wrong."""
+        """Return caller and options of a request; raises `RefusedError` for a missing or wrong key."""
         head = request.head
         if head.call_options is not None:
             return head.call_options
@@ -91,29 +91,29 @@ class Gateway:
             caller = self.caller_keys.check(head.headers.get(b"authorization", b"").decode("latin-1"))
             if caller is None:
                 raise RefusedError(
-                    Refusal(Code.UNAUTHORIZED, "send a key of this gateway as `Authorization: Bearer ...`")
+                    Refusal(Code.UNAUTHORIZED, "missing or unknown key; send one as `Authorization: Bearer ...`")
                 )
         head.call_options = read_call_options(head.headers, caller)
         return head.call_options
 
     def session(self, call_options: CallOptions, peer: str, named: str = "") -> Session:
-        """The session of a request; one that its body has `named` goes before that of its headers."""
+        """Return the session of a request; a session `named` in its body goes before that of its headers."""
         caller = call_options.caller
         if caller is None:
             return self.sessions.get(named or call_options.session, "", None, peer)
         return self.sessions.get(named or call_options.session, caller.name, caller.weight)
 
     def timeout_of(self, call_options: CallOptions) -> float:
-        """How long a request may take in all."""
+        """Return how long a request may take in all."""
         asked_s = call_options.timeout_s
         return self._default_timeout_s if asked_s is None else min(asked_s, self._max_timeout_s)
 
     def submit(
         self, call: Call, plan: Plan, call_options: CallOptions, peer: str, prompt_tokens: int, reply_tokens: int
     ) -> None:
-        """Queue a call that was read; whatever speaks against it is its refusal.
+        """Queue a call that was read, or refuse it.
 
-        Its tokens are about what the prompt has and what the reply may have.
+        Its tokens are an estimate of the prompt's and the reply's.
         """
         caller = call_options.caller
         try:
@@ -155,36 +155,36 @@ class Gateway:
             self.holding.hold(job, held_until_s)
 
     def _reserve(self, call: Call, job: Ticket) -> Refusal | None:
-        """Hold what the call may take of a budget, or say why it can't be served."""
+        """Reserve the call's share of a budget, or return a refusal."""
         if self._closing:
-            return Refusal(Code.SHUTTING_DOWN, "the gateway is stopping; ask again in a moment", retry_after_s=1.0)
+            return Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; retry in a moment", retry_after_s=1.0)
         model = job.plan.targets[0].model
-        found = self.budgets.reserve(job.session, model, job.prompt_tokens, job.tokens - job.prompt_tokens)
-        if isinstance(found, Refusal):
-            return found
-        call.hold_of_budget = found
+        hold = self.budgets.reserve(job.session, model, job.prompt_tokens, job.tokens - job.prompt_tokens)
+        if isinstance(hold, Refusal):
+            return hold
+        call.hold_of_budget = hold
         return None
 
     def _must_ask(self, call: Call, job: Ticket) -> bool:
-        """Whether no reply to an identical request is kept or on its way; else the call is served by that one."""
+        """Whether no reply to an identical request is kept or pending; otherwise the call is served by that reply."""
         key = self.cache.key(job.session, job.plan, call.form.name, call.body)
-        found = self.cache.lookup(key, call)
-        if found is CacheRole.LEADER:
+        result = self.cache.lookup(key, call)
+        if result is CacheRole.LEADER:
             call.cache_key = key
             return True
-        if found is CacheRole.JOINED:
+        if result is CacheRole.JOINED:
             call.cache_key = key
             self.deadlines.add(call, job.deadline_s)
             self.cache.catch_up(key, call)
         else:
-            assert not isinstance(found, CacheRole), "what is neither of the roles is a reply"
-            call.shared(found)
+            assert not isinstance(result, CacheRole), "what is neither of the roles is a reply"
+            call.shared(result)
         return False
 
     # Calls out
 
     def served(self, call: Call, job: Ticket, target: Target, outcome: Outcome) -> None:
-        """A call was answered by a target; count it."""
+        """Count a call that a target answered."""
         prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
         attempts, session = job.attempts, job.session
         last = attempts[-1]
@@ -199,17 +199,17 @@ class Gateway:
         self._let_out(call, target, (prompt_tokens or 0) + (completion_tokens or 0) if known else None, usd)
 
     def failed(self, call: Call, *, used: bool) -> None:
-        """A call is over without an answer; if the provider was `used` for it, it is paid for."""
+        """Count a call that ended without an answer; if the provider was `used` for it, it is paid for."""
         self._let_out(call, None, None if used else 0)
 
     def served_by_another(self, call: Call) -> None:
-        """A call got the reply to an identical one; it counts as a request that cost nothing."""
+        """Count a call that got the reply to an identical request, at no cost."""
         job = call.job
         assert job is not None, "a call that waits for another has a job"
         self._let_out(call, job.plan.targets[0], 0, 0.0)
 
     def refused(self, call: Call, refusal: Refusal) -> None:
-        """A call is turned down: count it, and tell the caller."""
+        """Count a refused call, and send the refusal to its caller."""
         job = call.job
         self.tally.refused(refusal.code, job.session if job is not None else None)
         cooldown = b""
@@ -222,22 +222,22 @@ class Gateway:
         call.responder.reply(refusal.status, headers + call.extra_headers, call.form.refusal(refusal, cooldown))
 
     def cooldown_of(self, job: Ticket) -> bytes:
-        """When the caller of a job may ask again, as every reply tells it.
+        """Return when the caller of a job may send its next request, as JSON for replies.
 
-        Under overload that is the turn of this caller alone, and it hears besides how long an answer takes.
+        Under overload that is this caller's own turn, with the expected duration of an answer.
         """
         cooldown = self.cooldowns.json_of(job.session, job.plan, job.agent)
         need_s = self.dispatcher.turn_need_s(job)
         return b'%b,"turn":{"needMs":%d}}' % (cooldown[:-1], 1000 * need_s) if need_s else cooldown
 
     def left(self, call: Call, *, used: bool) -> None:
-        """The caller of a call is gone; if a provider is being `used` for it, it is paid for."""
+        """Count a call whose caller disconnected; if a provider is being `used` for it, it is paid for."""
         self._let_out(call, None, None if used else 0)
 
     def _let_out(
         self, call: Call, answered_by: Target | None, tokens: int | None = 0, usd: float | None = None
     ) -> None:
-        """Once for each admitted call. `tokens` that nobody counted, None, are those that were reserved."""
+        """Release an admitted call, once. `tokens` is None if unknown; then the reserved ones count."""
         if not call.admitted:
             return
         call.admitted = False
@@ -254,13 +254,13 @@ class Gateway:
     # Looks
 
     def look(self) -> Look:
-        """The sums at this moment."""
+        """Return the sums at this moment."""
         queue = self.dispatcher.statistics()
         sent = {(lane.provider, lane.key_id, lane.model): lane.sent for lane in queue.lanes}
         return Look(self.tally.pulse(), queue.queued, queue.in_flight, sent)
 
     def watch(self) -> None:
-        """Keep what charts show; the server calls it every second."""
+        """Sample the trend for charts; the server calls it every second."""
         if self.trend.due:
             self.trend.add(self.look())
 
@@ -272,7 +272,7 @@ class Gateway:
         return self._closing
 
     def shared_state(self) -> dict[str, Any]:
-        """Whether limits are shared with other gateways, and what is wrong with that."""
+        """Return whether limits are shared with other gateways, and the problem if they are not."""
         if self._shared is None:
             return {"used": False, "gateways": 1, "problem": ""}
         state = self._shared.statistics()
@@ -285,13 +285,13 @@ class Gateway:
             await self._shared.start()
 
     def refuse_new(self) -> None:
-        """Take no more calls; those under way go on."""
+        """Refuse new calls; those in flight go on."""
         self._closing = True
 
     def refuse_waiting(self) -> None:
-        """Tell all who still wait that they will not be served; what is at providers goes on."""
+        """Refuse all calls that still wait; those at providers go on."""
         self._closing = True
-        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one"))
+        self.holding.close(Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; use another gateway"))
         self.dispatcher.shutdown()
 
     async def stop(self) -> None:

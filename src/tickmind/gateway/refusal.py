@@ -1,4 +1,4 @@
-"""Why a request is not served: a value with a code from a closed list, an HTTP status and, where it helps, a wait."""
+"""Refusals: why a request is not served, with a code from a closed list, an HTTP status and often a wait."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ __all__ = ["STATUS_OF", "Code", "Refusal", "RefusedError"]  # a refusal is made 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One request turned down. `retry_after_s` becomes `Retry-After`; the message says what to do."""
+    """A refused request. `retry_after_s` becomes `Retry-After`; the message says what to do."""
 
     code: Code
     message: str
@@ -21,12 +21,12 @@ class Refusal:
 
     @property
     def status(self) -> int:
-        """The HTTP status that goes with the code."""
+        """The HTTP status of the code."""
         return STATUS_OF[self.code]
 
 
 class RefusedError(Exception):
-    """Carries a refusal up to the surface, from where a request is being read; it never leaves the gateway."""
+    """Carries a refusal up to the surface while a request is being read; it never leaves the gateway."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.message)

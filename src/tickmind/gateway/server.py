@@ -1,4 +1,4 @@
-"""The gateway as a process: listens, answers, and stops without cutting replies off."""
+"""The gateway's server: listens, answers, and stops without cutting replies off."""
 
 import asyncio
 import gc
@@ -23,14 +23,14 @@ from tickmind.gateway.surface.routes import Routes
 from tickmind.llm.safety import is_loopback
 
 CHECK_EVERY_S = 1.0
-GARBAGE_OBJECTS = 20_000  # new ones after which the collector looks for cycles; a request leaves none behind
-DRAIN_S = 10.0  # how long replies under way may take when the gateway stops
-SAY_S = 1.0  # how long a caller may take to hear the last of a reply then
+GARBAGE_OBJECTS = 20_000  # new objects before the collector looks for cycles; a request leaves no cycle behind
+DRAIN_S = 10.0  # how long replies in flight may take when the gateway stops
+SAY_S = 1.0  # how long a caller may then take to read the rest of a reply
 _log = get_logger("tickmind.gateway")
 
 
 def assemble_routes(gateway: Gateway, port: int) -> Routes:
-    """Return the table of all endpoints. On this machine only its own names lead there, so no other site's does."""
+    """Return the table of all endpoints. A local gateway answers to its own names only, against DNS rebinding."""
     config = gateway.config
     local = is_loopback(config.host)
     routes = Routes(origins=config.allowed_origins, local_pages=bool(config.callers) and local)
@@ -42,9 +42,9 @@ def assemble_routes(gateway: Gateway, port: int) -> Routes:
 
 
 class GatewayServer:
-    """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free one.
+    """A listening gateway; use it as `async with GatewayServer(config) as server`. Port 0 takes any free port.
 
-    `listener` is a socket that listens already, in place of the config's address.
+    `listener` is a socket that already listens, instead of the config's address.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class GatewayServer:
 
     @property
     def gateway(self) -> Gateway:
-        """What answers; there once the server has started."""
+        """The gateway; available once the server has started."""
         assert self._gateway is not None, "start() makes it"
         return self._gateway
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port it listens on."""
         assert self._server is not None, "start() opens it"
         port: int = self._server.sockets[0].getsockname()[1]
         return port
@@ -99,7 +99,7 @@ class GatewayServer:
         return f"{'https' if self._tls else 'http'}://{host}:{self.port}"
 
     async def start(self) -> None:
-        """Begin to listen; a taken port is a `ConfigError` that says so."""
+        """Begin to listen; raises `ConfigError` if the port is taken."""
         loop = asyncio.get_running_loop()
         gateway = Gateway(self.config, loop=loop, clock=self._clock)
         self._gateway = gateway
@@ -124,7 +124,7 @@ class GatewayServer:
         self._check = loop.call_later(CHECK_EVERY_S, self._check_connections)
 
     async def stop(self, *, drain_s: float = DRAIN_S) -> None:
-        """Take nothing new, let what is under way end, then close."""
+        """Refuse new calls, let calls in flight end, then close."""
         loop = asyncio.get_running_loop()
         if self._server is not None:
             self._server.close()
@@ -134,15 +134,15 @@ class GatewayServer:
             self._gateway.refuse_new()
             until_s = loop.time() + drain_s
             while loop.time() < until_s and any(connection.serving for connection in self._connections):  # noqa: ASYNC110
-                await asyncio.sleep(0.02)  # each of many connections may be the last
+                await asyncio.sleep(0.02)  # any of the connections may be the last to end
             self._gateway.refuse_waiting()
         await self._let_go()
         if self._gateway is not None:
             await self._gateway.stop()
-        await asyncio.sleep(0)  # lets the loop drop the sockets
+        await asyncio.sleep(0)  # let the loop drop the sockets
 
     async def _let_go(self) -> None:
-        """Close the connections: those with nothing under way when all that was said has gone out, the others now."""
+        """Close the connections: idle ones after their last bytes are sent, the others now."""
         loop = asyncio.get_running_loop()
         until_s = loop.time() + SAY_S
         for connection in list(self._connections):
@@ -167,7 +167,7 @@ class GatewayServer:
         return connection
 
     def _make_room(self) -> bool:
-        """Close the connection that was idle for longest in favour of a new one; False if all are in use."""
+        """Close the connection idle for longest in favour of a new one; return False if all are in use."""
         idle = (connection for connection in self._connections if connection.idle)
         oldest = min(idle, key=lambda connection: connection.idle_since_s, default=None)
         if oldest is None:
@@ -190,7 +190,7 @@ class GatewayServer:
 
 
 class _Closed(asyncio.Protocol):
-    """A connection for which there is no room."""
+    """A connection that is refused for lack of room."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Close it."""
@@ -203,7 +203,7 @@ def serve(
     listener: socket.socket | None = None,
     on_ready: Callable[[str], None] = lambda _url: None,
 ) -> None:
-    """Serve until Ctrl-C or SIGTERM; `on_ready` hears the address."""
+    """Serve until Ctrl-C or SIGTERM; calls `on_ready` with the address."""
 
     async def run() -> None:
         stopped = asyncio.Event()

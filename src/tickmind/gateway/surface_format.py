@@ -1,4 +1,4 @@
-"""What a surface does to bodies: requests for providers, replies and refusals for callers."""
+"""The port of a surface's format: it makes requests for providers, and replies and refusals for callers."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,13 +9,13 @@ from tickmind.gateway.routing.plan import Target
 
 
 class FormatRequest(Protocol):
-    """A call, as far as a form must know it."""
+    """A call, as far as a format needs it."""
 
-    body: bytes  # the request, as its form wants it
+    body: bytes  # the request, in its format
     model: str  # as the caller named it
     streamed: bool
-    secrets: tuple[bytes, ...]  # what the provider was sent and nobody else may see
-    hides_usage: bool  # the form has asked for token counts that the caller did not ask for
+    secrets: tuple[bytes, ...]  # credentials sent to the provider, masked in replies
+    hides_usage: bool  # the format asked for token counts that the caller did not request
 
     @property
     def job(self) -> Job | None:
@@ -24,29 +24,29 @@ class FormatRequest(Protocol):
 
 
 class SurfaceFormat(Protocol):
-    """How a surface speaks: the two of them differ in bodies only."""
+    """A surface's format: surfaces differ in bodies only."""
 
     @property
     def name(self) -> str:
-        """What tells its replies from the other's."""
+        """The name of the format; the cache keeps replies apart by it."""
         ...
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
-        """The body for a provider."""
+        """Make the body for a provider."""
         ...
 
     def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:
-        """A provider's successful reply as the caller gets it, and what it means for the queue."""
+        """Make the caller's reply from a provider's success, with its outcome for the queue."""
         ...
 
     def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
-        """The caller's reply with what is only known at its end."""
+        """Return the caller's reply with the fields that are known only at its end."""
         ...
 
     def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:
-        """A provider's own error as the caller gets it."""
+        """Make the caller's reply from a provider's own error."""
         ...
 
     def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
-        """A refusal of ours."""
+        """Make the body of a refusal by the gateway."""
         ...

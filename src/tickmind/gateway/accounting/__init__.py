@@ -1,1 +1,1 @@
-"""Who shares the keys: sessions and their cooldowns, budgets and deferrals, and the tally of it all."""
+"""Usage accounting: budgets per owner, totals per provider, model and session, trends and the event feed."""

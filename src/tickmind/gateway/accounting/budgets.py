@@ -1,4 +1,4 @@
-"""What each session or caller may use: requests, tokens and money, per day or in all."""
+"""Budgets of sessions and callers: requests, tokens and money, per day or in all."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,15 +11,15 @@ from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import Budget, Caller, SharingConfig
 from tickmind.llm.prices import Price
 
-MAX_ACCOUNTS = Limit("owners whose use is told apart", 10_000)
-OTHER = "(other)"  # the one account of all owners beyond that
+MAX_ACCOUNTS = Limit("owners with an account of their own", 10_000)
+OTHER = "(other)"  # the shared account of all owners beyond MAX_ACCOUNTS
 _DAY_S = 86_400
 _UNLIMITED = Budget()
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """How much of its budget an owner has used; `unpriced` answers had no known price and cost it nothing."""
+    """How much of its budget an owner has used; `unpriced` counts replies whose model has no known price."""
 
     owner: str
     budget: Budget
@@ -34,7 +34,7 @@ class BudgetStatus:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What was used."""
+    """Requests, tokens and money that were used."""
 
     requests: int = 0
     tokens: int = 0
@@ -51,7 +51,7 @@ NOTHING = Spent()
 
 
 class SpendingShare(NamedTuple):
-    """What other gateways are to hear of an owner on a day (None: in all), and the sum of all as it is known here."""
+    """One owner's use on a day (None: in all): the part to publish to other gateways, and the total known here."""
 
     owner: str
     day: int | None
@@ -62,7 +62,7 @@ class SpendingShare(NamedTuple):
 class _Account:
     __slots__ = (
         "budget", "day", "held", "held_tokens", "held_usd", "owner", "requests", "shared_s", "tokens", "unpriced",
-        "untold", "usd",
+        "unshared", "usd",
     )  # fmt: skip
 
     def __init__(self, owner: str, budget: Budget, day: int) -> None:
@@ -73,15 +73,15 @@ class _Account:
         self.tokens = 0
         self.usd = 0.0
         self.unpriced = 0
-        self.held = 0  # requests under way, and what they may take
+        self.held = 0  # requests in flight, and what they may take
         self.held_tokens = 0
         self.held_usd = 0.0
-        self.untold = NOTHING  # of what was used, other gateways have not heard of this
-        self.shared_s = -math.inf  # when they were last asked
+        self.unshared = NOTHING  # used, and not published to other gateways yet
+        self.shared_s = -math.inf  # when it was last exchanged with other gateways
 
 
 class Hold:
-    """What one request has reserved, until it is settled."""
+    """The reservation of one request, until it is settled or released."""
 
     __slots__ = ("account", "open", "tokens", "usd")
 
@@ -92,14 +92,14 @@ class Hold:
         self.open = account is not None
 
 
-FREE = Hold(None, 0, 0.0)  # of a request that no budget concerns
+FREE = Hold(None, 0, 0.0)  # of a request without a budget
 
 
 class Budgets:
-    """Keeps owners within their budgets: each request reserves what it may take and settles what it took.
+    """Enforces budgets: each request reserves what it may take, then settles what it took.
 
-    An account belongs to a session's owner: the caller where callers have keys (so that new session names bring no new
-    money), else the session itself. It outlives the session. A caller's own budget goes before the general one.
+    An account belongs to a session's owner: the caller where callers have keys (so that a new session name brings no
+    new budget), else the session itself. It outlives the session. A caller's own budget goes before the general one.
     Days are UTC days of the wall clock; a clock that is set back renews nothing until a whole day has passed.
     """
 
@@ -121,13 +121,13 @@ class Budgets:
         self._price_of = price_of
         self._max_accounts = max_accounts
         self._accounts: dict[str, _Account] = {}  # owner -> account
-        self.tells = False  # whether other gateways are to hear of what is used
-        self._next_told = 0  # number of the account with which telling goes on
+        self.publishes = False  # whether what is used is published to other gateways
+        self._next_shared = 0  # number of the account at which `to_share` continues
         self._day = self._wall_day()
         self._day_began_s = clock.monotonic()
 
     def reserve(self, session: Session, model: str, prompt_tokens: int, reply_tokens: int) -> Hold | Refusal:
-        """Set aside what a request may take, or say which budget it would break and when that renews."""
+        """Reserve what a request may take; return a `Refusal` if that would exceed the budget."""
         if self.concern_nobody:
             return FREE
         budget = self._of_caller.get(session.caller, self._default) if session.caller else self._default
@@ -141,7 +141,7 @@ class Budgets:
         price = self._price_of(model) if budget.usd is not None else None
         usd = 0.0 if price is None else price.cost_usd(prompt_tokens, reply_tokens)
         if budget.requests is not None and account.requests + account.held + 1 > budget.requests:
-            return self._spent(budget, f"all {budget.requests:,} requests are used or under way")
+            return self._spent(budget, f"all {budget.requests:,} requests are used or in flight")
         if budget.tokens is not None:
             left = budget.tokens - account.tokens - account.held_tokens
             if tokens > left or left <= 0:
@@ -158,9 +158,9 @@ class Budgets:
         return Hold(account, tokens, usd)
 
     def settle(self, hold: Hold, tokens: int | None, usd: float | None) -> None:
-        """Replace a reservation by what was really used, or take it for that if nobody counted the tokens.
+        """Replace a reservation by what was really used, or by the whole reservation if the usage is unknown.
 
-        Once: later calls do nothing.
+        Later calls for the same reservation do nothing.
         """
         account = hold.account
         if account is None or not hold.open:
@@ -172,50 +172,50 @@ class Budgets:
         account.unpriced += usd is None
 
     def release(self, hold: Hold) -> None:
-        """Give a reservation back: the request was not served; once, later calls do nothing."""
+        """Cancel a reservation because the request was not served; later calls do nothing."""
         if hold.account is not None and hold.open:
             self._let_go(hold.account, hold)
 
     # Other gateways
 
     def to_share(self, most: int, every_s: float) -> list[SpendingShare]:
-        """What others have not heard of, and from time to time nothing new, to hear; the owners take turns.
+        """Collect up to `most` shares to publish: unpublished use, and every `every_s` seconds also unchanged accounts.
 
-        Each must come back, by `shared` or by `not_shared`.
+        Accounts take turns. The caller must return each share by `shared` or `not_shared`.
         """
         now_s = self._clock.monotonic()
-        found: list[SpendingShare] = []
+        shares: list[SpendingShare] = []
         accounts = list(self._accounts.values())
-        began = self._next_told = self._next_told if self._next_told < len(accounts) else 0
+        began = self._next_shared = self._next_shared if self._next_shared < len(accounts) else 0
         for account in (*accounts[began:], *accounts[:began]):
-            if len(found) == most:
+            if len(shares) == most:
                 break
-            self._next_told += 1
-            if account.untold is not NOTHING or now_s - account.shared_s >= every_s:
+            self._next_shared += 1
+            if account.unshared is not NOTHING or now_s - account.shared_s >= every_s:
                 day = account.day if account.budget.per_day else None
                 known = Spent(account.requests, account.tokens, account.usd)
-                found.append(SpendingShare(account.owner, day, account.untold, known))
-                account.untold = NOTHING
+                shares.append(SpendingShare(account.owner, day, account.unshared, known))
+                account.unshared = NOTHING
                 account.shared_s = now_s
-        self._next_told %= max(1, len(accounts))
-        return found
+        self._next_shared %= max(1, len(accounts))
+        return shares
 
     def shared(self, owner: str, day: int | None, total: Spent) -> None:
-        """What all gateways together have used, at least what was known here."""
+        """Take over the total of all gateways for an owner; it never lowers what is known here."""
         account = self._accounts.get(owner)
         if account is None or (day is not None and account.day != day):
             return
-        known = total + account.untold
+        known = total + account.unshared
         account.requests, account.tokens, account.usd = known.requests, known.tokens, known.usd
 
     def not_shared(self, owner: str, day: int | None, spent: Spent) -> None:
-        """Others could not be told; they will be."""
+        """Put back a share that could not be published, for the next `to_share`."""
         account = self._accounts.get(owner)
         if account is not None and (day is None or account.day == day) and spent is not NOTHING:
-            account.untold += spent
+            account.unshared += spent
 
     def listing(self) -> tuple[BudgetStatus, ...]:
-        """All accounts with what is used of them."""
+        """List all accounts with what is used of them."""
         self._turn_day()
         for account in self._accounts.values():
             if account.budget.per_day and account.day < self._day:
@@ -246,7 +246,7 @@ class Budgets:
         return account
 
     def _forget_yesterdays(self) -> None:
-        """Those that begin anew today anyway."""
+        """Drop the accounts that begin anew today."""
         self._accounts = {
             owner: account
             for owner, account in self._accounts.items()
@@ -257,10 +257,10 @@ class Budgets:
         account.day = self._day
         account.requests = account.tokens = account.unpriced = 0
         account.usd = 0.0
-        account.untold = NOTHING
+        account.unshared = NOTHING
 
     def _turn_day(self) -> None:
-        """The day only counts up, so that none comes twice; once a clock was set back, days last 24 hours from then."""
+        """Advance the day. It never goes back: after a clock was set back, days last 24 hours from then."""
         now_s = self._clock.monotonic()
         if self._wall_day() > self._day or now_s - self._day_began_s >= _DAY_S:
             self._day = max(self._day + 1, self._wall_day())
@@ -278,7 +278,7 @@ class Budgets:
         hours, minutes = divmod(int(wait_s) // 60, 60)
         return Refusal(
             Code.BUDGET_SPENT,
-            f"the budget of the day is spent: {what}; it renews in {hours} h {minutes} min{when}",
+            f"the daily budget is spent: {what}; it renews in {hours} h {minutes} min{when}",
             retry_after_s=wait_s,
         )
 
@@ -286,8 +286,8 @@ class Budgets:
         account.requests += spent.requests
         account.tokens += spent.tokens
         account.usd += spent.usd
-        if self.tells:
-            account.untold += spent
+        if self.publishes:
+            account.unshared += spent
 
     @staticmethod
     def _let_go(account: _Account, hold: Hold) -> None:

@@ -1,4 +1,4 @@
-"""What happened at the lanes, newest first, for people who watch; the same thing again and again is one line."""
+"""The event feed: what happened at the lanes, newest first; repeated events are merged into one line."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -7,15 +7,15 @@ from tickmind.base import Clock, redact
 from tickmind.gateway.queue.reporting.statistics import QueueEvent, QueueEventKind
 
 MOST_EVENTS: Final = 100
-JOIN_S: Final = 10.0  # what happens again within this time is counted
-_LOOKED_AT: Final = 8  # lines among which the same is looked for
+JOIN_S: Final = 10.0  # a repeated event within this time is merged
+_RECENT_LINES: Final = 8  # lines that are searched for the same event
 
 
 @dataclass(frozen=True, slots=True)
 class FeedLine:
-    """One line. `for_s` is how long what began then lasts, 0 where it has no meaning; `count` how often it was."""
+    """One event. `for_s` is how long its effect lasts, 0 if it has none; `count` how often it occurred."""
 
-    at_s: float  # by the wall clock; of the last time
+    at_s: float  # wall clock, of the last occurrence
     kind: QueueEventKind
     provider: str
     model: str
@@ -26,7 +26,7 @@ class FeedLine:
 
 
 class Feed:
-    """Keeps the last lines."""
+    """Keeps the most recent events."""
 
     def __init__(self, clock: Clock, *, most: int = MOST_EVENTS) -> None:
         self._clock = clock
@@ -47,11 +47,11 @@ class Feed:
         self._lines.append(line)
 
     def lines(self) -> list[FeedLine]:
-        """The last ones, the newest first."""
+        """Return the most recent events, newest first."""
         return self._lines[::-1]
 
     def _same(self, line: FeedLine) -> int | None:
-        for number in range(len(self._lines) - 1, max(-1, len(self._lines) - 1 - _LOOKED_AT), -1):
+        for number in range(len(self._lines) - 1, max(-1, len(self._lines) - 1 - _RECENT_LINES), -1):
             old = self._lines[number]
             if (old.kind, old.provider, old.model, old.session) == (
                 line.kind,

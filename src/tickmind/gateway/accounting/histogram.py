@@ -1,4 +1,4 @@
-"""Durations in logarithmic buckets: a fixed size however many there are, exact enough for percentiles."""
+"""Histograms of durations in logarithmic buckets: constant memory, exact enough for percentiles."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -14,7 +14,7 @@ _bucket_of = partial(bisect_left, BOUNDS_S)
 
 @dataclass(frozen=True, slots=True)
 class HistogramSnapshot:
-    """Counts per bucket (the last one is everything above the last bound), their number and sum."""
+    """Counts per bucket (the last bucket is everything above the last bound), with total count and sum."""
 
     counts: tuple[int, ...] = (0,) * (_STEPS + 1)
     count: int = 0
@@ -23,11 +23,11 @@ class HistogramSnapshot:
 
     @property
     def mean_s(self) -> float:
-        """The average; 0 if there is none."""
+        """Return the average; 0 if empty."""
         return self.sum_s / self.count if self.count else 0.0
 
     def percentile_s(self, percent: float) -> float:
-        """The duration that so many percent do not exceed, to within a bucket (a factor of 1.42); 0 if none."""
+        """Return the duration that this percentage stays within, up to a bucket (a factor of 1.42); 0 if empty."""
         wanted = self.count * percent / 100
         seen = 0
         for bound_s, number in zip(BOUNDS_S, self.counts, strict=False):
@@ -37,14 +37,14 @@ class HistogramSnapshot:
         return self.max_s
 
     def since(self, earlier: "HistogramSnapshot") -> "HistogramSnapshot":
-        """What came after an earlier snapshot of the same; the longest is not known apart, so it is that of all."""
+        """Return what came after an earlier snapshot; the maximum stays that of the whole time."""
         counts = tuple(now - then for now, then in zip(self.counts, earlier.counts, strict=True))
         return HistogramSnapshot(counts, self.count - earlier.count, self.sum_s - earlier.sum_s, self.max_s)
 
 
 @dataclass(frozen=True, slots=True)
 class BucketedDurations:
-    """Some durations, sorted into buckets once, to be added to several histograms."""
+    """Durations sorted into buckets once, to be added to several histograms."""
 
     counts: tuple[tuple[int, int], ...]  # (bucket, how many)
     count: int
@@ -53,13 +53,13 @@ class BucketedDurations:
 
     @classmethod
     def of(cls, durations_s: Sequence[float]) -> "BucketedDurations":
-        """Sort them, at least one; each costs a search among 44 bounds."""
+        """Sort durations (at least one) into buckets; each costs a binary search among 44 bounds."""
         counts = tuple(Counter(map(_bucket_of, durations_s)).items())
         return cls(counts, len(durations_s), sum(durations_s), max(durations_s))
 
 
 class Histogram:
-    """Where durations are counted, several at once."""
+    """Counts durations in buckets."""
 
     __slots__ = ("_count", "_counts", "_max_s", "_sum_s")
 
@@ -79,12 +79,12 @@ class Histogram:
         self._max_s = max(self._max_s, durations.max_s)
 
     def merge(self, other: HistogramSnapshot) -> None:
-        """Count all that another has counted."""
+        """Add the counts of another histogram."""
         self._counts = [mine + its for mine, its in zip(self._counts, other.counts, strict=True)]
         self._count += other.count
         self._sum_s += other.sum_s
         self._max_s = max(self._max_s, other.max_s)
 
     def snapshot(self) -> HistogramSnapshot:
-        """The counts so far."""
+        """Return the counts so far."""
         return HistogramSnapshot(tuple(self._counts), self._count, self._sum_s, self._max_s)

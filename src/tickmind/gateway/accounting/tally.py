@@ -1,4 +1,4 @@
-"""What happened so far: requests, results, waits, latencies, tokens and cost, per provider, model and session."""
+"""Usage totals: requests, results, waits, latencies, tokens and cost, per provider, model and session."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,16 +14,16 @@ from tickmind.gateway.refusal import Code
 from tickmind.gateway.routing.plan import Target
 from tickmind.llm.prices import PRICES, Price, find_price
 
-MAX_TARGETS = Limit("providers and models told apart in statistics", 256)
-MAX_SESSIONS = Limit("sessions told apart in statistics", 1024)
-OTHER = "(other)"  # whatever comes beyond that
+MAX_TARGETS = Limit("providers and models with statistics of their own", 256)
+MAX_SESSIONS = Limit("sessions with statistics of their own", 1024)
+OTHER = "(other)"  # everything beyond these limits
 _OK = Result.OK
-_BATCH = 256  # of what happened is counted together, which takes a fourth of the time
+_BATCH = 256  # events counted together, at a fourth of the cost
 
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """Requests, tokens and money. `unpriced` are answers whose cost is not in `cost_usd`, for want of a price."""
+    """Requests, tokens and money. `unpriced` counts answers without a known price, which `cost_usd` leaves out."""
 
     requests: int = 0
     ok: int = 0
@@ -35,7 +35,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class TargetTally:
-    """One provider and model: attempts by result, how long requests waited before and took there."""
+    """One provider and model: attempts by result, queue waits and durations."""
 
     provider: str
     model: str
@@ -47,7 +47,7 @@ class TargetTally:
 
 @dataclass(frozen=True, slots=True)
 class SessionTally:
-    """One session: what it used, what was refused to it and how long it waited."""
+    """One session: what it used, how often it was refused and how long it waited."""
 
     session: str
     sums: Sums
@@ -74,7 +74,7 @@ class TallySnapshot:
 
 @dataclass(frozen=True, slots=True)
 class TallySums:
-    """The sums alone, which are quickly taken, so that it can be done again and again."""
+    """The sums alone; cheap enough to take every second."""
 
     requests: int
     answered: int
@@ -89,7 +89,7 @@ class TallySums:
 
 @dataclass(frozen=True, slots=True)
 class CostTable:
-    """What it cost, by provider, by model and by session, the dearest first."""
+    """Cost by provider, by model and by session, highest first."""
 
     total: Sums
     by_provider: Mapping[str, Sums] = field(default_factory=dict)
@@ -146,15 +146,15 @@ class _SessionRow(_Sums):
         self.label = label
         self.refused = 0
         self.waits = Histogram()
-        self.recent = True  # used since somebody looked for one to give way
+        self.recent = True  # used since the last search for a session to evict
 
 
 class UsageTally:
-    """Counts. A request has `arrived`, was `attempted` in vain as often as it was, and ends `answered` or `refused`.
+    """Counts requests. Each one is `arrived`, `attempted` once per failed attempt, and then `answered` or `refused`.
 
-    A call only notes what happened; notes are counted in batches, and before anybody looks. What is told apart is
-    bounded: models beyond the limit count as `OTHER`, and sessions that were not heard of for longest are added up
-    under that name, so nothing is lost from the sums.
+    Calls only append events; these are counted in batches and before every read. Memory is bounded: models beyond
+    the limit count as `OTHER`, and the sessions idle for longest are merged into that name, so the sums lose
+    nothing.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class UsageTally:
         self._started_s = clock.monotonic()
         self._max_targets = max_targets
         self._max_sessions = max_sessions
-        self._batch = min(_BATCH, int(max_sessions.maximum) // 4 + 1)  # so that none gives way within its batch
+        self._batch = min(_BATCH, int(max_sessions.maximum) // 4 + 1)  # so that no session is evicted within its batch
         self._price_of: Callable[[str], Price | None] = lru_cache(4096)(lambda model: find_price(model, prices))
         self._requests = 0
         self._answered = 0
@@ -180,23 +180,23 @@ class UsageTally:
         self._latencies = Histogram()
         self._targets: dict[tuple[str, str], _TargetRow] = {}  # (provider, model) -> row
         self._sessions: dict[str, _SessionRow] = {}  # session's label -> row, in the order of their coming
-        self._arrivals: list[str] = []  # labels of sessions; these three are not counted yet
+        self._arrivals: list[str] = []  # labels of sessions; these three lists are not counted yet
         self._tries: list[_Attempt] = []
         self._answers: list[_Answer] = []
 
     def price(self, model: str) -> Price | None:
-        """What a model costs, or None if nobody said."""
+        """Return a model's price, or None if it is unknown."""
         return self._price_of(model)
 
     def arrived(self, session: Session) -> None:
-        """A request came in."""
+        """Record that a request came in."""
         arrivals = self._arrivals
         arrivals.append(session.label)
         if len(arrivals) >= self._batch:
             self._count()
 
     def attempted(self, target: Target, result: Result, waited_s: float, took_s: float, fallback: bool) -> None:
-        """An attempt ended without an answer; `fallback` says that there was an earlier one of the same request."""
+        """Record an attempt without an answer; `fallback` says that the same request had an earlier attempt."""
         tries = self._tries
         tries.append((target.provider.name, target.model, result, waited_s, took_s, fallback))
         if len(tries) >= self._batch:
@@ -213,10 +213,10 @@ class UsageTally:
         since_s: float | None = None,
         cached_tokens: int = 0,
     ) -> float | None:
-        """A request was served by an attempt that `took_s`, after it had waited for `waited_s` in all.
+        """Record a request served by an attempt that `took_s`, after `waited_s` in the queue in all.
 
-        `since_s` is how long it waited since an earlier attempt, None if there was none. Returns what it cost in US
-        dollars, or None if that is not known.
+        `since_s` is the wait since an earlier attempt, None if there was none. Returns the cost in US dollars, or None
+        if that is unknown.
         """
         cost: float | None = None
         model = target.model
@@ -232,7 +232,7 @@ class UsageTally:
         return cost
 
     def refused(self, code: Code, session: Session | None = None) -> None:
-        """A request was turned down, by the gateway itself; without a session if it had none yet."""
+        """Record a request that the gateway itself refused; `session` is None if it had none yet."""
         self._refusals[code] += 1
         if session is None:
             self._requests += 1
@@ -240,7 +240,7 @@ class UsageTally:
             (self._sessions.get(session.label) or self._new_session(session.label)).refused += 1
 
     def snapshot(self, *, sessions: Iterable[str] | None = None) -> TallySnapshot:
-        """Everything so far; it costs what there is to copy, so name the labels of `sessions` if not all are wanted."""
+        """Return all counts. Copying costs time, so pass the labels of `sessions` if not all are needed."""
         self._count()
         rows = self._sessions.values() if sessions is None else map(self._sessions.get, sessions)
         return TallySnapshot(
@@ -272,7 +272,7 @@ class UsageTally:
         )
 
     def pulse(self) -> TallySums:
-        """The sums so far, for whoever looks at how they grow."""
+        """Return the sums so far, for trends."""
         self._count()
         return TallySums(
             requests=self._requests,
@@ -287,7 +287,7 @@ class UsageTally:
         )
 
     def costs(self) -> CostTable:
-        """Who and what cost how much, for the table of costs."""
+        """Return the table of costs."""
         self._count()
         return CostTable(
             self._total(),
@@ -297,7 +297,7 @@ class UsageTally:
         )
 
     def _count(self) -> None:
-        """Count all that was noted: first who came, so that a session is known before it is served."""
+        """Count all events: arrivals first, so that a session is known before it is served."""
         arrivals, self._arrivals = self._arrivals, []
         tries, self._tries = self._tries, []
         answers, self._answers = self._answers, []
@@ -327,7 +327,7 @@ class UsageTally:
                 row.results[result] = row.results.get(result, 0) + 1
 
     def _count_answers(self, answers: list[_Answer]) -> None:
-        """Count requests that were served, each with the attempt that served it."""
+        """Count served requests, each with the attempt that served it."""
         self._answered += len(answers)
         self._attempts += len(answers)
         groups: defaultdict[tuple[str, str, str], list[_Answer]] = defaultdict(list)
@@ -376,7 +376,7 @@ class UsageTally:
         return row
 
     def _give_way(self) -> None:
-        """Add the session that was quiet for longest to the others; each that was not gets a second chance."""
+        """Merge the session idle for longest into `OTHER`; sessions used since the last search get a second chance."""
         other = self._sessions.pop(OTHER, None) or _SessionRow(OTHER)
         while True:
             label = next(iter(self._sessions))
@@ -392,7 +392,7 @@ class UsageTally:
 
 
 def _sums_of(prompts: Sequence[int | None], completions: Sequence[int | None], costs: Sequence[float | None]) -> _Sums:
-    """What answers took; what a reply did not say is not guessed."""
+    """Sum up the usage of answers; what a reply left out is not guessed."""
     sums = _Sums()
     counted = [
         (prompt, completion)

@@ -1,4 +1,4 @@
-"""How it went lately: a point every other second for charts, and the last minute for headlines and shares."""
+"""The recent trend: a chart point every other second, and the last minute for headlines and shares."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tickmind.gateway.accounting.tally import TallySums
 STEP_S = 2.0
 MOST_POINTS = 150  # five minutes
 LATELY_S = 60.0
-TIMES_S = 10.0  # over which the times of a point are taken, so that a few requests make no saw
+TIMES_S = 10.0  # over which the times of a point are averaged, to smooth the chart
 
 LaneName = tuple[str, str, str]  # (provider, key id, model)
 _Name = TypeVar("_Name")
@@ -20,7 +20,7 @@ _Name = TypeVar("_Name")
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The gateway at one moment: all sums so far, what waits and is under way, and what each lane has sent."""
+    """A sample of the gateway: all sums so far, what is queued and in flight, and what each lane has sent."""
 
     pulse: TallySums
     queued: int = 0
@@ -30,9 +30,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What happened between two looks, and how it stood at the second.
+    """What happened between two samples, and the state at the second.
 
-    Times are those of the last ten seconds, 0 if nothing was served in them.
+    Times cover the last ten seconds; 0 if nothing was served in them.
     """
 
     span_s: float
@@ -50,7 +50,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Lately:
-    """What happened within the last minute, or since the start if that is not so long ago."""
+    """What happened within the last minute, or since the start if that is shorter."""
 
     span_s: float
     requests: int
@@ -66,7 +66,7 @@ class Lately:
 
 
 class Trend:
-    """Keeps what it is shown. Showing it more often than every other second costs a comparison."""
+    """Keeps samples. Calling it more often than every other second costs only a comparison."""
 
     def __init__(self, clock: Clock, first: Look) -> None:
         self._clock = clock
@@ -75,11 +75,11 @@ class Trend:
 
     @property
     def due(self) -> bool:
-        """Whether it is time for another look."""
+        """Whether it is time for another sample."""
         return self._clock.monotonic() - self._looks[-1][0] >= STEP_S
 
     def add(self, look: Look) -> None:
-        """Make a point of what happened since the last look."""
+        """Make a point from what happened since the last sample."""
         now_s = self._clock.monotonic()
         then_s, last = self._looks[-1]
         calm = self._since(now_s - TIMES_S)[1].pulse
@@ -105,11 +105,11 @@ class Trend:
             self._looks.popleft()
 
     def points(self) -> tuple[Point, ...]:
-        """The last five minutes, the oldest first."""
+        """Return the last five minutes, oldest first."""
         return tuple(self._points)
 
     def lately(self, look: Look) -> Lately:
-        """What happened from a minute ago to this look."""
+        """Return what happened in the minute before this sample."""
         now_s = self._clock.monotonic()
         then_s, old = self._since(now_s - LATELY_S)
         new, past = look.pulse, old.pulse
@@ -128,12 +128,12 @@ class Trend:
         )
 
     def _since(self, then_s: float) -> tuple[float, Look]:
-        """The first look from then on, or the last there is."""
+        """Return the first sample from then on, or the last there is."""
         return next((item for item in self._looks if item[0] >= then_s), self._looks[-1])
 
 
 def _growth(new: Mapping[_Name, int], old: Mapping[_Name, int]) -> dict[_Name, int]:
-    """By how much each has grown; what was forgotten and came again has grown by all it has."""
+    """Return by how much each value has grown; an entry that was evicted and came back counts in full."""
     grown = {}
     for name, count in new.items():
         before = old.get(name, 0)

@@ -1,4 +1,4 @@
-"""The lanes of a dispatcher, as shared state sees them."""
+"""The lanes of a dispatcher as the shared state sees them."""
 
 from collections.abc import Iterable
 
@@ -12,9 +12,9 @@ MAX_HEARD = Limit("limits of lanes that are not here yet", 1_000)
 
 
 class SharedLanes:
-    """Tells of limits that lanes have met, and holds lanes for limits that others have met, now or once they are made.
+    """Publishes limits that lanes have met, and applies limits from other gateways, also to lanes made later.
 
-    What may be in flight at once is divided by the number of gateways, at least one for each.
+    The number of requests in flight is divided by the number of gateways, at least one for each.
     """
 
     def __init__(self, lanes: Lanes, clock: Clock) -> None:
@@ -24,7 +24,7 @@ class SharedLanes:
         lanes.on_made = self._made
 
     def limits(self) -> Iterable[LaneLimit]:
-        """The lanes that are limited now."""
+        """Return the lanes that are limited now."""
         now_s = self._clock.monotonic()
         return [
             LaneLimit(name_of(lane), lane.limited_until_s, lane.reason)
@@ -33,17 +33,17 @@ class SharedLanes:
         ]
 
     def limit(self, limit: LaneLimit) -> None:
-        """Hold the lane of that name; one that is not there yet is held from its beginning."""
+        """Hold the lane of that name; a lane that does not exist yet is held when it is made."""
         now_s = self._clock.monotonic()
-        found = [lane for lane in self._lanes.lanes.values() if name_of(lane) == limit.lane]
-        for lane in found:
+        lanes = [lane for lane in self._lanes.lanes.values() if name_of(lane) == limit.lane]
+        for lane in lanes:
             if limit.until_s > lane.limited_until_s:
                 lane.limit_until(now_s, limit.until_s, limit.reason)
-        if not found:
+        if not lanes:
             self._remember(limit, now_s)
 
     def resize(self, gateways: int) -> None:
-        """Divide what may be in flight."""
+        """Divide the number of requests in flight among the gateways."""
         for key in self._lanes.keys.values():
             whole = tightest(key.provider.limits, key.key.limits).concurrency
             if whole is not None:
@@ -70,6 +70,6 @@ class SharedLanes:
 
 
 def name_of(lane: Lane) -> str:
-    """The name under which gateways speak of a lane; its pace has the same."""
+    """Return the name of a lane among gateways; its pace has the same name."""
     key = f"{lane.key.provider.name}/{lane.key.key.id}"
     return f"{key}/{lane.model}" if lane.model else key

@@ -1,4 +1,4 @@
-"""Brings what gateways tell each other into sessions and lanes, and collects what is to be told."""
+"""Merges news from other gateways into sessions and lanes, and collects the news to publish."""
 
 from tickmind.base import Clock
 from tickmind.gateway.cluster.news import DeferNews, LimitNews, News, UseNews
@@ -9,11 +9,11 @@ from tickmind.gateway.fairness.defer import Decision, Defers
 from tickmind.gateway.fairness.sessions import Sessions
 
 MAX_NEWS = 2_000  # in one message; what is left goes with the next
-_TOLD_AGAIN = 8  # times within a session's timeout is how often an active one is told of
+_PUBLISH_PER_TIMEOUT = 8  # how often within a session's timeout the use of an active session is published
 
 
 class Merger:
-    """Knows what the others know."""
+    """Merges and collects news; remembers what the other gateways know already."""
 
     def __init__(
         self,
@@ -31,8 +31,8 @@ class Merger:
         self.lanes = lanes
         self._clock = clock
         self.timeout_s = timeout_s
-        self._fresh: dict[KeyUse, Activity] = {}  # admitted, and not told of yet
-        self._limits: dict[str, float] = {}  # lane -> until when the others know that it is limited
+        self._fresh: dict[KeyUse, Activity] = {}  # admitted, and not published yet
+        self._limits: dict[str, float] = {}  # lane -> until when it is limited, as published
         self._defers = defers
         if defers is not None:
             defers.fresh = {}
@@ -40,13 +40,13 @@ class Merger:
             cooldowns.on_admitted = self._admitted
 
     def set_clock(self, server_s: float) -> None:
-        """It is now this time at the server."""
+        """Set the offset to the server's clock."""
         self._offset_s = server_s - self._clock.monotonic()
         if self._defers is not None:
             self._defers.offset_s = self._offset_s
 
     def collect(self, *, all_uses: bool) -> list[News]:
-        """What the others should hear now: limits, who was let through, and from time to time who is active."""
+        """Collect the news to publish: limits, admitted sessions, and with `all_uses` every active session."""
         now_s = self._clock.monotonic()
         news: list[News] = []
         for limit in self.lanes.limits():
@@ -66,12 +66,12 @@ class Merger:
                 activity.sweep(now_s)
                 for use in activity.uses():
                     last_s = now_s if use.waiting else use.last_s
-                    if last_s - use.published_s > self.timeout_s / _TOLD_AGAIN and len(news) < MAX_NEWS:
+                    if last_s - use.published_s > self.timeout_s / _PUBLISH_PER_TIMEOUT and len(news) < MAX_NEWS:
                         news.append(self._told(activity, use, now_s))
         return news
 
     def merge(self, news: News) -> None:
-        """Believe another gateway; nothing is ever shortened or set back by it."""
+        """Apply news of another gateway; it never shortens or resets anything."""
         now_s = self._clock.monotonic()
         if isinstance(news, LimitNews):
             until_s = self._local_s(news.until_ms)

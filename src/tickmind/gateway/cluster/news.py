@@ -1,4 +1,4 @@
-"""What gateways tell each other: who uses which key, who was let through, who defers, and which lanes are limited."""
+"""News between gateways: who uses which key, who was admitted, who defers, and which lanes are limited."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MAX_TEXT = 400
 
 @dataclass(frozen=True, slots=True)
 class UseNews:
-    """A session used a key; times are the server's, in milliseconds, and 0 is never."""
+    """A session used a key; times are of the server's clock in milliseconds, 0 is never."""
 
     group: str
     label: str
@@ -26,7 +26,7 @@ class UseNews:
 
 @dataclass(frozen=True, slots=True)
 class LimitNews:
-    """A lane is limited until a time of the server's, in milliseconds."""
+    """A lane is limited until a time of the server's clock, in milliseconds."""
 
     lane: str
     until_ms: int
@@ -35,9 +35,9 @@ class LimitNews:
 
 @dataclass(frozen=True, slots=True)
 class DeferNews:
-    """What an agent of a session decided last: until when it waits, and the stamps of its last defer and cancel.
+    """An agent's last decision: until when it waits, and the stamps of its last defer and cancel.
 
-    All are times of the server's, in milliseconds, and 0 is never.
+    All are times of the server's clock in milliseconds, 0 is never.
     """
 
     label: str
@@ -51,8 +51,8 @@ News = UseNews | LimitNews | DeferNews
 
 
 def encode(news: list[News]) -> bytes:
-    """As one message."""
-    return orjson.dumps([_fields(one) for one in news])
+    """Encode news as one message."""
+    return orjson.dumps([_fields(item) for item in news])
 
 
 def _fields(news: News) -> list[Any]:
@@ -66,7 +66,7 @@ def _fields(news: News) -> list[Any]:
 
 
 def decode(message: bytes) -> Iterator[News]:
-    """What a message says; what can't be understood is left out, because a newer gateway may have written it."""
+    """Decode a message; unknown entries are left out, because a newer gateway may have written them."""
     if not MAX_NEWS_BYTES.allows(len(message)):
         return
     try:

@@ -1,22 +1,22 @@
-"""Permits that were leased from the shared state: how many there are, from when, and when to ask for more."""
+"""Pools of permits leased from the shared state: how many there are, from when, and when to lease more."""
 
 from collections import deque
 from collections.abc import Callable
 
 from tickmind.gateway.cluster.script import PoolSpec
 
-MAX_BATCH = 64  # permits, or requests' worth of tokens, that are asked for at once
-BATCH_S = 0.1  # a batch lasts no longer than this at the limit's rate, so that none takes all
+MAX_BATCH = 64  # permits, or requests' worth of tokens, that are leased at once
+BATCH_S = 0.1  # a batch lasts no longer than this at the limit's rate, so that no gateway takes all
 AHEAD_S = 1.0  # how far ahead permits are reserved, or two permits' distance if that is more
-HAND_BACK_S = 0.25  # what is reserved for later than this is given back when something is freed, to be asked for anew
-LOOK_AGAIN_S = 0.002  # while an answer is on its way
-MAX_TAKEN = 4096  # times of use of which it is known for when what was used then was leased
-MAX_REFUNDS = 128  # times at which something is to be given back; what comes beyond is lost, and safe
+HAND_BACK_S = 0.25  # permits valid later than this are returned when units are freed, and leased anew
+LOOK_AGAIN_S = 0.002  # while a lease is pending
+MAX_TAKEN = 4096  # remembered times of use, each with the time of its lease
+MAX_REFUNDS = 128  # refunds that are remembered; further ones are lost, which is safe
 _MIN_ASK_AGAIN_S = 0.005
 
 
 class Lot:
-    """Units that may be used between two times of the local monotonic clock."""
+    """Units that are valid between two times of the local monotonic clock."""
 
     __slots__ = ("amount", "until_s", "valid_s")
 
@@ -27,10 +27,10 @@ class Lot:
 
 
 class Pool:
-    """The stock of one limit's requests or tokens. `poke` is called when it should be refilled.
+    """The stock of one limit's requests or tokens. It calls `poke` when it should be refilled.
 
-    It asks for one permit at first, for twice as many each time the stock runs dry, and for half as many when permits
-    pass unused: a busy lane gets its batch before it runs dry, and an idle one wastes nothing.
+    It leases one permit at first, twice as many each time the stock runs dry, and half as many when permits expire
+    unused: a busy lane gets its batch before it runs dry, and an idle lane wastes nothing.
     """
 
     __slots__ = (
@@ -56,25 +56,25 @@ class Pool:
     def __init__(self, name: str, spec: PoolSpec, poke: Callable[["Pool"], None]) -> None:
         self.name = name
         self.spec = spec
-        self.asking = False  # an answer is on its way
-        self.owed = 0.0  # used beyond what was leased; told with the next question
+        self.asking = False  # a lease is pending
+        self.owed = 0.0  # used beyond what was leased; sent with the next lease
         self.lost = 0.0  # leased and not used in time
         self._poke = poke
         self._stock: deque[Lot] = deque()  # in the order of their times
         self._taken: dict[float, float] = {}  # time of use -> time for which the first of it was leased
         # Number of the lease's length since the start -> earliest time of a lease in it, leased and not needed
         self._refunds: dict[int, tuple[float, float]] = {}
-        self._freed = False  # something was given back since it was last asked
-        self._handed_back: list[Lot] = []  # reserved for later than is needed now; told with the next question
+        self._freed = False  # units were freed since the last lease
+        self._handed_back: list[Lot] = []  # valid later than needed; returned with the next lease
         self._total = 0.0
         self._batch = 1
-        self._amount = 1.0  # what one request takes, as it was asked for last
-        self._asked = 1.0  # what one permit of the question that is under way holds
+        self._amount = 1.0  # what one request takes, as of the last call
+        self._asked = 1.0  # units per permit of the pending lease
         self._not_before_s = 0.0
-        self._next_s = 0.0  # when the next permit after the last one can be valid, if nobody else takes it
+        self._next_s = 0.0  # when the next permit after the last one can be valid, if no other gateway takes it
 
     def earliest_s(self, now: float, amount: float) -> float:
-        """When so much may be used; it asks for more if that is not known."""
+        """Return when so much may be used; asks for a lease if that is unknown."""
         amount = min(amount, self.spec.most)
         at_s = self._stocked_s(now, amount)
         if at_s is not None:
@@ -89,14 +89,14 @@ class Pool:
         return now + LOOK_AGAIN_S
 
     def look_s(self, now: float, amount: float) -> float:
-        """When so much could be used at the earliest; it asks nobody."""
+        """Return when so much could be used at the earliest; never asks for a lease."""
         at_s = self._stocked_s(now, min(amount, self.spec.most))
         if at_s is not None:
             return at_s
         return now + LOOK_AGAIN_S if self.asking else max(now, self._not_before_s, self._next_s)
 
     def take(self, now: float, amount: float) -> None:
-        """It is used now; what goes beyond the limit itself is a debt."""
+        """Use an amount now; what exceeds the stock is a debt."""
         self.owed += max(0.0, amount - self.spec.most)
         amount = min(amount, self.spec.most)
         self._expire(now)
@@ -119,7 +119,7 @@ class Pool:
             self._poke(self)
 
     def correct(self, taken_s: float, change: float) -> None:
-        """What was used at a time was more by this, or less."""
+        """Correct the amount that was used at a time by `change`."""
         if change > 0:
             self.owed += change
             return
@@ -129,7 +129,7 @@ class Pool:
         self._not_before_s = 0.0
 
     def question(self, now: float) -> list[float]:
-        """What to ask the script for; debts and what is given back are told with it."""
+        """Return the arguments of the next lease, with debts and refunds."""
         spec = self.spec
         ahead_us = max(AHEAD_S * 1e6, 2 * self._amount * spec.unit_us)
         owed, self.owed = self.owed, 0.0
@@ -147,7 +147,7 @@ class Pool:
         return question
 
     def granted(self, now: float, valid_s: list[float], again_s: float) -> None:
-        """The answer: when each permit is valid, or when to ask again."""
+        """Add the leased permits, each with its time, or note when to ask again."""
         dry = self._total < self._amount
         self.asking = False
         for at_s in valid_s:
@@ -164,11 +164,11 @@ class Pool:
             self._batch = max(1, min(most, self._batch * 2))
 
     def failed(self) -> None:
-        """No answer came. What it would have told is lost with the state that it would have told it to."""
+        """Note that no answer came; debts and refunds sent with it are lost along with the state."""
         self.asking = False
 
     def clear(self) -> None:
-        """Forget the stock: it is not known any more whether it holds."""
+        """Drop the stock: its leases may not hold any more."""
         self._stock.clear()
         self._refunds.clear()
         self._handed_back.clear()
@@ -179,7 +179,7 @@ class Pool:
         self._not_before_s = self._next_s = 0.0
 
     def _stocked_s(self, now: float, amount: float) -> float | None:
-        """From when on the stock is enough; None if it is not."""
+        """Return from when on the stock suffices; None if it does not."""
         self._expire(now)
         for lot in self._stock:
             amount -= lot.amount
@@ -197,7 +197,7 @@ class Pool:
             self._refund(lot.valid_s, lot.amount)
 
     def _refund(self, counted_s: float, amount: float) -> None:
-        """What was leased for a time is to be given back."""
+        """Note units that were leased for a time and are to be returned."""
         at = int(counted_s / self.spec.lease_s)
         known_s, more = self._refunds.get(at, (counted_s, 0.0))
         self._refunds[at] = min(known_s, counted_s), more + amount
@@ -205,7 +205,7 @@ class Pool:
             del self._refunds[min(self._refunds)]
 
     def _hand_back(self, now: float) -> None:
-        """Let go of what is reserved for later, because it can be had earlier now."""
+        """Return permits reserved for later, because earlier ones are available now."""
         while self._stock and self._stock[-1].valid_s > now + HAND_BACK_S:
             lot = self._stock.pop()
             self._total -= lot.amount

@@ -1,6 +1,6 @@
-"""Where shared state touches the queue: how lanes tell of their limits and hear of others'.
+"""Ports between the shared state and the queue: how lanes publish their limits and receive those of others.
 
-The other place is how paces are made: `SharedState.pace` is a `PaceMaker`, which `Lanes` takes.
+The other port is `SharedState.pace`, a `PaceMaker`, which `Lanes` takes.
 """
 
 from collections.abc import Iterable
@@ -18,23 +18,23 @@ class LaneLimit:
 
 
 class LimitedLanes(Protocol):
-    """The lanes of a dispatcher, as far as shared state concerns them."""
+    """The lanes of a dispatcher, as far as the shared state needs them."""
 
     def limits(self) -> Iterable[LaneLimit]:
-        """Those that are limited now."""
+        """Return the lanes that are limited now."""
         ...
 
     def limit(self, limit: LaneLimit) -> None:
-        """Another gateway has met a limit: hold the lane until then, if there is such a lane; never shorten it."""
+        """Hold the lane until then, as another gateway met its limit; ignore unknown lanes, never shorten a hold."""
         ...
 
     def resize(self, gateways: int) -> None:
-        """So many gateways share what may be in flight at once."""
+        """Divide the requests in flight by the number of gateways."""
         ...
 
 
 class NoLanes:
-    """For a gateway whose lanes keep their limits to themselves."""
+    """Lanes of a gateway that shares no limits."""
 
     def limits(self) -> Iterable[LaneLimit]:
         """None."""

@@ -1,4 +1,4 @@
-"""A pace that several gateways keep together."""
+"""A rate limiter that several gateways share."""
 
 import math
 from collections.abc import Callable
@@ -12,24 +12,24 @@ from tickmind.gateway.settings.config import Limits
 
 
 class ClusterPeers(Protocol):
-    """What a shared pace must know of the others: whether they can be reached, and how many they are."""
+    """What a shared pace must know of the other gateways: whether they can be reached, and how many there are."""
 
     @property
     def alone(self) -> int:
-        """0 while the shared state is there; else by how many gateways the limits are divided."""
+        """Return 0 while the shared state is connected, else the number by which the limits are divided."""
         ...
 
     @property
     def rejoining(self) -> int:
-        """By how many the limits are divided though the state is there, as others may not have found it yet; else 0."""
+        """Return the number by which limits are divided while others may still be reconnecting; else 0."""
         ...
 
 
 class SharedPace(RateLimiter):
     """Holds a limit together with other gateways: every request needs a leased permit.
 
-    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst. Once it is
-    back, the gateway needs permits and keeps to its part besides until the others are back, too.
+    While the shared state is lost, the gateway keeps to its part of the limit, evenly and without a burst. After
+    reconnecting it needs permits, and also keeps to its part until the other gateways are back.
     """
 
     __slots__ = ("__weakref__", "_company", "_limits", "_part", "_parts", "_request_pool", "_since_s", "_token_pool")
@@ -47,22 +47,22 @@ class SharedPace(RateLimiter):
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Its leases, of requests and of tokens, as far as there are limits."""
+        """Return the pools of leases, of requests and of tokens, as far as there are limits."""
         return tuple(pool for pool in (self._request_pool, self._token_pool) if pool is not None)
 
     def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
-        """When a request may go out, as far as is known; it asks for permits where there are none.
+        """Return when a request may be sent, as far as is known; asks for permits where there are none.
 
-        The permits are spaced by those who share the limit; the gateway's own even distance would only waste them.
+        The script spaces the permits for all gateways; an even distance per gateway would only waste them.
         """
         return self._when_s(now, tokens, Pool.earliest_s)
 
     def look_s(self, now: float, tokens: int, spare: bool = False) -> float:  # noqa: ARG002 - as any pace
-        """The same for who only wants to know: a permit that nobody uses would be lost to all."""
+        """Return the same estimate without leasing permits, which would expire unused."""
         return self._when_s(now, tokens, Pool.look_s)
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:  # noqa: ARG002 - as any pace
-        """It goes out now."""
+        """Use a permit now."""
         super().take(now, tokens)
         company = self._company
         if parts := company.alone or company.rejoining:
@@ -75,7 +75,7 @@ class SharedPace(RateLimiter):
             self._token_pool.take(now, tokens)
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
-        """A request used other than the estimated tokens."""
+        """Correct a request's estimated tokens by the actual ones."""
         super().settle(taken_s, estimated, actual)
         if self._token_pool is not None and estimated != actual and taken_s >= self._since_s:
             if self._part is not None:
@@ -84,7 +84,7 @@ class SharedPace(RateLimiter):
                 self._token_pool.correct(taken_s, actual - estimated)
 
     def rejoined(self, now: float) -> None:
-        """The shared state is back."""
+        """Keep to permits again, now that the shared state is back."""
         self._since_s = now
         for pool in self.pools:
             pool.clear()
@@ -94,7 +94,7 @@ class SharedPace(RateLimiter):
         if parts := company.alone or company.rejoining:
             at = max(super().earliest_s(now, tokens), self._own_part(now, parts).earliest_s(now, tokens))
             if company.alone or at > now:
-                return at  # a permit that is leased before its time would be lost
+                return at  # a permit leased before its time would expire unused
         else:
             self._part = None
         at = now if self._request_pool is None else of_pool(self._request_pool, now, 1)
@@ -114,7 +114,7 @@ class SharedPace(RateLimiter):
 
 
 def part_of(limits: Limits, parts: int) -> Limits:
-    """What one of several gateways may use on its own."""
+    """Return the part of a limit that one of several gateways may use alone."""
 
     def part(limit: float | None) -> float | None:
         return None if limit is None else limit / parts

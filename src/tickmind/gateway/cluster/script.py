@@ -1,4 +1,4 @@
-"""The one script that runs inside Redis: it hands out permits of a limit, each with the time from which it is valid."""
+"""The script that runs inside Redis: it grants permits of a limit, each with the time from which it is valid."""
 
 import hashlib
 import math
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tickmind.gateway.settings.config import Limits
 
-LEASE_S = 0.5  # how long a permit may be used after its time; what is not used by then is lost, and safe
+LEASE_S = 0.5  # how long a permit stays valid; then it expires, which is safe
 SHORT_LEASE_S = 0.04  # where limits are per second
 MARGIN = 0.01  # of a rate stays unused
 _BUCKETS_OF_A_MINUTE = 120
@@ -16,9 +16,9 @@ _BUCKETS_OF_A_DAY = 288
 # ARGV: units for each permit, permits wanted, microseconds per unit, tolerated earliness, units to charge beyond what
 # was leased, how far ahead permits may lie, microseconds that a unit brings when it is given back; the number of
 # windows, and for each its length, its buckets' width and its limit; then pairs of how long ago and how much was leased
-# and not used, which is given back to where it was counted.
-# Returns the server's time, when to ask again if nothing was given (0 otherwise), and the permits' times, which only
-# ever grow, so that whoever asks first goes first. Every time is in microseconds of the server's clock.
+# and not used, which is returned to the bucket where it was counted.
+# Returns the server's time, when to ask again if nothing was granted (0 otherwise), and the permits' times, which only
+# grow: the gateway that asks first goes first. Every time is in microseconds of the server's clock.
 RESERVE = """
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -158,27 +158,27 @@ class PoolSpec:
     """What the script must know of one kind of limit: requests, or tokens."""
 
     unit_us: float  # the even distance of two units
-    back_us: float  # by how much the next one comes earlier for a unit that is given back
-    tolerance_us: float  # how much may be saved up
+    back_us: float  # by how much a returned unit advances the next one
+    tolerance_us: float  # burst allowance
     lease_s: float
     windows: tuple[tuple[float, float, float], ...]  # (length, bucket's width, limit), times in microseconds
     most: float  # the largest amount that ever fits
 
     @property
     def digest(self) -> str:
-        """Tells specs apart, so that gateways with different settings don't misread each other's counters."""
+        """Return a digest of the spec, so that gateways with different settings don't share counters."""
         return hashlib.sha256(repr(self).encode()).hexdigest()[:8]
 
     def arguments(self) -> list[float]:
-        """The windows as the script takes them."""
+        """Return the windows as arguments of the script."""
         return [len(self.windows), *(number for window in self.windows for number in window)]
 
 
 def request_spec(limits: Limits) -> PoolSpec | None:
-    """The spec for a limit's requests; None if there is no such limit.
+    """Return the spec for a limit's requests; None if there is no such limit.
 
-    Even spacing alone keeps every window within its limit, so a place that passes unused is not given again; with a
-    burst, a counter of the last minute holds the limit besides.
+    Even spacing alone keeps every window within its limit, so an unused slot is not granted again; with a burst, a
+    counter of the last minute enforces the limit as well.
     """
     second, minute, day = limits.requests_per_second, limits.requests_per_minute, limits.requests_per_day
     units = [1e6 / second * (1 + SHORT_LEASE_S)] if second else []
@@ -193,7 +193,7 @@ def request_spec(limits: Limits) -> PoolSpec | None:
 
 
 def token_spec(limits: Limits) -> PoolSpec | None:
-    """The spec for a limit's tokens; None if there is no such limit."""
+    """Return the spec for a limit's tokens; None if there is no such limit."""
     minute, day = limits.tokens_per_minute, limits.tokens_per_day
     windows = _windows(minute, day, LEASE_S)
     if not windows:

@@ -1,4 +1,4 @@
-"""What owners have used of their budgets at all gateways: sums in Redis, to which each adds and which each reads."""
+"""Budget use across all gateways: sums in Redis that each gateway adds to and reads."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,8 +7,8 @@ from tickmind.gateway.accounting.budgets import Budgets, SpendingShare, Spent
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-MAX_OWNERS = 200  # in one go; the others come with the next
-READ_S = 0.5  # how often the sums of an owner are read that uses nothing here
+MAX_OWNERS = 200  # per exchange; the others follow in the next
+READ_S = 0.5  # how often the sums of an idle owner are read
 KEPT_S = 2 * 86_400  # the sums of a day
 
 # KEYS[1]: a hash of sums. ARGV: for how many seconds it is kept, 0: for ever; for each owner its name, what is added
@@ -34,24 +34,24 @@ return answer
 
 
 class Spending:
-    """Brings a gateway's budgets and the sums of all together.
+    """Synchronises a gateway's budgets with the sums of all gateways.
 
-    What is under way elsewhere is not known here, so several gateways together may go over a budget by what they let
-    through within `READ_S`. A server that lost its data is told again what each gateway knows, so no budget is renewed.
+    What is in flight at other gateways is not known here, so together they may exceed a budget by what they admit
+    within `READ_S`. If the server loses its data, each gateway restores the sums it knows, so no budget is renewed.
     """
 
     def __init__(self, budgets: Budgets, namespace: str) -> None:
         self._budgets = budgets
         self._prefix = f"{namespace}:spent"
         self._script = ""
-        budgets.tells = True
+        budgets.publishes = True
 
     async def prepare(self, client: "Redis") -> None:
-        """Bring the script to a server that may not have it."""
+        """Load the script into a server that may not have it."""
         self._script = await client.script_load(ADD)
 
     async def exchange(self, client: "Redis") -> None:
-        """Add what is new and read the sums."""
+        """Add new use and read the sums."""
         shares = self._budgets.to_share(MAX_OWNERS, READ_S)
         if not shares:
             return

@@ -1,4 +1,4 @@
-"""The connection to Redis or Valkey: leases permits, spreads news, counts the gateways, and survives the loss of it."""
+"""The connection to Redis or Valkey: leases permits, publishes news, counts the gateways, and survives its loss."""
 
 import asyncio
 import contextlib
@@ -26,15 +26,15 @@ from tickmind.gateway.settings.config import Limits, SharingConfig
 if TYPE_CHECKING:
     from redis.asyncio import Redis
 
-BEAT_S = 1.0  # how often a gateway says that it is there
-GONE_S = 5.0  # after this silence it does not count any more
+BEAT_S = 1.0  # interval of a gateway's heartbeat
+GONE_S = 5.0  # after this silence a gateway is not counted
 ANSWER_S = 2.0  # how long an answer may take before the state counts as lost
-TELL_S = 0.05  # how often there may be news
-TELL_ALL_EVERY = 10  # of these times everybody who is active is looked at
+PUBLISH_S = 0.05  # shortest interval between two messages
+PUBLISH_ALL_EVERY = 10  # every n-th message covers all active sessions
 RETRY_S = 0.25  # at first; doubled with each failure
 MAX_RETRY_S = 2.0
-MAX_JITTER = 1.5  # times a wait is what it becomes at most, so that not all try at once
-REJOIN_S = ANSWER_S + MAX_RETRY_S * MAX_JITTER  # a gateway that is there finds the state within this
+MAX_JITTER = 1.5  # factor on a wait, so that gateways do not retry all at once
+REJOIN_S = ANSWER_S + MAX_RETRY_S * MAX_JITTER  # a live gateway reconnects within this
 NEWS_KEPT = 10_000  # messages, about
 READ_BLOCK_MS = 500
 READ_COUNT = 200
@@ -43,24 +43,24 @@ _log = get_logger("tickmind.gateway.cluster")
 
 @dataclass(frozen=True, slots=True)
 class SharedStatistics:
-    """How the shared state is. `degraded`: it is lost, and the limits are divided by `gateways`."""
+    """The state of the connection. `degraded`: it is lost, and the limits are divided by `gateways`."""
 
     connected: bool
     degraded: bool
     gateways: int  # with this one, as last known
     reason: str  # of the loss
     losses: int
-    leases: int  # questions answered
+    leases: int  # leases granted
     lost_permits: float  # leased and not used in time
     news_sent: int
     news_heard: int
 
 
 class SharedState:
-    """What several gateways know together. Make paces with `pace`, then `start`; `stop` before the loop ends.
+    """State that several gateways share. Make paces with `pace`, then `start`; `stop` before the loop ends.
 
-    All of it runs beside the requests: they find permits in stock, or wait for the next batch as for any limit. Losing
-    Redis is no error of a request: limits are divided by the last known number of gateways until all are back.
+    It works beside the requests: they find permits in stock, or wait for the next batch as for any limit. Losing
+    Redis fails no request: limits are divided by the last known number of gateways until all are back.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SharedState:
         self._id = gateway_id or secret_token(9)
         self._namespace = namespace
         self._paces: WeakSet[SharedPace] = WeakSet()
-        self._poked: dict[Pool, None] = {}  # whose stock should be refilled
+        self._poked: dict[Pool, None] = {}  # pools to refill
         self._work = asyncio.Event()
         self._merger: Merger | None = None
         self._spending: Spending | None = None
@@ -95,13 +95,13 @@ class SharedState:
         self._reason = "not connected yet"
         self._told_loss = False
         self._changed = asyncio.Event()
-        self._untold: list[News] = []  # collected, and not known to have arrived; hearing it twice does no harm
+        self._unpublished: list[News] = []  # collected, and not known to have arrived; receiving it twice does no harm
         self._leases = self._news_sent = self._news_heard = 0
 
     # What is shared
 
     def pace(self, name: str, limits: Limits) -> SharedPace:
-        """The pace of that name, shared with all gateways of the namespace."""
+        """Return the pace of that name, shared with all gateways of the namespace."""
         pace = SharedPace(f"{self._namespace}:pace:{name}", limits, self._census, self._poke)
         self._paces.add(pace)
         return pace
@@ -116,7 +116,7 @@ class SharedState:
         defers: Defers | None = None,
         budgets: Budgets | None = None,
     ) -> None:
-        """Share sessions, cooldowns, the limits of lanes, defers and budgets, too; before `start`."""
+        """Share sessions, cooldowns, lane limits, defers and budgets as well; call it before `start`."""
         self._spending = None if budgets is None else Spending(budgets, self._namespace)
         self._merger = Merger(
             sessions,
@@ -131,14 +131,14 @@ class SharedState:
     # Life
 
     async def start(self, *, wait_s: float = ANSWER_S) -> bool:
-        """Connect, and keep trying in the background if that fails; True if it is there at once."""
+        """Connect; if that fails, keep trying in the background. Return True if connected at once."""
         self._task = asyncio.get_running_loop().create_task(self._run())
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._changed.wait(), wait_s)
         return self._census.connected
 
     async def stop(self) -> None:
-        """Take leave; what was leased and not used is lost to all for half a second."""
+        """Disconnect; unused leases are lost to all gateways for half a second."""
         self._stopping = True
         if self._task is not None:
             self._task.cancel()
@@ -147,7 +147,7 @@ class SharedState:
             self._task = None
 
     def statistics(self) -> SharedStatistics:
-        """For the health page and statistics."""
+        """Return the figures for the health page and statistics."""
         return SharedStatistics(
             self._census.connected,
             not self._census.connected,
@@ -180,10 +180,10 @@ class SharedState:
                     self._url.reveal(),
                     socket_timeout=ANSWER_S,
                     socket_connect_timeout=ANSWER_S,
-                    retry=Retry(NoBackoff(), 0),  # trying again is done here
+                    retry=Retry(NoBackoff(), 0),  # `_run` retries
                 )
                 await self._serve(client)
-            except* Exception as group:  # noqa: BLE001 - whatever it is, it is told, and the gateway goes on alone
+            except* Exception as group:  # noqa: BLE001 - any error is logged, and the gateway goes on alone
                 self._lost(group)
             finally:
                 if client is not None:
@@ -203,8 +203,8 @@ class SharedState:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keep_beating(client, beat))
             tasks.create_task(self._lease(client, reserve))
-            tasks.create_task(self._tell(client))
-            tasks.create_task(self._hear(client, now_us))
+            tasks.create_task(self._publish(client))
+            tasks.create_task(self._receive(client, now_us))
 
     async def _keep_beating(self, client: "Redis", script: str) -> None:
         while not _is_called_off():
@@ -212,7 +212,7 @@ class SharedState:
             await self._beat(client, script)
 
     async def _beat(self, client: "Redis", script: str) -> int:
-        """Say that this gateway is there, count the others, and set the clock by the server's."""
+        """Send a heartbeat, count the gateways, and estimate the server's clock."""
         asked_s = self._clock.monotonic()
         answer: Any = await client.evalsha(script, 1, f"{self._namespace}:gateways", self._id, GONE_S)
         now_us = int(answer[0])
@@ -224,7 +224,7 @@ class SharedState:
         return now_us
 
     async def _lease(self, client: "Redis", script: str) -> None:
-        """Refill the stocks that ask for it, all in one go."""
+        """Refill all pools that need it, in one pipeline."""
         while not _is_called_off():
             await self._work.wait()
             self._work.clear()
@@ -247,26 +247,26 @@ class SharedState:
                 pool.granted(now_s, [at_us / 1e6 + late_s for at_us in valid_us], again_us / 1e6 + late_s)
                 self._leases += 1
 
-    async def _tell(self, client: "Redis") -> None:
-        """Tell the others what is new, from time to time all of it."""
+    async def _publish(self, client: "Redis") -> None:
+        """Publish news; every `PUBLISH_ALL_EVERY` times also all active sessions."""
         if self._merger is None:
             return
         turn = 0
         while not _is_called_off():
-            if not self._untold:
-                self._untold = self._merger.collect(all_uses=turn % TELL_ALL_EVERY == 0)
+            if not self._unpublished:
+                self._unpublished = self._merger.collect(all_uses=turn % PUBLISH_ALL_EVERY == 0)
             turn += 1
-            if self._untold:
-                fields: dict[Any, Any] = {"from": self._id, "news": encode(self._untold)}
+            if self._unpublished:
+                fields: dict[Any, Any] = {"from": self._id, "news": encode(self._unpublished)}
                 await client.xadd(f"{self._namespace}:news", fields, maxlen=NEWS_KEPT, approximate=True)
-                self._news_sent += len(self._untold)
-                self._untold = []
+                self._news_sent += len(self._unpublished)
+                self._unpublished = []
             if self._spending is not None:
                 await self._spending.exchange(client)
-            await asyncio.sleep(TELL_S)
+            await asyncio.sleep(PUBLISH_S)
 
-    async def _hear(self, client: "Redis", now_us: int) -> None:
-        """Hear what the others tell, beginning with what they told within a session's time."""
+    async def _receive(self, client: "Redis", now_us: int) -> None:
+        """Merge the news of other gateways, beginning with those within one session timeout."""
         if self._merger is None:
             return
         stream = f"{self._namespace}:news"
@@ -287,13 +287,13 @@ class SharedState:
             for pace in self._paces:
                 pace.rejoined(self._clock.monotonic())
             self._census.found()
-            _log.info("the shared state is there", gateways=self._census.gateways)
+            _log.info("connected to the shared state", gateways=self._census.gateways)
         self._reason = ""
         self._told_loss = False
         self._changed.set()
 
     def _lost(self, errors: BaseExceptionGroup[Exception]) -> None:
-        """Go on alone, and say so once."""
+        """Go on alone, and log it once."""
         first: BaseException = errors
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
@@ -303,13 +303,13 @@ class SharedState:
         if not self._told_loss:
             self._told_loss = True
             _log.warning(
-                "the shared state is lost; this gateway keeps to its part of the limits until it is back",
+                "lost the connection to the shared state; using this gateway's part of the limits until it is back",
                 reason=self._reason,
                 gateways=self._census.gateways,
             )
 
 
 def _is_called_off() -> bool:
-    """Whether this task is to end: the client now and then swallows the error that says so."""
+    """Whether this task is cancelled: the Redis client sometimes swallows the `CancelledError`."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

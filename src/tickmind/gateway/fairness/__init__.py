@@ -1,1 +1,1 @@
-"""Who shares the keys: sessions, their activity, cooldowns and deferred waits, and shared replies."""
+"""Fair sharing of keys: sessions, their activity, cooldowns and defers, and the reply cache."""

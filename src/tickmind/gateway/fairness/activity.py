@@ -1,4 +1,4 @@
-"""Who is really active on one key: used it within the time of a session, or waits for it."""
+"""Activity on one key: the sessions that used it within the session timeout or wait for it."""
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -7,7 +7,7 @@ from math import inf
 from typing import Protocol
 
 NEVER = -inf
-_MANY_USES = 32  # of one session; from then on those that are over are cleared away
+_MANY_USES = 32  # of one session; from then on ended uses are removed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Active:
 
 
 class Owner:
-    """What the sessions of one owner have in common on a key: one weight, which they divide."""
+    """An owner on a key: one weight, which its sessions divide."""
 
     __slots__ = ("admitted_s", "crowd", "sessions", "weight")
 
@@ -29,7 +29,7 @@ class Owner:
         self.weight = weight
         self.crowd = crowd  # of its address
         self.sessions = 0
-        self.admitted_s = NEVER  # when one of its sessions was let through for the last time
+        self.admitted_s = NEVER  # when one of its sessions was last admitted
 
 
 class _Crowd:
@@ -49,15 +49,15 @@ class _Crowd:
 
 
 class KeyUse:
-    """How one session uses one key. It goes after the time of a session without use, unless requests wait."""
+    """One session's use of one key. It ends after the session timeout without use, unless requests wait."""
 
     __slots__ = (
-        "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s", "told",
-        "told_rates", "told_shares", "waiting",
+        "activity", "admitted_s", "asked_s", "gone", "label", "last_s", "owner", "owner_name", "published_s",
+        "share_json", "share_json_rates", "share_json_version", "waiting",
     )  # fmt: skip
 
     def __init__(self, activity: "Activity", label: str, owner_name: str, owner: Owner, now_s: float) -> None:
-        self.activity = activity  # of which it is a part
+        self.activity = activity  # that it belongs to
         self.label = label
         self.owner_name = owner_name
         self.owner = owner
@@ -66,10 +66,10 @@ class KeyUse:
         self.admitted_s = NEVER
         self.waiting = 0
         self.gone = False
-        self.published_s = NEVER  # when other gateways heard of it
-        self.told = b""  # what replies say of its share
-        self.told_rates: object = None  # for which rates that was right
-        self.told_shares = -1  # and for which shares of the key
+        self.published_s = NEVER  # when it was last published to other gateways
+        self.share_json = b""  # the share as replies show it
+        self.share_json_rates: object = None  # the rates for which it was made
+        self.share_json_version = -1  # the version of the key's shares for which it was made
 
 
 class ActiveSession(Protocol):
@@ -83,17 +83,17 @@ class ActiveSession(Protocol):
 
 
 class Activity:
-    """The uses of one key, with their number and weight always at hand.
+    """The uses of one key, with their number and weight kept up to date.
 
-    Touching a use is one assignment; a heap is looked at when the oldest may be over. Owners, not sessions, have
-    weights, so that inventing sessions gains nothing where owners are known by their keys. Where they are not, all
-    owners of one address have together the weight of one, the mean of theirs.
+    Touching a use is one assignment; the heap is inspected when the oldest use may be over. Owners, not sessions,
+    have weights, so that inventing sessions gains nothing where owners are known by their keys. Where they are not,
+    all owners of one address together have the weight of one, the mean of theirs.
     """
 
     def __init__(self, group: str, timeout_s: float, max_uses: int) -> None:
         self.group = group
-        self.admitted_s = NEVER  # when anybody was let through for the last time
-        self.shares = 0  # changes whenever somebody's share does
+        self.admitted_s = NEVER  # when any session was last admitted
+        self.shares = 0  # version: changes whenever any share does
         self.due_s = inf  # when to call `sweep` again
         self._timeout_s = timeout_s
         self._max_uses = max_uses
@@ -105,7 +105,7 @@ class Activity:
         self._numbers = count()
 
     def use(self, session: ActiveSession, now_s: float) -> KeyUse:
-        """The use of a session, which is active from now on."""
+        """Return the use of a session, which is active from now on."""
         use = session.uses.get(self.group)
         if use is None or use.gone:
             if len(session.uses) >= _MANY_USES:
@@ -122,7 +122,7 @@ class Activity:
         return use
 
     def join(self, label: str, owner_name: str, weight: float, now_s: float, address: str = "") -> KeyUse:
-        """The use of that name, made if need be; sessions of other gateways join so, too."""
+        """Return the use of that name, made if need be; sessions of other gateways join this way as well."""
         self.sweep(now_s)
         use = self._uses.get(label)
         if use is not None:
@@ -148,21 +148,21 @@ class Activity:
         return use
 
     def active(self, now_s: float) -> Active:
-        """How many and how weighty they are."""
+        """Return how many sessions are active, and their weight."""
         self.sweep(now_s)
         return Active(self.group, len(self._uses), len(self._owners), self._weight)
 
     def share(self, use: KeyUse) -> float:
-        """By what the key's rate is divided for this session: 4 if it is one of four with equal weights."""
+        """Return the divisor of the key's rate for this session: 4 if it is one of four with equal weights."""
         return self.owner_share(use.owner) * use.owner.sessions
 
     def owner_share(self, owner: Owner) -> float:
-        """By what the key's rate is divided for an owner with all its sessions."""
+        """Return the divisor of the key's rate for an owner with all its sessions."""
         share = self._weight / owner.weight
         return share if owner.crowd is None else share * owner.crowd.owners
 
     def share_with(self, session: ActiveSession) -> float:
-        """What the share would be of a session that is not active yet."""
+        """Return the share that an inactive session would get."""
         owner = self._owners.get(session.owner)
         if owner is not None:
             return self.owner_share(owner) * (owner.sessions + 1)
@@ -177,7 +177,7 @@ class Activity:
         return len(self._uses)
 
     def sweep(self, now_s: float) -> None:
-        """Let go of those that are silent for long enough."""
+        """Remove the uses that ended."""
         while self._due and self._due[0][0] <= now_s:
             use = heappop(self._due)[2]
             over_s = (now_s if use.waiting else use.last_s) + self._timeout_s
@@ -188,11 +188,11 @@ class Activity:
         self.due_s = self._due[0][0] if self._due else inf
 
     def uses(self) -> tuple[KeyUse, ...]:
-        """All of them, for whoever publishes them."""
+        """Return all uses, for publishing."""
         return tuple(self._uses.values())
 
     def close(self) -> None:
-        """Forget all; sessions that hold a use of it find out by `gone`."""
+        """Remove all uses; sessions that still hold one see `gone`."""
         for use in self._uses.values():
             use.gone = True
         self._uses.clear()
@@ -216,7 +216,7 @@ class Activity:
                 self._weight = 0.0
 
     def _weigh(self, owner: Owner, weight: float, *, owners: int = 0) -> None:
-        """Count an owner with another weight than before."""
+        """Change the weight of an owner."""
         change = weight - owner.weight
         owner.weight = weight
         crowd = owner.crowd

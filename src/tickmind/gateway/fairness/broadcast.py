@@ -5,26 +5,26 @@ from typing import Protocol
 
 
 class Reader(Protocol):
-    """One of the callers."""
+    """A caller that reads the stream."""
 
     def take(self, data: bytes) -> None:
-        """The next bytes; a reader that can't keep up calls `Broadcast.hold`."""
+        """Take the next bytes; a reader that can't keep up calls `Broadcast.hold`."""
         ...
 
     def finish(self) -> None:
-        """All of it was taken."""
+        """End: all bytes were taken."""
         ...
 
     def cut_off(self) -> None:
-        """It is too far behind: there will be nothing more."""
+        """End early: the reader is too far behind."""
         ...
 
 
 class Broadcast:
-    """Keeps what came, so that readers may join late and be slow, up to `most_bytes`.
+    """Buffers a stream for late and slow readers, up to `most_bytes`.
 
-    Beyond that nobody joins any more, what all have read goes, and who holds up more than that is cut off. While every
-    reader holds, `on_stalled` has asked the source to stop, until `on_flowing` asks it to go on.
+    Beyond that no reader may join, pieces that all have read are dropped, and a reader that holds up more than that is
+    cut off. While every reader holds, `on_stalled` has asked the source to stop, until `on_flowing` resumes it.
     """
 
     def __init__(self, most_bytes: int, on_stalled: Callable[[], None], on_flowing: Callable[[], None]) -> None:
@@ -41,22 +41,22 @@ class Broadcast:
 
     @property
     def is_open(self) -> bool:
-        """Whether all of it is still there, so that a reader may join."""
+        """Whether the buffer is complete, so that a reader may join."""
         return len(self._pieces) == self._count
 
     @property
     def body(self) -> bytes | None:
-        """All that came; None if that was too much to keep."""
+        """Return all bytes; None if they were too many to keep."""
         return b"".join(self._pieces.values()) if self.is_open else None
 
     def join(self, reader: Reader) -> None:
-        """Give a reader all from the beginning."""
+        """Give a reader everything from the beginning."""
         assert self.is_open, "a reader joins while all is there"
         self._next[reader] = 0
         self._pump(reader)
 
     def add(self, data: bytes) -> None:
-        """Give the next piece to all who keep up."""
+        """Give the next piece to all readers that keep up."""
         if not data:
             return
         self._pieces[self._count] = data
@@ -68,25 +68,25 @@ class Broadcast:
             self._drop_oldest()
 
     def end(self) -> None:
-        """There is no more to come; who is behind gets the rest when it goes on."""
+        """End the stream; readers that are behind get the rest when they go on."""
         self._ended = True
         for reader in list(self._next):
             self._pump(reader)
 
     def hold(self, reader: Reader) -> None:
-        """A reader can't keep up."""
+        """Pause a reader that can't keep up."""
         if reader in self._next:
             self._held.add(reader)
             self._look()
 
     def go_on(self, reader: Reader) -> None:
-        """A reader has caught up with what it got."""
+        """Resume a reader that has caught up."""
         self._held.discard(reader)
         self._pump(reader)
         self._look()
 
     def leave(self, reader: Reader) -> None:
-        """A reader is gone."""
+        """Remove a reader that has disconnected."""
         self._next.pop(reader, None)
         self._held.discard(reader)
         self._look()

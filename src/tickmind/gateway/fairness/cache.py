@@ -1,10 +1,10 @@
-"""Identical requests: those in flight share one call, and replies are kept for a while. Both are off by default.
+"""The reply cache: identical requests in flight share one call, and replies are kept for a while; off by default.
 
 Two requests are identical if they go to the same chain of targets (provider, key and model) by the same surface and in
 the same form with the same body. Spaces and the order of the outermost fields make no difference; the order inside
 does, because a model writes the fields of a schema in the order in which they stand. Requests are shared among the
-sessions of one caller only, so that nobody learns from a quick reply what another has asked, unless the operator allows
-`across_callers`; without callers' keys all sessions belong to the one who runs the gateway, and share.
+sessions of one caller only, so that no caller learns from a quick reply what another has asked, unless the operator
+sets `across_callers`; without callers' keys all sessions belong to the operator, and share.
 """
 
 import re
@@ -42,40 +42,40 @@ class Kept:
 
 
 class CacheRole(Enum):
-    """What a request that found no kept reply has to do."""
+    """What a request without a kept reply has to do."""
 
     LEADER = "leader"  # make the call, and report its end
     JOINED = "joined"  # wait: the reply of another is on its way
 
 
 class Sharer(Protocol):
-    """A request that may share. All calls come from within calls of the cache's methods, on the same thread."""
+    """A request that may share. All calls come from within the cache's methods, on the same thread."""
 
     def shared(self, reply: Kept) -> None:
-        """The leader's reply is here; this request is over."""
+        """End with the leader's reply."""
         ...
 
     def join_stream(self, source: Broadcast, provider: str) -> None:
-        """The leader's reply is a stream of a provider that has begun; this request reads it from there."""
+        """Read the leader's reply, a stream that has begun."""
         ...
 
     def lead(self) -> None:
-        """The leader's call came to nothing: make the call yourself, you are the leader now."""
+        """Make the call yourself: the leader's call failed, and you are the leader now."""
         ...
 
     def abandon(self) -> None:
-        """To a leader whose caller has gone: now the others have gone, too, so end the call."""
+        """End the call: the leader's caller and all followers have disconnected."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CacheStatistics:
-    """Lookups by what they found, and what is kept now."""
+    """Lookups by their result, and what is kept now."""
 
     lookups: int
     hits: int
     joined: int
-    shared: int  # replies that went to those who had joined
+    shared: int  # replies given to followers
     handed_over: int
     in_flight: int
     entries: int
@@ -88,21 +88,21 @@ class _Flight:
 
     def __init__(self, leader: Sharer) -> None:
         self.leader = leader
-        self.followers: dict[Sharer, None] = {}  # in the order of their coming
+        self.followers: dict[Sharer, None] = {}  # in order of arrival
         self.caller_gone = False
         self.source: Broadcast | None = None  # of a stream that has begun
         self.provider = ""  # whose it is
 
 
 class ReplyCache:
-    """Who leads, who follows, and what is kept. Every leader calls `finish` once, or `leave` and is told not to go on.
+    """Keeps replies, and assigns leaders and followers. A leader calls `finish` once, or `leave` and stops if False.
 
-    A failed call is shared only if it is final, that is, if each of the followers would fare the same; else the first
-    of them takes over. The end of a leader's own patience (its deadline, its caller's going) is never final.
+    A failed call is shared only if it is final: if every follower would get the same error. Otherwise the first
+    follower takes over. The leader's own deadline or disconnect is never final.
     """
 
     def __init__(self, config: CacheConfig, clock: Clock) -> None:
-        self.enabled = config.deduplicate or config.keep_s > 0  # whether it is worth making a key at all
+        self.enabled = config.deduplicate or config.keep_s > 0  # whether keys are needed at all
         self.keeps = config.keep_s > 0
         self._config = config
         self._clock = clock
@@ -114,21 +114,21 @@ class ReplyCache:
         self._joined = 0
         self._shared = 0
         self._handed_over = 0
-        self._heirs: deque[Sharer] = deque()  # who must be told to lead; there may be thousands, so not by recursion
+        self._heirs: deque[Sharer] = deque()  # new leaders to notify; a queue, as recursion could get too deep
         self._evicted = 0
 
     def key(self, session: Session, plan: Plan, form: str, body: bytes) -> bytes:
-        """What two identical requests have in common; `form` is that of their replies."""
+        """Return the key that identical requests share; `form` is that of their replies."""
         return request_key("" if self._config.across_callers else session.caller, plan, form, body)
 
     def lookup(self, key: bytes, who: Sharer) -> Kept | CacheRole:
-        """A kept reply, or what to do."""
+        """Return a kept reply, or the role of the request."""
         self._lookups += 1
         if self._kept:
             self._sweep()
-            if (found := self._kept.get(key)) is not None:
+            if (entry := self._kept.get(key)) is not None:
                 self._hits += 1
-                return found[1]
+                return entry[1]
         if not self._config.deduplicate:
             return CacheRole.LEADER
         flight = self._flights.get(key)
@@ -136,19 +136,19 @@ class ReplyCache:
             self._flights[key] = _Flight(who)
             return CacheRole.LEADER
         if flight.source is not None and not flight.source.is_open:
-            return CacheRole.LEADER  # of a call of its own: the stream's beginning is not there any more
+            return CacheRole.LEADER  # of a call of its own: the beginning of the stream is dropped
         flight.followers[who] = None
         self._joined += 1
         return CacheRole.JOINED
 
     def catch_up(self, key: bytes, who: Sharer) -> None:
-        """Let a request that has joined read the stream, if there is one already."""
+        """Let a follower read the stream, if it has begun."""
         flight = self._flights.get(key)
         if flight is not None and flight.source is not None and who in flight.followers:
             who.join_stream(flight.source, flight.provider)
 
     def begin_stream(self, key: bytes, leader: Sharer, source: Broadcast, provider: str) -> None:
-        """A leader's reply is a stream and begins: all who have joined read it, too."""
+        """Announce a leader's stream: all followers read it from its beginning."""
         flight = self._flights.get(key)
         if flight is None or flight.leader is not leader:
             return
@@ -157,7 +157,7 @@ class ReplyCache:
             follower.join_stream(source, provider)
 
     def end_stream(self, key: bytes, leader: Sharer, reply: Kept | None) -> None:
-        """A leader's stream has ended; `reply` is all of it, to be kept."""
+        """End a leader's stream; `reply` is all of it, to be kept."""
         if reply is not None:
             self._keep(key, reply)
         flight = self._flights.get(key)
@@ -166,7 +166,7 @@ class ReplyCache:
             self._shared += len(flight.followers)
 
     def finish(self, key: bytes, leader: Sharer, reply: Kept | None, *, final: bool = True) -> None:
-        """A leader's call has ended. Without a reply, or with one that is not final, the next in line leads."""
+        """End a leader's call. Without a reply, or with one that is not final, the next follower leads."""
         if reply is not None and final and reply.status == 200 and self._config.keep_s > 0:
             self._keep(key, reply)
         flight = self._flights.get(key)
@@ -181,7 +181,7 @@ class ReplyCache:
             follower.shared(reply)
 
     def leave(self, key: bytes, who: Sharer) -> bool:
-        """The caller of a request has gone. True: it leads and others wait, so its call must go on and `finish`."""
+        """Remove a request whose caller disconnected. True: others wait for its reply, so it must go on to `finish`."""
         flight = self._flights.get(key)
         if flight is None:
             return False
@@ -197,7 +197,7 @@ class ReplyCache:
         return False
 
     def statistics(self) -> CacheStatistics:
-        """The figures so far."""
+        """Return the figures so far."""
         self._sweep()
         return CacheStatistics(
             self._lookups,
@@ -221,7 +221,7 @@ class ReplyCache:
         flight.caller_gone = False
         self._handed_over += 1
         self._heirs.append(heir)
-        if len(self._heirs) > 1:  # an heir before has come to nothing at once, and is still being told
+        if len(self._heirs) > 1:  # an earlier heir failed at once, and its notification is still running
             return
         while self._heirs:
             try:
@@ -257,7 +257,7 @@ class ReplyCache:
 
 
 def request_key(scope: str, plan: Plan, form: str, body: bytes) -> bytes:
-    """A digest of where a request goes, in whose name, and what it says; nothing can be read from it."""
+    """Return a digest of a request's targets, scope and body; nothing can be read from it."""
     digest = blake2b(digest_size=32)
     parts = [scope, plan.surface, form, plan.model]
     for target in plan.targets:
@@ -269,7 +269,7 @@ def request_key(scope: str, plan: Plan, form: str, body: bytes) -> bytes:
 
 
 def _canonical(body: bytes) -> bytes:
-    """The body with its outermost fields in order and without spaces; as it stands if that might change a number."""
+    """Sort the outermost fields and drop spaces; return the body unchanged if that might change a number."""
     if _LONG_NUMBER.search(body):
         return body
     try:

@@ -1,4 +1,4 @@
-"""Keys for those who use the gateway: random, shown once, kept as hashes.
+"""Keys of the gateway's callers: random, shown once, kept as hashes.
 
 A key is 256 bits of chance, so its plain SHA-256 can't be searched, and checking one costs a microsecond; a slow
 password hash would guard nothing more and could be used to keep the gateway busy.
@@ -22,12 +22,12 @@ _BEARER: Final = re.compile(r"bearer +(\S{1,200})", re.IGNORECASE | re.ASCII)
 
 
 def new_key() -> str:
-    """Make a key that nobody can guess. It is shown to its owner once and stored nowhere."""
+    """Make a random key. It is shown to its owner once and stored nowhere."""
     return _PREFIX + secrets.token_urlsafe(32)
 
 
 def hash_key(key: str) -> str:
-    """What the configuration holds of a key: enough to know it again, of no use to whoever reads it."""
+    """Return the hash that the configuration holds: enough to recognise the key, useless to a reader of the file."""
     return f"sha256:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
@@ -42,10 +42,10 @@ def check_exposure(config: GatewayConfig) -> None:
 
 
 class CallerKeys:
-    """Tells who is calling. With no callers nobody needs a key, and `required` says so.
+    """Identifies callers by their keys. Without callers no key is needed, and `required` is False.
 
-    A header that was found right is remembered, so that it is not hashed with each request; the table is looked up
-    by Python's keyed hash, so how long that takes tells nothing about its content.
+    A valid header is remembered, so that it is not hashed with each request; the table is looked up by Python's
+    keyed hash, so timing reveals nothing about its content.
     """
 
     def __init__(self, callers: Iterable[Caller]) -> None:
@@ -59,7 +59,7 @@ class CallerKeys:
         self._seen: dict[str, Caller] = {}  # header -> whose it is
 
     def check(self, authorization: str | None) -> Caller | None:
-        """Who an `Authorization: Bearer ...` header belongs to; None if nobody's, or if there is none."""
+        """Return the caller of an `Authorization: Bearer ...` header; None if it is missing or unknown."""
         if not authorization:
             return None
         seen = self._seen.get(authorization)

@@ -1,4 +1,4 @@
-"""When a session may ask again: told in every reply, and enforced where sharing is strict."""
+"""Cooldowns: when a session may send its next request, stated in every reply and enforced in strict mode."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from tickmind.gateway.routing.plan import Plan, Target
 from tickmind.gateway.settings.config import Limits, SharingConfig
 
 MAX_PLANS = Limit("plans whose rates are remembered", 4096)
-_EPSILON_S = 1e-6  # what adding up times may be off by
+_EPSILON_S = 1e-6  # rounding error of added times
 
 Forecast = Callable[[Session, Plan, float, str], float]  # (session, plan, now, agent) -> when it may ask, or now
 
 
 class CooldownForecast(NamedTuple):
-    """When the next request may be expected to go through, who shares, and at which rate; None is no limit.
+    """When the next request is expected to be admitted, how many share, and at which rate; None is no limit.
 
     It is a tuple because every reply makes one, and a tuple is made in a quarter of the time of a frozen dataclass.
     """
@@ -31,11 +31,11 @@ class CooldownForecast(NamedTuple):
     effective_rpm: float | None
 
     def as_json(self) -> bytes:
-        """As it stands in replies and headers."""
-        return _TOLD % (*self[:2], _share_json(*self[2:]))
+        """Return the JSON of replies and headers."""
+        return _COOLDOWN_JSON % (*self[:2], _share_json(*self[2:]))
 
 
-_TOLD = b'{"nextAllowedAt":%d,"waitMs":%d,%b'
+_COOLDOWN_JSON = b'{"nextAllowedAt":%d,"waitMs":%d,%b'
 
 
 def _share_json(active_games: int, rpm: float | None, effective_rpm: float | None) -> bytes:
@@ -45,7 +45,7 @@ def _share_json(active_games: int, rpm: float | None, effective_rpm: float | Non
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rates:
-    """What a plan means for sharing; it holds the plan, so that the plan's identity can be the key of the table."""
+    """The rates of a plan; it holds the plan, so that the plan's identity can be the key of the table."""
 
     plan: Plan
     group: str  # of the first target's key
@@ -54,16 +54,16 @@ class _Rates:
 
 
 class Cooldowns:
-    """Tells each session when to ask again; in strict mode it turns down those that come too early.
+    """Computes each session's cooldown; in strict mode it refuses requests that come too early.
 
-    A request is let in by `admit` and let out by `leave`, exactly once each. In fair mode the time is what `forecast`
+    Each request calls `admit` and later `leave`, exactly once each. In fair mode the time is what `forecast`
     says of the queue, and under contention not before the session's share allows. In strict mode it is
     `60000 / rpm * active games` after the session's last admitted request, by the rate of the chain's first key,
     weighted; only sessions that are really active on that key count, and a refused request moves nothing.
 
-    A session that a key has not seen is not let through for nothing either: it goes when the key (or, of a known owner,
-    the owner's share) has been free for one request's time, and at the latest after its own cooldown. So asking under
-    ever new names brings no more than asking under one.
+    A session that is new to a key waits as well: it goes when the key (or, of a known owner, the owner's share) has
+    been free for one request's time, and at the latest after its own cooldown. So new session names bring no more than
+    one name.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Cooldowns:
         self._wall = clock.wall
         self._forecast = forecast or _at_once
         self._rates: dict[int, _Rates] = {}  # id of a plan -> its rates
-        self.on_admitted: Callable[[Activity, KeyUse], None] | None = None  # where other gateways must hear of it
+        self.on_admitted: Callable[[Activity, KeyUse], None] | None = None  # publishes to other gateways
 
     def admit(self, session: Session, plan: Plan) -> Refusal | None:
-        """Let a request in, or say why not; call it last of all checks, because it counts."""
+        """Admit a request, or return a refusal; call it after all other checks, because it counts."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
         use = session.uses.get(rates.group)
@@ -91,7 +91,7 @@ class Cooldowns:
             if wait_s > _EPSILON_S:
                 return Refusal(
                     Code.RATE_LIMIT_COOLDOWN,
-                    f"must wait {ceil(wait_s * 1000)} ms before the next request of this session",
+                    f"wait {ceil(wait_s * 1000)} ms before the next request of this session",
                     retry_after_s=wait_s,
                 )
         use.admitted_s = use.owner.admitted_s = activity.admitted_s = now_s
@@ -103,13 +103,13 @@ class Cooldowns:
         return None
 
     def leave(self, session: Session, plan: Plan, used: Target | None = None) -> None:
-        """Let a request out that `admit` let in, however it ended; `used` is the target that answered."""
+        """Release an admitted request, however it ended; `used` is the target that answered."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
         use = session.uses.get(rates.group)
         if use is None or use.gone:
             use = self._sessions.activity(rates.group).use(session, now_s)
-        if use.waiting:  # none if the use was dropped meanwhile
+        if use.waiting:  # 0 if the use was dropped meanwhile
             use.waiting -= 1
         session.waiting -= 1
         session.last_seen_s = use.last_s = now_s
@@ -117,7 +117,7 @@ class Cooldowns:
             self._sessions.activity(group_of(used)).use(session, now_s)
 
     def of(self, session: Session, plan: Plan, agent: str = "") -> CooldownForecast:
-        """What a reply to this session says, be it an answer or a refusal; asking changes nothing."""
+        """Return the cooldown for a reply or refusal to this session; changes nothing."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         now_s = self._monotonic()
         activity = self._sessions.activity(rates.group)
@@ -132,7 +132,7 @@ class Cooldowns:
         return CooldownForecast(*self._times_ms(wait_s), len(activity) + (use is None), rpm, effective_rpm)
 
     def json_of(self, session: Session, plan: Plan, agent: str = "") -> bytes:
-        """The same as JSON; what it says of the share is kept, because that seldom changes."""
+        """Return `of` as JSON; the part about the share is cached, because it seldom changes."""
         rates = self._rates.get(id(plan)) or self._learn(plan)
         use = session.uses.get(rates.group)
         if use is None:
@@ -143,15 +143,15 @@ class Cooldowns:
             activity.sweep(now_s)
         if use.gone:
             return self.of(session, plan, agent).as_json()
-        if use.told_rates is not rates or use.told_shares != activity.shares:
-            use.told = _share_json(*self.of(session, plan)[2:])
-            use.told_rates, use.told_shares = rates, activity.shares
+        if use.share_json_rates is not rates or use.share_json_version != activity.shares:
+            use.share_json = _share_json(*self.of(session, plan)[2:])
+            use.share_json_rates, use.share_json_version = rates, activity.shares
         if not self._strict and self._forecast(session, plan, now_s, agent) <= now_s:
-            return _TOLD % (ceil(self._wall() * 1000 - 1e-3), 0, use.told)
-        return _TOLD % (*self._times_ms(self._wait_s(session, rates, use, now_s, agent)), use.told)
+            return _COOLDOWN_JSON % (ceil(self._wall() * 1000 - 1e-3), 0, use.share_json)
+        return _COOLDOWN_JSON % (*self._times_ms(self._wait_s(session, rates, use, now_s, agent)), use.share_json)
 
     def _wait_s(self, session: Session, rates: _Rates, use: KeyUse | None, now_s: float, agent: str) -> float:
-        """How long a session has to wait, as things stand."""
+        """Return how long a session has to wait now."""
         if self._strict:
             next_s = now_s if use is None else self._turn_s(use.activity, use, rates, now_s)
         else:
@@ -161,16 +161,16 @@ class Cooldowns:
         return next_s - now_s if next_s > now_s else 0.0
 
     def _times_ms(self, wait_s: float) -> tuple[int, int]:
-        """When to come back by the wall clock, and in which time; a hair too late is not a millisecond more."""
+        """Return when to come back, by the wall clock and from now; a rounding error does not add a millisecond."""
         next_ms = ceil((self._wall() + wait_s) * 1000 - 1e-3)
         return next_ms, ceil(wait_s * 1000 - 1e-3) if wait_s else 0
 
     def group(self, plan: Plan) -> str:
-        """Under which name the sessions of a plan share: `Sessions.active` takes it."""
+        """Return the name under which the sessions of a plan share a key; `Sessions.active` takes it."""
         return (self._rates.get(id(plan)) or self._learn(plan)).group
 
     def _turn_s(self, activity: Activity, use: KeyUse, rates: _Rates, now_s: float) -> float:
-        """When a session is due in strict mode."""
+        """Return when a session is due in strict mode."""
         if rates.first_rpm is None:
             return now_s
         activity.sweep(now_s)
@@ -197,13 +197,13 @@ class Cooldowns:
 
 
 def rate_per_minute(target: Target) -> float | None:
-    """The requests per minute that all limits of a target allow together; None if none of them is about requests."""
+    """Return the requests per minute that all limits of a target allow together; None if there is no such limit."""
     rates = [rate for limits in _limits_of(target) if (rate := _rate(limits)) is not None]
     return min(rates, default=None)
 
 
 def group_of(target: Target) -> str:
-    """The name of what is shared at a target: its key, or the model at that key where the model's limit is tighter."""
+    """Return the name of what is shared at a target: its key, or the key's model where the model's limit is tighter."""
     key = f"{target.provider.name}/{target.key.id}"
     own = _rate(target.provider.model_limits.get(target.model))
     if own is None:

@@ -1,4 +1,4 @@
-"""Waits that agents chose for themselves: until then their requests are held."""
+"""Defers: waits that agents chose for themselves, during which their requests are held."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MAX_DEFERS_OF_A_SESSION = Limit("deferred agents of one session", 1_000)
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """One agent that waits, as statistics show it."""
+    """One waiting agent, as statistics show it."""
 
     session: str
     agent: str
@@ -29,7 +29,7 @@ class Deferred:
 
 @dataclass(frozen=True, slots=True)
 class DeferStatistics:
-    """How many agents wait now, how often one chose to, and how many requests were held for it."""
+    """How many agents wait now, how many defers there were, and how many requests were held."""
 
     deferred: int
     made: int
@@ -38,24 +38,24 @@ class DeferStatistics:
 
 
 class Decision(NamedTuple):
-    """What an agent decided last: to wait until a monotonic time, and when it ended an earlier wait.
+    """An agent's last decision: wait until a monotonic time, and when it cancelled an earlier wait.
 
     Stamps are times of the server that gateways share; the larger is the later decision, and 0 is none.
     """
 
-    until_s: float  # of the last defer, though it was ended since
+    until_s: float  # of the last defer, even if it was cancelled
     made_ms: int  # stamp of the last defer
-    ended_ms: int  # stamp of the last cancel; it ends what was made up to then
+    ended_ms: int  # stamp of the last cancel; it cancels defers made up to then
 
 
 class _Wait:
-    """The newest decisions of one agent, wherever they were made."""
+    """The newest decisions of one agent, at any gateway."""
 
     __slots__ = ("ended_ms", "known_until_s", "made_ms", "made_until_s")
 
     def __init__(self) -> None:
         self.made_until_s = -math.inf  # of the last defer
-        self.known_until_s = -math.inf  # the latest of all defers: so long an old notice could revive the wait
+        self.known_until_s = -math.inf  # latest end of all defers: until then an old message could revive the wait
         self.made_ms = 0
         self.ended_ms = 0
 
@@ -64,16 +64,16 @@ class _Wait:
         return self.made_until_s if self.made_ms > self.ended_ms else -math.inf
 
     def take(self, until_s: float, made_ms: int) -> None:
-        """The later defer counts, and of two at the same time the longer."""
+        """Apply a defer: the later stamp counts, and of two equal stamps the longer wait."""
         self.known_until_s = max(self.known_until_s, until_s)
         self.made_ms, self.made_until_s = max((self.made_ms, self.made_until_s), (made_ms, until_s))
 
 
 class Defers:
-    """Which agents have deferred until when. Asking of an agent that has not is one look into a table.
+    """Which agents have deferred until when. Looking up an agent without a defer is one dictionary lookup.
 
-    Several gateways agree on it, in whichever order and however often each hears what the others decided: the latest
-    defer counts unless a later cancel ended it. A defer extends what its own gateway knows of.
+    Several gateways converge, in whichever order and however often they exchange decisions: the latest defer counts
+    unless a later cancel ended it. A defer extends the wait that its own gateway knows of.
     """
 
     def __init__(
@@ -95,14 +95,14 @@ class Defers:
         self._made = 0
         self._cancelled = 0
         self._held = 0
-        self.fresh: dict[tuple[str, str], Decision] | None = None  # what others are to hear, where there are others
+        self.fresh: dict[tuple[str, str], Decision] | None = None  # decisions to publish; None with a single gateway
         self.offset_s = 0.0  # of stamps to the monotonic time
-        self.on_changed: Callable[[tuple[str, str]], None] | None = None  # whoever holds requests
+        self.on_changed: Callable[[tuple[str, str]], None] | None = None  # set by the part that holds requests
 
     def defer(self, session: Session, agent: str, duration_ms: float = DEFAULT_DEFER_MS) -> Deferred:
-        """Hold an agent's requests from now on; a second one extends the first, never shortens it.
+        """Hold an agent's requests from now on; a second defer extends the first, never shortens it.
 
-        A duration of 0 or less ends the wait. Raises `RefusedError` if the name can't be one or too many wait.
+        A duration of 0 or less ends the wait. Raises `RefusedError` if the name is invalid or too many agents wait.
         """
         if not agent or not MAX_NAME_CHARS.allows(len(agent)) or not is_name(agent):
             raise RefusedError(
@@ -123,12 +123,12 @@ class Defers:
             wait = self._add(key, until_s)
         wait.take(max(until_s, wait.until_s), max(self._stamp_ms(now_s), wait.made_ms, wait.ended_ms + 1))
         self._made += 1
-        self._tell(key, wait)
+        self._publish(key, wait)
         self._change(key)
         return Deferred(session.label, agent, wait.until_s - now_s)
 
     def cancel(self, session: Session, agent: str) -> bool:
-        """End an agent's wait; False if there was none."""
+        """End an agent's wait; return False if there was none."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         key = (session.label, agent)
@@ -137,12 +137,12 @@ class Defers:
             return False
         wait.ended_ms = max(self._stamp_ms(now_s), wait.made_ms)
         self._cancelled += 1
-        self._tell(key, wait)
+        self._publish(key, wait)
         self._change(key)
         return True
 
     def hear(self, label: str, agent: str, decision: Decision) -> None:
-        """What an agent decided at another gateway; beyond the bound on all it is not held here."""
+        """Apply a decision from another gateway; beyond the limit on all defers it is ignored."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         key = (label, agent)
@@ -157,7 +157,7 @@ class Defers:
         self._change(key)
 
     def held_until(self, session: Session, agent: str) -> float | None:
-        """The monotonic time until which an agent's request must be held, or None; counted as held."""
+        """Return the monotonic time until which an agent's request must be held, or None; counts it as held."""
         if not self._waits:
             return None
         until_s = self.until(session.label, agent)
@@ -166,19 +166,19 @@ class Defers:
         return until_s
 
     def until(self, label: str, agent: str) -> float | None:
-        """The same by a session's label, for who only wants to know."""
+        """Return the same time by a session's label, without counting."""
         wait = self._waits.get((label, agent))
         return None if wait is None or wait.until_s <= self._clock.monotonic() else wait.until_s
 
     def listing(self) -> tuple[Deferred, ...]:
-        """All that wait, the next one first."""
+        """Return all waiting agents, the next to end first."""
         now_s = self._clock.monotonic()
         self._sweep(now_s)
         waiting = sorted((wait.until_s, key) for key, wait in self._waits.items() if wait.until_s > now_s)
         return tuple(Deferred(label, agent, until_s - now_s) for until_s, (label, agent) in waiting)
 
     def statistics(self) -> DeferStatistics:
-        """The figures so far."""
+        """Return the figures so far."""
         return DeferStatistics(len(self.listing()), self._made, self._cancelled, self._held)
 
     def _check_room(self, session: Session, now_s: float) -> None:
@@ -190,7 +190,7 @@ class Defers:
                 raise RefusedError(
                     Refusal(
                         Code.QUEUE_FULL,
-                        f"there are {size:,} {limit.name} already; let some of the waits end first",
+                        f"there are {size:,} {limit.name} already; wait until some of them end",
                         retry_after_s=max(0.0, self._due[0][0] - now_s),
                     )
                 )
@@ -205,7 +205,7 @@ class Defers:
         if self.on_changed is not None:
             self.on_changed(key)
 
-    def _tell(self, key: tuple[str, str], wait: _Wait) -> None:
+    def _publish(self, key: tuple[str, str], wait: _Wait) -> None:
         if self.fresh is not None:
             self.fresh[key] = Decision(wait.made_until_s, wait.made_ms, wait.ended_ms)
 

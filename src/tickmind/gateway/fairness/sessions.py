@@ -1,4 +1,4 @@
-"""Who shares the keys: sessions, which register by first use and end by silence."""
+"""Sessions, which share the keys: they register by first use and end after a timeout."""
 
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -11,15 +11,15 @@ from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.gateway.settings.config import SharingConfig
 from tickmind.llm.gateway_contract import SESSION_IN_WORDS, is_session
 
-MAX_GROUPS = Limit("keys whose sessions are told apart", 2048)
-DEFAULT_SESSION = "default"  # of a caller that names none
-LOCAL = "this machine"  # the group of all who call from it
-_MAX_LOOKED_AT = 64  # busy sessions that are passed over when one must give way
+MAX_GROUPS = Limit("keys with sessions of their own", 2048)
+DEFAULT_SESSION = "default"  # of a caller that names no session
+LOCAL = "this machine"  # the group of all local callers
+_MAX_LOOKED_AT = 64  # busy sessions that are skipped when one must be evicted
 
 
 @dataclass(slots=True, eq=False)
 class Session:
-    """One game or run. `owner` is what fair share goes by: the caller's name if callers have keys, else the session.
+    """One game or run. `owner` is the unit of fair sharing: the caller's name if callers have keys, else the session.
 
     `weight` is the owner's. `label` names the session in statistics: the id, after the caller's name if it has one.
     """
@@ -31,9 +31,9 @@ class Session:
     last_seen_s: float = 0.0
     caller: str = ""  # whose key it came with; empty without keys
     label: str = ""
-    group: str = ""  # the address that it came from, without keys: what all of these get is one share
+    group: str = ""  # the address that it came from, without keys: all of its sessions get one share
     requests: int = 0  # admitted so far
-    waiting: int = 0  # admitted and not over
+    waiting: int = 0  # admitted and not finished
     uses: dict[str, KeyUse] = field(default_factory=dict, repr=False)  # group of a key -> how it uses it
 
     def __post_init__(self) -> None:
@@ -43,7 +43,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session as it is listed."""
+    """A session as listed."""
 
     id: str
     owner: str
@@ -57,10 +57,10 @@ class SessionInfo:
 
 
 class Sessions:
-    """All sessions that are alive: each is found by one lookup, and the silent ones are let go when others come.
+    """All live sessions: each is found by one lookup, and expired ones are removed when others arrive.
 
-    The number is bounded: when it is reached, the one that was idle longest gives way, never one with requests that
-    wait. What a session used stays with the key's `Activity` for its time, so giving way and coming back gains nothing.
+    The number is bounded: at the limit the session idle for longest is evicted, never one with waiting requests.
+    Its use stays with the key's `Activity` until it expires, so leaving and coming back gains nothing.
     """
 
     def __init__(self, config: SharingConfig, clock: Clock) -> None:
@@ -77,10 +77,10 @@ class Sessions:
         return len(self._sessions)
 
     def get(self, session_id: str, caller: str = "", weight: float | None = None, peer: str = "") -> Session:
-        """The session of a request, which is alive from now on.
+        """Return the session of a request, which is alive from now on.
 
         `caller` and `weight` are those of the caller's key. Without an id it is the caller's default session, or that
-        of the `peer` address. Raises `RefusedError` for an id that can't be one, or if all sessions are busy.
+        of the `peer` address. Raises `RefusedError` for an invalid id, or if all sessions are busy.
         """
         if not session_id:
             session_id = DEFAULT_SESSION if caller or not peer else f"peer:{peer}".replace("%", "-")
@@ -91,21 +91,21 @@ class Sessions:
         return session
 
     def activity(self, group: str) -> Activity:
-        """Who is active on a key, for the cooldown; made when first asked for."""
-        found = self._activities.get(group)
-        return found if found is not None else self._new_activity(group)
+        """Return who is active on a key, for the cooldown; made when first needed."""
+        activity = self._activities.get(group)
+        return activity if activity is not None else self._new_activity(group)
 
     def active(self, group: str) -> Active:
-        """How many sessions are really active on a key, and with which weight: they used it lately or wait for it."""
-        found = self._activities.get(group)
-        return found.active(self._clock.monotonic()) if found is not None else Active(group)
+        """Return how many sessions are active on a key, and their weight: they used it lately or wait for it."""
+        activity = self._activities.get(group)
+        return activity.active(self._clock.monotonic()) if activity is not None else Active(group)
 
     def activities(self) -> tuple[Activity, ...]:
-        """Those of all keys, for whoever shares them with other gateways."""
+        """Return the activities of all keys, for sharing with other gateways."""
         return tuple(self._activities.values())
 
     def sweep(self) -> None:
-        """Let go of the silent ones; it costs what there is to let go of."""
+        """Remove the expired sessions; it costs only what there is to remove."""
         now_s = self._clock.monotonic()
         while self._due and self._due[0][0] <= now_s:
             session = heappop(self._due)[2]
@@ -116,12 +116,12 @@ class Sessions:
                 del self._sessions[session.caller, session.id]
 
     def alive(self) -> tuple[Session, ...]:
-        """All that are alive, the oldest first, to be looked at and left as they are."""
+        """Return all live sessions, oldest first; do not change them."""
         self.sweep()
         return tuple(self._sessions.values())
 
     def listing(self) -> tuple[SessionInfo, ...]:
-        """All that are alive, the oldest first, with the keys on which they are active."""
+        """List all live sessions, oldest first, with the keys on which they are active."""
         alive = self.alive()
         now_s = self._clock.monotonic()
         for activity in self._activities.values():
@@ -171,7 +171,7 @@ class Sessions:
         raise RefusedError(
             Refusal(
                 Code.QUEUE_FULL,
-                f"all {self._config.max_sessions:,} sessions are busy; come back later, or raise sharing.max_sessions",
+                f"all {self._config.max_sessions:,} sessions are busy; retry later, or raise sharing.max_sessions",
                 retry_after_s=1.0,
             )
         )
@@ -190,9 +190,9 @@ class Sessions:
 
 
 def group_of_peer(peer: str) -> str:
-    """Under which name the sessions of an address without keys are taken together; empty if it is not known.
+    """Return the group for sessions of an address without keys; empty if the address is unknown.
 
-    This machine has many addresses, and who has an IPv6 network has all of its last 64 bits.
+    All addresses of this machine are one group, and so is an IPv6 network of 64 bits, which one user may own.
     """
     try:
         address = ip_address(peer.partition("%")[0])
@@ -208,6 +208,6 @@ def group_of_peer(peer: str) -> str:
 
 
 def check_session_id(session_id: str) -> None:
-    """Refuse what can't be a session's id: too long, or with letters that have no place in a log line."""
+    """Raise `RefusedError` for an invalid session id: too long, or with characters unfit for a log line."""
     if not is_session(session_id):
         raise RefusedError(Refusal(Code.BAD_REQUEST, f"a session id has {SESSION_IN_WORDS}; a UUID is a good one"))

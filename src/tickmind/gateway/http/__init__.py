@@ -1,1 +1,1 @@
-"""HTTP/1.1 on both sides, by callbacks: callers in, providers out."""
+"""HTTP/1.1 by callbacks, on both sides: callers in, providers out."""

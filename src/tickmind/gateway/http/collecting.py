@@ -1,6 +1,6 @@
-"""A reply that is collected before it is given to the caller."""
+"""A reply body that is collected before it is sent to the caller."""
 
-_MAX_PIECES = 256  # before they are put together: each alone takes room beside its bytes
+_MAX_PIECES = 256  # before they are joined: each piece has an overhead
 
 
 class Collected:
@@ -13,14 +13,14 @@ class Collected:
         self._joined = bytearray()
 
     def add(self, data: bytes) -> None:
-        """Keep a piece."""
+        """Add a piece."""
         self._pieces.append(data)
         if len(self._pieces) >= _MAX_PIECES:
             self._joined += b"".join(self._pieces)
             self._pieces = []
 
     def take(self) -> bytes:
-        """All of it, once."""
+        """Return the whole body, once."""
         whole = bytes(self._joined) + b"".join(self._pieces) if self._joined else b"".join(self._pieces)
         self._joined, self._pieces = bytearray(), []
         return whole

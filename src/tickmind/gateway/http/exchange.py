@@ -1,4 +1,4 @@
-"""One request and its reply, as handlers see them: bytes in, and a responder that is used once."""
+"""One HTTP request and its responder, as handlers see them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
@@ -18,15 +18,15 @@ _STATUS_LINES = {status: b"HTTP/1.1 %d %s\r\n" % (status, reason) for status, re
 
 
 def status_line(status: int) -> bytes:
-    """The first line of a reply; a provider's own odd status passes through without a reason."""
+    """Return the status line of a reply; a provider's non-standard status passes without a reason phrase."""
     return _STATUS_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status
 
 
 class Head:
     """All of a request but its body. Header names are lower-case bytes; `chunked`: the caller can read chunks.
 
-    Requests with the same head share one, so what follows from the head alone is noted at it: `cors`, `endpoint` and
-    `call_options`.
+    Requests with the same head share one object, so what follows from the head alone is cached on it: `cors`,
+    `endpoint` and `call_options`.
     """
 
     __slots__ = ("call_options", "chunked", "close", "cors", "endpoint", "headers", "keep_alive", "method", "url")
@@ -46,7 +46,7 @@ class Head:
 
 
 class Request:
-    """One whole request."""
+    """A complete request."""
 
     __slots__ = ("body", "head", "peer")
 
@@ -62,7 +62,7 @@ class Request:
 
     @property
     def headers(self) -> dict[bytes, bytes]:
-        """By lower-case names."""
+        """The headers by lower-case name."""
         return self.head.headers
 
     @property
@@ -72,31 +72,31 @@ class Request:
 
     @property
     def query(self) -> bytes:
-        """What follows the question mark."""
+        """The part after the question mark."""
         return self.head.url.partition(b"?")[2]
 
 
 class Pending(Protocol):
-    """Whatever is being done for a request; it hears when the caller is gone or slow."""
+    """Work in progress for a request; the connection reports when the caller is gone or slow."""
 
     def gone(self) -> None:
-        """The caller went away: drop everything."""
+        """Drop everything: the caller disconnected."""
         ...
 
     def hold(self) -> None:
-        """The caller reads slower than we write."""
+        """Pause: the caller reads slower than we write."""
         ...
 
     def go_on(self) -> None:
-        """The caller has caught up."""
+        """Resume: the caller has caught up."""
         ...
 
 
 class CallerConnection(Protocol):
-    """Where a responder writes to."""
+    """The connection that a responder writes to."""
 
     def write(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         ...
 
     def finish(self, data: bytes, keep_alive: bool) -> None:
@@ -105,7 +105,7 @@ class CallerConnection(Protocol):
 
 
 class Responder:
-    """Answers one request, once: `reply` with a whole body, or `begin`, `piece` as often as needed, and `end`."""
+    """Answers one request, once: `reply` with a whole body, or `begin`, then `piece` as often as needed, and `end`."""
 
     __slots__ = ("_begun", "_connection", "_head", "_keep_alive", "pending")
 
@@ -118,7 +118,7 @@ class Responder:
 
     @property
     def open(self) -> bool:
-        """Whether somebody still waits for the answer."""
+        """Whether the caller still waits for the answer."""
         return self._connection is not None
 
     @property
@@ -127,7 +127,7 @@ class Responder:
         return self._head.chunked
 
     def reply(self, status: int, headers: bytes, body: bytes) -> None:
-        """Answer whole; `headers` are lines that end with CRLF, without the length."""
+        """Send a whole reply; `headers` are lines that end with CRLF, without the length."""
         connection = self._connection
         if connection is None:
             return
@@ -142,7 +142,7 @@ class Responder:
         connection.finish(data, self._keep_alive)
 
     def begin(self, status: int, headers: bytes) -> None:
-        """Prepare the head of a reply whose length is not known; to HTTP/1.0 its end is that of the connection.
+        """Prepare the head of a reply of unknown length; with HTTP/1.0 it ends when the connection closes.
 
         It goes out with the first bytes of the body, or with its end.
         """
@@ -160,14 +160,14 @@ class Responder:
             self.chunks(b"%x\r\n%b\r\n" % (len(data), data) if self._head.chunked else data)
 
     def chunks(self, data: bytes) -> None:
-        """Send the next bytes of the body, which are in chunks already; only to who takes them."""
+        """Send body bytes that are already in chunks; only if the caller `takes_chunks`."""
         if self._connection is not None:
             if self._begun:
                 data, self._begun = self._begun + data, b""
             self._connection.write(data)
 
     def end(self, last: bytes = b"") -> None:
-        """End the reply that was begun, with a last piece if there is one."""
+        """End a reply that was begun, with a last piece if there is one."""
         connection = self._connection
         if connection is None:
             return
@@ -177,7 +177,7 @@ class Responder:
         connection.finish(self._begun + last, self._keep_alive)
 
     def lost(self) -> None:
-        """The connection is gone (called by it)."""
+        """Note that the connection is lost; called by the connection."""
         pending = self.pending
         self._connection = self.pending = None
         if pending is not None:

@@ -1,21 +1,21 @@
-"""Heads of messages that were parsed before, found again by their bytes.
+"""A cache of parsed message heads, looked up by their bytes.
 
-Who sends one request after the other sends the same headers each time, all but the digits of the length; so do most
-servers with their replies. A head is kept only after the strict parser has read it, and is found only by all of its
-bytes but those digits, so what is found is what that parser would say.
+A client that sends one request after the other sends the same headers each time, except for the digits of the length;
+most servers do the same. A head is stored only after the strict parser has read it, and matches only with all of its
+bytes except those digits, so a hit is what that parser would return.
 """
 
 from typing import Generic, TypeVar
 
-MAX_HEADS = 512  # that are kept; then it begins anew
-MAX_HEAD_BYTES = 2048  # of each; those of browsers are larger, and no browser is in a hurry
+MAX_HEADS = 512  # that are kept; then the cache is cleared
+MAX_HEAD_BYTES = 2048  # of each; browsers' heads are larger, and not worth caching
 _MAX_DIGITS = 9
 _LENGTH = b"ength: "  # the end of a name in either of its usual spellings
 _Head = TypeVar("_Head")
 
 
 class HeadMemo(Generic[_Head]):
-    """What is known of heads. `find` costs two searches and one look into a table, whatever the head."""
+    """Parsed heads. `find` costs two searches and one dictionary lookup, whatever the head."""
 
     __slots__ = ("_heads",)
 
@@ -23,7 +23,7 @@ class HeadMemo(Generic[_Head]):
         self._heads: dict[bytes, _Head] = {}  # head without the digits of its length and without its end -> parsed
 
     def find(self, data: bytes) -> tuple[_Head, int, int] | None:
-        """What the head at the beginning of the data says, where the body begins, and its length, -1 if not said."""
+        """Return the parsed head at the start of the data, where the body begins, and its length (-1 if not stated)."""
         end = data.find(b"\r\n\r\n")
         if end < 0:
             return None
@@ -41,7 +41,7 @@ class HeadMemo(Generic[_Head]):
         return head, end + 4, int(digits)
 
     def keep(self, data: bytes, head: _Head) -> None:
-        """Remember what a parser made of the head at the beginning of the data, if it is of a form that is found."""
+        """Store a parsed head under its bytes, if it has a form that `find` recognises."""
         end = data.find(b"\r\n\r\n")
         if not 0 <= end <= MAX_HEAD_BYTES:
             return
@@ -66,19 +66,19 @@ class HeadMemo(Generic[_Head]):
 
 
 class Recall(Generic[_Head]):
-    """A memo as one connection looks at it: what comes next is mostly what came last, and that is found quicker."""
+    """The memo as one connection uses it: mostly the next head equals the last, which is found faster."""
 
     __slots__ = ("_after", "_before", "_digits", "_head", "_memo")
 
     def __init__(self, memo: HeadMemo[_Head]) -> None:
         self._memo = memo
-        self._before = b""  # the last head up to the digits of its length, nothing if there was none
+        self._before = b""  # the last head up to the digits of its length, empty if there was none
         self._after = b""  # and from there on
         self._digits = 0  # how many those were
         self._head: _Head | None = None
 
     def find(self, data: bytes) -> tuple[_Head, int, int] | None:
-        """As the memo's."""
+        """Look up a head, the last one first; see `HeadMemo.find`."""
         head, before = self._head, self._before
         if head is not None and data.startswith(before):
             at, after = len(before), self._after
@@ -88,16 +88,16 @@ class Recall(Generic[_Head]):
             digits = data[at:stop]
             if digits.isdigit():
                 return head, stop + len(after), int(digits)
-        found = self._memo.find(data)
-        if found is not None and found[2] >= 0:
-            self._head, end, _ = found
+        known = self._memo.find(data)
+        if known is not None and known[2] >= 0:
+            self._head, end, _ = known
             at = data.find(_LENGTH, 0, end) + 7
             stop = data.find(b"\r\n", at)
             self._before, self._after, self._digits = data[:at], data[stop:end], stop - at
-        return found
+        return known
 
     def _other_stop(self, data: bytes, at: int) -> int:
-        """Where the digits end, if they are more or fewer than last time; `at` if it is another head."""
+        """Return where the digits end if their number differs from last time; `at` if it is another head."""
         stop = data.find(b"\r\n", at, at + _MAX_DIGITS + 2)
         if stop < 0 or not data.startswith(self._after, stop):
             return at
@@ -105,5 +105,5 @@ class Recall(Generic[_Head]):
         return stop
 
     def keep(self, data: bytes, head: _Head) -> None:
-        """As the memo's."""
+        """Store a head; see `HeadMemo.keep`."""
         self._memo.keep(data, head)

@@ -1,6 +1,6 @@
 """The callers' side of HTTP/1.1: requests in, replies out, one at a time per connection.
 
-`httptools` parses (strictly); this module only bounds, orders and answers. It is a protocol of callbacks instead of a
+`httptools` parses (strictly); this module only bounds, orders and answers. It is an asyncio protocol instead of a
 framework because a framework costs more per request than everything else that the gateway does.
 """
 
@@ -18,10 +18,10 @@ from tickmind.gateway.http.head_memo import HeadMemo, Recall
 from tickmind.gateway.settings.config import WireConfig
 
 MAX_URL_BYTES = 2048
-MAX_PIPELINED = 8  # requests that may wait behind the one being answered, before reading stops
+MAX_PIPELINED = 8  # requests queued behind the current one, before reading stops
 MAX_HEADERS = 100
-LINGER_S = 2.0  # how long a refused caller may go on sending, so that it sees the refusal instead of a reset
-PROBE_S = 0.05  # after which a caller that is gone has refused what was written to it, if it is near
+LINGER_S = 2.0  # how long a refused caller may keep sending, so that it sees the refusal instead of a reset
+PROBE_S = 0.05  # after which a write to a nearby caller that is gone has failed
 _NEVER = math.inf
 _log = get_logger(__name__)
 
@@ -50,7 +50,7 @@ class InboundConnection(asyncio.Protocol):
         self._monotonic = clock.monotonic
         self._on_close = on_close
         self._heads = Recall(heads)
-        self._came = b""  # what is being parsed, if a request begins with it
+        self._came = b""  # bytes being parsed, if a request begins with them
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport | None = None
         self._url = b""
@@ -62,27 +62,27 @@ class InboundConnection(asyncio.Protocol):
         self._responder: Responder | None = None
         self._in_head = True
         self._chunked = True  # whether the caller can read a reply in chunks
-        self._fed = 0  # bytes of the request that is being read, in all reads but the first
-        self._deaf = False  # nothing more is read from this caller
+        self._fed = 0  # bytes of the current request, in all reads but the first
+        self._deaf = False  # no more input is read from this caller
         self._ended = False  # the caller has closed its side of the connection
-        self._begun = False  # a part of the reply is out
-        self._choked = False  # the caller does not read what we write
+        self._begun = False  # a part of the reply is sent
+        self._choked = False  # the write buffer is full
         self._reading = True
         self._patience_s = wire.idle_timeout_s
         self.peer = ""
         self.idle_since_s = clock.monotonic()
-        self.busy_since_s = _NEVER  # since when a request is being read
+        self.busy_since_s = _NEVER  # when the current request began to arrive
 
     # called by the loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A caller has come."""
+        """Register the new connection."""
         self._transport = cast("asyncio.Transport", transport)
         peer = transport.get_extra_info("peername")
         self.peer = peer[0] if isinstance(peer, tuple) else "local"
 
     def data_received(self, data: bytes) -> None:
-        """Take what came; anything malformed is answered with 400 and the connection is closed."""
+        """Parse input; malformed input is answered with 400 and the connection is closed."""
         if self.busy_since_s == _NEVER:
             while not self._deaf and (known := self._heads.find(data)) is not None:
                 head, at, length = known
@@ -101,13 +101,13 @@ class InboundConnection(asyncio.Protocol):
             self._parse(data)
 
     def _parse(self, data: bytes) -> None:
-        """Parse what does not come whole, or has a head that was not seen before."""
+        """Parse input that is not a whole request, or has an unknown head."""
         self._came = data if self.busy_since_s == _NEVER else b""
         self._fed += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            return  # the request is served all the same, as the last one
+            return  # the request is still served, as the last one
         except httptools.HttpParserError as exc:
             self._malformed(exc.__context__)
             return
@@ -116,12 +116,12 @@ class InboundConnection(asyncio.Protocol):
         if self.busy_since_s != _NEVER:
             wire = self._wire
             if self._in_head and self._fed > wire.max_header_bytes + MAX_URL_BYTES:
-                self._fail(431, b"the headers are too large")
+                self._fail(431, b"the headers are larger than max_header_bytes")
             elif self._fed > wire.max_header_bytes + 2 * wire.max_request_bytes:
                 self._fail(413, b"the request is larger than max_request_bytes")
 
     def _learn(self, request: Request) -> None:
-        """Know the head again, if what came was this request and nothing else, with a body of a given length."""
+        """Memorise the head, if the input was exactly this request, with a body of a given length."""
         head, data = request.head, self._came
         if (
             len(request.body) == len(data) - data.find(b"\r\n\r\n") - 4
@@ -132,7 +132,7 @@ class InboundConnection(asyncio.Protocol):
             self._heads.keep(data, head)
 
     def eof_received(self) -> bool:
-        """The caller has closed its side: it is gone, or only done with sending, and then gets its reply."""
+        """Handle the caller's half-close: it is gone, or only done with sending and still gets its reply."""
         transport, responder = self._transport, self._responder
         if transport is None or responder is None or self._begun or not responder.takes_chunks:
             return False
@@ -146,18 +146,18 @@ class InboundConnection(asyncio.Protocol):
         return True
 
     def _probe(self) -> None:
-        """Find out whether a caller that closed its side is gone: if so, a second write after this one fails.
+        """Find out whether a caller that half-closed is gone: then a second write after this one fails.
 
-        What is written is an interim reply, which every HTTP/1.1 client passes over.
+        It writes an interim reply, which every HTTP/1.1 client ignores.
         """
         if self._transport is not None and self._responder is not None and not self._begun:
             self._transport.write(_CONTINUE)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - the loop's signature
-        """Free whatever is being done for the caller."""
+        """Stop all work for the caller."""
         self._transport = None
         self._deaf = True
-        del self._parser  # the two hold each other: without this they stay until the garbage is collected
+        del self._parser  # break the reference cycle, which else waits for the garbage collector
         self._queue.clear()
         responder, self._responder = self._responder, None
         if responder is not None:
@@ -165,14 +165,14 @@ class InboundConnection(asyncio.Protocol):
         self._on_close(self)
 
     def pause_writing(self) -> None:
-        """The caller does not keep up: it gets nothing more, and is not read, until it does."""
+        """Stop writing to and reading from a caller that does not keep up."""
         self._choked = True
         self._read_or_wait()
         if self._responder is not None and self._responder.pending is not None:
             self._responder.pending.hold()
 
     def resume_writing(self) -> None:
-        """The caller has caught up."""
+        """Resume: the caller has caught up."""
         self._choked = False
         if self._responder is not None:
             if self._responder.pending is not None:
@@ -184,7 +184,7 @@ class InboundConnection(asyncio.Protocol):
     # called by the parser
 
     def on_message_begin(self) -> None:
-        """A new request begins."""
+        """Begin a new request."""
         self.busy_since_s = self._monotonic()
         self._in_head = True
         self._fed = 0
@@ -195,13 +195,13 @@ class InboundConnection(asyncio.Protocol):
         self._body_bytes = 0
 
     def on_url(self, url: bytes) -> None:
-        """The request's target, possibly in pieces."""
+        """Collect the request's target, possibly in pieces."""
         self._url += url
         if len(self._url) > MAX_URL_BYTES:
             raise _BadRequestError(414, b"the URL is too long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header; what comes after a chunked body is bounded, and not taken for one."""
+        """Collect a header; trailers after a chunked body count against the limit and are dropped."""
         self._header_bytes += len(name) + len(value) + 4
         if self._header_bytes > self._wire.max_header_bytes or len(self._headers) >= MAX_HEADERS:
             raise _BadRequestError(431, b"the headers are too large")
@@ -209,11 +209,11 @@ class InboundConnection(asyncio.Protocol):
             return
         name = name.lower()
         if name in self._headers and name in _ONCE:
-            raise _BadRequestError(400, b"a header that may come once came twice")
+            raise _BadRequestError(400, b"a header that may occur once occurs twice")
         self._headers[name] = value
 
     def on_headers_complete(self) -> None:
-        """Refuse what can't be served before its body is read."""
+        """Refuse requests that can't be served, before their body is read."""
         self._in_head = False
         parser = self._parser
         if parser.should_upgrade():
@@ -234,17 +234,17 @@ class InboundConnection(asyncio.Protocol):
         if self._headers.get(b"expect", b"").lower() == b"100-continue" and self._responder is None:
             assert self._transport is not None, "what is read comes from it"
             self._transport.write(_CONTINUE)
-        self.busy_since_s = self._monotonic()  # the body has a time of its own
+        self.busy_since_s = self._monotonic()  # the body has its own time limit
 
     def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
+        """Collect a piece of the body."""
         self._body_bytes += len(body)
         if self._body_bytes > self._wire.max_request_bytes:
             raise _BadRequestError(413, b"the request is larger than max_request_bytes")
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """The request is whole: serve it, or keep it until the one before is answered."""
+        """Serve the complete request, or queue it until the one before is answered."""
         self.busy_since_s = _NEVER
         self._fed = 0
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
@@ -269,17 +269,17 @@ class InboundConnection(asyncio.Protocol):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing of a request is here."""
+        """Whether no request is being read or answered."""
         return self._responder is None and not self._queue and self.busy_since_s == _NEVER
 
     def write(self, data: bytes) -> None:
-        """Send bytes as they are."""
+        """Send bytes unchanged."""
         self._begun = True
         if self._transport is not None:
             self._transport.write(data)
 
     def finish(self, data: bytes, keep_alive: bool) -> None:
-        """Send the last bytes of a reply; then go on with the next request, or close."""
+        """Send the last bytes of a reply; then serve the next request, or close."""
         self._responder = None
         self._begun = False
         transport = self._transport
@@ -301,12 +301,12 @@ class InboundConnection(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """Close after what is written has gone out."""
+        """Close after the written bytes are sent."""
         if self._transport is not None:
             self._transport.close()
 
     def check(self, now_s: float) -> None:
-        """Close it if it sends too slowly or says nothing for too long; the server asks every second."""
+        """Close the connection if it sends too slowly or is idle for too long; the server calls it every second."""
         transport = self._transport
         if transport is None:
             return
@@ -318,13 +318,13 @@ class InboundConnection(asyncio.Protocol):
         ):
             self._fail(408, b"the request did not arrive in time")
         elif self._responder is None and now_s - self.idle_since_s > self._patience_s:
-            if self._choked or self._deaf or transport.is_closing():  # what was written does not go out
+            if self._choked or self._deaf or transport.is_closing():  # the written bytes are not read
                 transport.abort()
             else:
                 transport.close()
 
     def _keep(self, request: Request) -> bool:
-        """Keep a whole request until those before are answered; False if too many are kept."""
+        """Queue a complete request; return False if too many are queued."""
         self._queue.append(request)
         self._read_or_wait()
         return len(self._queue) <= 4 * MAX_PIPELINED
@@ -335,14 +335,14 @@ class InboundConnection(asyncio.Protocol):
         try:
             (head.endpoint or self._handler)(request, responder)
         except Exception:  # noqa: BLE001 - a fault of ours must not take the caller's other requests with it
-            _log.exception("a request could not be handled", path=request.path.decode("latin-1")[:100])
+            _log.exception("request handler failed", path=request.path.decode("latin-1")[:100])
             pending = responder.pending
             responder.reply(500, b"content-type: application/json\r\n", _FAULT)
             if pending is not None:
                 pending.gone()
 
     def _read_or_wait(self) -> None:
-        """Read on, unless enough requests wait already."""
+        """Resume reading, unless enough requests are queued."""
         transport = self._transport
         wanted = not self._choked and len(self._queue) < MAX_PIPELINED
         if transport is None or self._ended or wanted == self._reading or transport.is_closing():
@@ -356,7 +356,7 @@ class InboundConnection(asyncio.Protocol):
             self.busy_since_s = self._monotonic()
 
     def _malformed(self, cause: BaseException | None) -> None:
-        if self._deaf:  # after the last request that is served, anything may come
+        if self._deaf:  # input after the last request is ignored
             return
         if isinstance(cause, _BadRequestError):
             self._fail(cause.status, cause.words)
@@ -364,14 +364,14 @@ class InboundConnection(asyncio.Protocol):
             self._fail(400, b"the request is not valid HTTP/1.1")
 
     def _fail(self, status: int, words: bytes) -> None:
-        """Answer what can't be parsed, and close: what follows on this connection can't be trusted."""
+        """Answer a malformed request, and close: what follows on this connection can't be trusted."""
         transport = self._transport
         if transport is None:
             return
         self._deaf = True
         self.busy_since_s = _NEVER
         self._body = []
-        if self._responder is not None or self._queue:  # an answer is under way; another would be mixed into it
+        if self._responder is not None or self._queue:  # a reply is in progress; this answer would be mixed into it
             transport.abort()
             return
         body = b'{"error":{"message":"%b","type":"invalid_request_error","code":"BAD_REQUEST"}}' % words
@@ -396,8 +396,8 @@ class _BadRequestError(Exception):
         self.words = words
 
 
-_FAULT = b'{"error":{"message":"a fault of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
+_FAULT = b'{"error":{"message":"internal error of the gateway; see its log","type":"server_error","code":"INTERNAL"}}'
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-_TOO_MANY = b"too many requests without waiting for a reply"
+_TOO_MANY = b"too many pipelined requests without waiting for a reply"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 _ONCE = _FRAMING | {b"host", b"authorization", b"origin"}

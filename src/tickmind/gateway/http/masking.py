@@ -1,4 +1,4 @@
-"""Takes a provider's echo of our secrets out of what it says, also where a stream cuts one in two."""
+"""Masks secrets that a provider echoes in its replies, also where a stream splits them."""
 
 import re
 
@@ -7,16 +7,16 @@ import orjson
 from tickmind.gateway.routing.plan import Target
 
 MASKED = b"***"
-SHORTEST_MASKED = 8  # of a caller's own headers: what is shorter is a word, and would be missing in replies
-_PLAIN = re.compile(rb"[A-Za-z0-9._~-]*")  # what every writer of JSON leaves as it is
+SHORTEST_MASKED = 8  # characters of a caller's own header: anything shorter may be an ordinary word of replies
+_PLAIN = re.compile(rb"[A-Za-z0-9._~-]*")  # what every JSON encoder leaves unescaped
 _ODD = re.compile(r"[^A-Za-z0-9._~/-]")
-_IN_HTML = re.compile(r"[\"&'+<>`]")  # what some of them escape, so that it does no harm in a page
+_IN_HTML = re.compile(r"[\"&'+<>`]")  # what some encoders escape for HTML
 
 
 def secrets_of(target: Target) -> tuple[bytes, ...]:
-    """What a target is sent and nobody else may see: the key and secret headers, ours or a caller's own.
+    """Return what is sent to a target and no caller may see: the key and secret headers, ours or a caller's own.
 
-    Each comes in all spellings that are usual in JSON; of most there is one.
+    Each comes in all its usual JSON spellings; most have one.
     """
     key = target.key.secret.reveal().encode()
     headers = target.provider.secret_headers
@@ -26,14 +26,14 @@ def secrets_of(target: Target) -> tuple[bytes, ...]:
 
 
 def spellings(secret: bytes) -> tuple[bytes, ...]:
-    r"""A secret as it is and as writers of JSON may spell it in a text: `/` as `\/`, `+` as `\u002B`."""
+    r"""Return a secret as it is and as JSON encoders may spell it: `/` as `\/`, `+` as `\u002B`."""
     if _PLAIN.fullmatch(secret):
         return (secret,)
     text = secret.decode("utf-8", "replace")
-    found = [text, orjson.dumps(text)[1:-1].decode()]
-    found += [_spelt(text, odd, form) for odd in (_ODD, _IN_HTML) for form in ("\\u{:04x}", "\\u{:04X}")]
-    found += [spelt.replace("/", escape) for spelt in tuple(found) for escape in ("\\/", "\\u002f", "\\u002F")]
-    return tuple(dict.fromkeys(spelt.encode() for spelt in found))
+    variants = [text, orjson.dumps(text)[1:-1].decode()]
+    variants += [_spelt(text, odd, form) for odd in (_ODD, _IN_HTML) for form in ("\\u{:04x}", "\\u{:04X}")]
+    variants += [spelt.replace("/", escape) for spelt in tuple(variants) for escape in ("\\/", "\\u002f", "\\u002F")]
+    return tuple(dict.fromkeys(spelt.encode() for spelt in variants))
 
 
 def _spelt(text: str, odd: re.Pattern[str], form: str) -> str:
@@ -41,7 +41,7 @@ def _spelt(text: str, odd: re.Pattern[str], form: str) -> str:
 
 
 def masked(data: bytes, secrets: tuple[bytes, ...]) -> bytes:
-    """The bytes without the secrets."""
+    """Return the bytes with the secrets masked."""
     for secret in secrets:
         if secret and secret in data:
             data = data.replace(secret, MASKED)
@@ -49,7 +49,7 @@ def masked(data: bytes, secrets: tuple[bytes, ...]) -> bytes:
 
 
 def masked_error(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
-    """An error reply without the secrets, however its letters are spelt."""
+    """Mask the secrets in an error reply, however its characters are escaped."""
     body = masked(body, secrets)
     if b"\\" not in body:
         return body
@@ -62,7 +62,7 @@ def masked_error(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
 
 
 class StreamMask:
-    """Does the same piece by piece; what may be the beginning of a secret waits for the next piece."""
+    """Masks secrets piece by piece; what may be the beginning of a secret waits for the next piece."""
 
     __slots__ = ("_held", "_key", "_next")
 
@@ -72,19 +72,19 @@ class StreamMask:
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes that can be passed on."""
+        """Take bytes and return those that can be passed on."""
         data = self._feed(data)
         return data if self._next is None else self._next.feed(data)
 
     def is_needless(self, lines: bytes) -> bool:
-        """Whether whole lines, framed or not, can be passed by it: no secret is in them, nor the rest of one."""
+        """Whether whole lines, framed or not, can skip the mask: they hold no secret, nor the rest of one."""
         key = self._key
         if self._held or b"\n" in key or (key and key in lines):
             return False
         return self._next is None or self._next.is_needless(lines)
 
     def end(self) -> bytes:
-        """What was held back and turned out to be something else."""
+        """Return the bytes that were held back and are no secret."""
         held, self._held = self._held, b""
         return held if self._next is None else self._next.feed(held) + self._next.end()
 

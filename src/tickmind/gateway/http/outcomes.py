@@ -1,4 +1,4 @@
-"""What a provider's reply means for the queue: served, limited, refused, broken; and how many tokens it took."""
+"""Outcomes of attempts: what a provider's reply means (served, limited, refused, broken), and its token counts."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,12 +12,12 @@ from tickmind.gateway.queue.job import Outcome, Result
 from tickmind.gateway.queue.limits.ratelimit_headers import wait_of
 from tickmind.llm.http.retry_after import parse_retry_after
 
-OVERLOADED = 529  # what one large provider says instead of 429 when it is short of machines
+OVERLOADED = 529  # a large provider's status for overload, instead of 429
 TOO_LARGE = 413
 _DECODER = JSONDecoder()
-_MOST_TOKENS = 1 << 40  # more is no count
+_MOST_TOKENS = 1 << 40  # larger values are not counts
 _LIMIT_CODES = frozenset({"rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests"})
-# Waiting does not help against these, whatever the status says.
+# Errors that a wait does not cure, whatever the status.
 _ACCOUNT_CODES = frozenset(
     {
         "access_terminated",
@@ -35,18 +35,18 @@ _ACCOUNT_CODES = frozenset(
 )
 _ACCOUNT_WORDS = ("account has been", "banned", "deactivated", "exceeded your current quota", "suspended")
 _EMPTY_WORDS = ("insufficient balance", "insufficient credit", "insufficient funds", "no credits", "out of credits")
-_SIZE_WORDS = ("max_tokens", "afford", "fewer tokens")  # of a 402 that a smaller request would not get
-_LARGE_WORDS = ("request too large", "must be reduced")  # of a 429 that waiting does not help against
+_SIZE_WORDS = ("max_tokens", "afford", "fewer tokens")  # of a 402 that only concerns the size of the request
+_LARGE_WORDS = ("request too large", "must be reduced")  # of a 429 that a wait does not cure
 _LARGER = re.compile(r"limit:? ([\d,]{1,20})\b.{0,60}?requested:? ([\d,]{1,20})\b", re.DOTALL)
 
 
 def outcome_of_error(
     status: int, headers: Mapping[str, str], body: bytes, *, now_wall_s: float, request: bytes = b""
 ) -> Outcome:
-    """How an attempt ended whose status is not a success; `body` may be the beginning of the reply only.
+    """Classify an attempt whose status is not a success; `body` may be only the beginning of the reply.
 
-    What one request may cause by its size, its model or its text is that request's: only what is said of the key or of
-    the provider speaks against the lane. Words that stand in the `request` itself are its echo and say nothing.
+    An error that a request may cause by its size, model or text stays with the request: only errors about the key or
+    the provider count against the lane. Words of the `request` that the error repeats are ignored.
     """
     codes, message, is_explained = _error_words(body)
     says = _Words(message, request)
@@ -60,19 +60,19 @@ def outcome_of_error(
         if wait_s is None:
             wait_s = wait_of(headers, now_wall_s=now_wall_s)
         return Outcome(Result.RATE_LIMITED, status, retry_after_s=wait_s, message=message)
-    if status == 402 or (status == 403 and not is_explained):  # a firewall says so of a prompt
+    if status == 402 or (status == 403 and not is_explained):  # a firewall may answer a prompt with 403
         return Outcome(Result.DECLINED, status, message=message)
     if status >= 500:
         return Outcome(Result.FAILED, status, message=message)
     if 400 <= status < 500:
         return Outcome(Result.REJECTED, status, message=message)
     if 300 <= status < 400:
-        return Outcome(Result.BROKEN, status, message="the provider redirects, which is not followed")
+        return Outcome(Result.BROKEN, status, message="the provider redirects; correct its base_url")
     return Outcome(Result.BROKEN, status, message=f"the provider answered with status {status}")
 
 
 class _Words:
-    """What an error says, without what it repeats of the request."""
+    """The text of an error, without what it repeats of the request."""
 
     __slots__ = ("_request", "text")
 
@@ -81,26 +81,26 @@ class _Words:
         self._request = request.lower()
 
     def any(self, phrases: Iterable[str]) -> bool:
-        """Whether it says one of these by itself."""
+        """Whether it contains one of these phrases in its own words."""
         return any(phrase in self.text and phrase.encode() not in self._request for phrase in phrases)
 
 
 def _is_too_large(says: _Words) -> bool:
-    """Whether a limit is less than this one request asks for, so that no wait would help it."""
-    found = _LARGER.search(says.text)
-    if found is not None:
-        limit, asked = (int(figure.replace(",", "") or 0) for figure in found.groups())
-        return asked > limit
+    """Whether this single request exceeds a limit, so that no wait would help."""
+    match = _LARGER.search(says.text)
+    if match is not None:
+        limit, requested = (int(figure.replace(",", "") or 0) for figure in match.groups())
+        return requested > limit
     return says.any(_LARGE_WORDS)
 
 
 def _is_account(status: int, codes: set[str], says: _Words, *, limited: bool) -> bool:
-    """Whether the key itself is refused, banned or out of money, whatever the request."""
+    """Whether the key itself is refused, banned or out of money, independent of the request."""
     text = says.text
     if status == 402 and any(word in text for word in _SIZE_WORDS):
         return False
     if status in {401, 403} and (any("model" in code for code in codes) or ("access" in text and "model" in text)):
-        return False  # the key is good, but not for the model that the caller named
+        return False  # the key is valid, but not for this model
     return (
         status == 401
         or not _ACCOUNT_CODES.isdisjoint(codes)
@@ -110,7 +110,7 @@ def _is_account(status: int, codes: set[str], says: _Words, *, limited: bool) ->
 
 
 def tokens_of(document: Any) -> tuple[int | None, int | None]:
-    """Prompt and completion tokens as a reply counts them, in either of the two forms."""
+    """Return prompt and completion tokens as a reply counts them, in either of the two formats."""
     usage = document.get("usage") if type(document) is dict else None
     if type(usage) is not dict:
         return None, None
@@ -121,12 +121,12 @@ def tokens_of(document: Any) -> tuple[int | None, int | None]:
 
 
 def count_of(value: object) -> int | None:
-    """A number of tokens, None if it can't be one."""
+    """Return a number of tokens; None if the value is invalid."""
     return value if type(value) is int and 0 <= value < _MOST_TOKENS else None
 
 
 def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
-    """The counts from the last events of a stream, if the provider put them there."""
+    """Return the counts from the last events of a stream, if the provider put them there."""
     if b'"usage"' not in tail:
         return None, None
     for line in reversed(tail.split(b"\n")):
@@ -139,7 +139,7 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
             counts = tokens_of(response if isinstance(response, dict) else document)
             if counts != (None, None):
                 return counts
-    at = tail.rfind(b'"usage":')  # of a line whose beginning is not there; within a text its quotes would be escaped
+    at = tail.rfind(b'"usage":')  # of a line whose beginning is cut off; inside a text its quotes would be escaped
     if at <= 0 or tail[at - 1 : at] == b"\\":
         return None, None
     try:
@@ -150,9 +150,9 @@ def tokens_of_stream(tail: bytes) -> tuple[int | None, int | None]:
 
 
 def told_error(document: Any, body: bytes, request: bytes, secrets: tuple[bytes, ...] = ()) -> Outcome | None:
-    """How an attempt ended whose reply has status 200 and an error in it; None if it has none.
+    """Classify a reply with status 200 that contains an error; return None if it contains none.
 
-    What it says is without the `secrets`, however they are spelt.
+    The message has the `secrets` masked, however they are spelt.
     """
     error = document.get("error") if type(document) is dict else None
     if type(error) is not dict or not error:
@@ -163,7 +163,7 @@ def told_error(document: Any, body: bytes, request: bytes, secrets: tuple[bytes,
 
 
 def _error_words(body: bytes) -> tuple[set[str], str, bool]:
-    """The codes and the text in an error reply, and whether it explains itself in a form that is known."""
+    """Return the codes and the text of an error reply, and whether it has a known format."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:

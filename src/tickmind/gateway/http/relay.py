@@ -1,4 +1,4 @@
-"""A streamed reply on its way: masked, without what only the gateway asked for, and its tokens counted."""
+"""A streamed reply in transit: masks secrets, drops events only the gateway asked for, and counts tokens."""
 
 import re
 from typing import Any
@@ -9,20 +9,20 @@ from tickmind.gateway.http.masking import StreamMask
 from tickmind.gateway.http.outcomes import tokens_of_stream
 
 _TAIL_BYTES = 4096  # where the token counts are
-_FIRST_BYTES = 1024  # in which the events are from which the size of one without its text is reckoned
+_FIRST_BYTES = 1024  # whose events give the size of an event without its text
 _TEXTS = re.compile(rb'"(?:content|reasoning|reasoning_content|refusal|delta)": *"([^"\\]*(?:\\.[^"\\]*)*)"').findall
-_MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is whole
-_ENVELOPE_BYTES = 200  # of an event without its text, where the first ones don't say
+_MAX_HELD_BYTES = 64 * 1024  # of an event that is held back until it is complete
+_ENVELOPE_BYTES = 200  # of an event without its text, where the first events don't show it
 _BYTES_PER_TOKEN = 4
 _NEWLINE = ord("\n")
 _NO_CHOICES = (b'"choices":[]', b'"choices": []')
 
 
 class StreamRelay:
-    """Takes a stream in pieces and gives what the caller is to get.
+    """Takes a stream in pieces and returns what the caller should get.
 
-    `hides_usage`: the provider was asked for the token counts by us and not by the caller, who does not expect the
-    event that has them and nothing else.
+    `hides_usage`: the gateway, not the caller, asked the provider for token counts, so the event with these counts is
+    removed.
     """
 
     __slots__ = ("_events", "_first", "_held", "_hides", "_mask", "_size", "_tail", "_usage")
@@ -30,7 +30,7 @@ class StreamRelay:
     def __init__(self, secrets: tuple[bytes, ...], *, hides_usage: bool = False) -> None:
         self._mask = StreamMask(secrets)
         self._hides = hides_usage
-        self._held = b""  # the beginning of an event
+        self._held = b""  # beginning of an incomplete event
         self._first = b""
         self._tail = b""
         self._usage = b""  # the lines with the token counts, if they came in whole chunks
@@ -39,11 +39,11 @@ class StreamRelay:
 
     @property
     def is_cut(self) -> bool:
-        """Whether what came last is only the beginning of an event."""
+        """Whether the stream ended within an event."""
         return bool(self._tail) and not self._tail.endswith(b"\n\n")
 
     def passes(self, chunks: bytes) -> bool:
-        """Whether whole lines, with the framing of their chunks, can be passed on as they come; notes them if so."""
+        """Whether whole lines, with their chunk framing, can be passed on unchanged; records them if so."""
         if self._hides and (self._held or _NO_CHOICES[0] in chunks or _NO_CHOICES[1] in chunks):
             return False
         if not self._mask.is_needless(chunks):
@@ -55,20 +55,20 @@ class StreamRelay:
         return True
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes that can be passed on."""
+        """Take bytes and return those that can be passed on."""
         self._note(data)
         self._tail = data if len(data) >= _TAIL_BYTES else (self._tail + data)[-_TAIL_BYTES:]
         data = self._mask.feed(data)
         return self._without_usage(data) if self._hides else data
 
     def end(self) -> bytes:
-        """What was held back."""
+        """Return the bytes that were held back."""
         last = self._held + self._mask.end()
         self._held = b""
         return b"" if self._hides and _is_usage(last) else last
 
     def counts(self, prompt_tokens: int) -> tuple[int, int]:
-        """The tokens of prompt and completion: as the provider told them, else `prompt_tokens` and what was counted."""
+        """Return prompt and completion tokens as the provider counted them, else `prompt_tokens` and an estimate."""
         prompt, completion = tokens_of_stream(self._usage + self._tail)
         return prompt_tokens if prompt is None else prompt, self._counted() if completion is None else completion
 
@@ -79,7 +79,7 @@ class StreamRelay:
             self._first += data
 
     def _counted(self) -> int:
-        """About how many tokens the texts of all events have: one for each event, or more where the texts are long."""
+        """Estimate the tokens of all events: one for each event, or more where the texts are long."""
         events = self._events - (b"[DONE]" in self._tail)
         first = self._first[:_FIRST_BYTES]
         first = first[: first.rfind(b"\n\n") + 2] or self._first[: self._first.rfind(b"\n\n") + 2]
@@ -88,7 +88,7 @@ class StreamRelay:
         return max(events, int((self._size - self._events * envelope) / _BYTES_PER_TOKEN), 0)
 
     def _without_usage(self, data: bytes) -> bytes:
-        """Whole events, but for that of the token counts; what is the beginning of one waits for the rest."""
+        """Return whole events except that of the token counts; an incomplete event waits for its rest."""
         data = self._held + data
         stop = (
             max(data.rfind(b"\n\n") + 2, data.rfind(b"\r\n\r\n") + 4) if b"\n\n" in data or b"\r\n\r\n" in data else 0
@@ -104,7 +104,7 @@ class StreamRelay:
 
 
 def error_of_stream(data: bytes) -> bytes:
-    """The error with which a stream begins in place of an answer, as JSON; empty if it begins otherwise."""
+    """Return the error with which a stream begins instead of an answer, as JSON; empty if there is none."""
     at = data.find(b"data:")
     while at > 0 and data[at - 1] != _NEWLINE:  # within a line
         at = data.find(b"data:", at + 1)

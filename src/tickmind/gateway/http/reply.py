@@ -1,4 +1,4 @@
-"""A provider's reply as it is heard: its head, what its listener is told, and what that may ask for."""
+"""A provider's reply: its head, the listener that receives it, and the exchange that the listener controls."""
 
 from typing import Protocol
 
@@ -15,19 +15,19 @@ class ReplyHead:
         self.is_stream = headers.get("content-type", "").startswith("text/event-stream")
         self.tells_limits = any(name.startswith("x-ratelimit-") for name in headers)
         other = self.coding != "identity" or self.is_stream or self.tells_limits
-        self.is_plain = status == 200 and not other  # what is left to look at is the body
+        self.is_plain = status == 200 and not other  # only the body is left to inspect
 
 
 class UpstreamExchange(Protocol):
-    """A request under way, as its listener sees it; after the exchange it must not be used any more."""
+    """A request in flight, as its listener sees it; it must not be used after the exchange."""
 
     @property
     def is_sent(self) -> bool:
-        """Whether the provider may have it; else its connection is still being opened."""
+        """Whether the provider may have received it; False while its connection is being opened."""
         ...
 
     def cancel(self) -> None:
-        """Give up; nothing is heard after that."""
+        """Cancel the exchange; the listener is not called again."""
         ...
 
     def pause(self) -> None:
@@ -40,32 +40,32 @@ class UpstreamExchange(Protocol):
 
 
 class ReplyListener(Protocol):
-    """Hears one exchange: `head` once, `data` as pieces come, then `done`; or `whole`; or `broken` at any time."""
+    """Receives one exchange: `head` once, `data` per piece, then `done`; or `whole`; or `broken` at any time."""
 
     def carried_by(self, exchange: UpstreamExchange) -> None:
-        """The request goes by another connection than it was told before."""
+        """Note that the request goes by another connection than before."""
         ...
 
     def head(self, head: ReplyHead, length: int) -> None:
-        """The status and the headers, and the length of the body, -1 if it is not known."""
+        """Take status and headers, and the length of the body, -1 if it is unknown."""
         ...
 
     def chunks(self, data: bytes) -> bool:
-        """Chunks of the body with their framing, all of them whole lines; False: hear them dechunked as `data`."""
+        """Take chunks of the body with their framing, all of them whole lines; False: pass them dechunked to `data`."""
         ...
 
     def data(self, pieces: list[bytes]) -> None:
-        """Pieces of the body, dechunked."""
+        """Take pieces of the body, dechunked."""
         ...
 
     def done(self) -> None:
-        """The reply is whole."""
+        """End: the reply is complete."""
         ...
 
     def whole(self, head: ReplyHead, body: bytes) -> None:
-        """All of the reply came at once: in place of `head`, `data` and `done`."""
+        """Take a reply that came in one piece, instead of `head`, `data` and `done`."""
         ...
 
     def broken(self, reason: str) -> None:
-        """There will be no whole reply."""
+        """End: there will be no complete reply."""
         ...

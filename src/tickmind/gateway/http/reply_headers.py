@@ -1,4 +1,4 @@
-"""What every reply says beside its body: who answered, after which attempts and wait, and when to come back."""
+"""The gateway's headers of every reply: provider, attempts, wait and cooldown."""
 
 import json
 import math
@@ -22,36 +22,36 @@ _ATTEMPT = b'{%b,"waitedMs":%d,"tookMs":%d}'
 _STREAM = b"content-type: text/event-stream\r\ncache-control: no-store\r\n" + _SERVED
 _SHARED = f"{SHARED_HEADER}: 1\r\n".encode()
 _ATTEMPTS, _COOLDOWN = f"{ATTEMPTS_HEADER}: %b\r\n".encode(), f"{COOLDOWN_HEADER}: %b\r\n".encode()
-_FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own time, or a newer wish of its own
+_FINAL = frozenset({Code.REPLACED, Code.EXPIRED, Code.DEADLINE})  # the caller's own deadline or newer request
 
 
 def attempts_json(attempts: Sequence[Attempt]) -> bytes:
-    """The attempts as a list."""
+    """Return the attempts as a JSON list."""
     return b"[%b]" % b",".join(map(_attempt, attempts))
 
 
-def _attempt(one: Attempt) -> bytes:
-    provider, _, model, result, status, waited_s, took_s = one
+def _attempt(attempt: Attempt) -> bytes:
+    provider, _, model, result, status, waited_s, took_s = attempt
     return _ATTEMPT % (_words(provider, model, result, status), waited_s * 1000, took_s * 1000)
 
 
 @lru_cache(1024)
 def _words(provider: str, model: str, result: Result, status: int) -> bytes:
-    """All ASCII, so that any name can stand in a header."""
+    """Return the fields as ASCII, so that any name can stand in a header."""
     names = f'"provider":{json.dumps(provider)},"model":{json.dumps(model)}'
     return f'{names},"result":"{result.value}","status":{status:d}'.encode()
 
 
 @lru_cache(1024)
 def _usual(provider: str, model: str, result: Result, status: int) -> bytes:
-    """The headers after a single attempt, but for the waits and the cooldown."""
+    """Return the headers after a single attempt, without waits and cooldown."""
     name, words = (text.replace(b"%", b"%%") for text in (provider.encode(), _words(provider, model, result, status)))
     attempt = _ATTEMPT.replace(b"%d", b"%b") % (words, b"%d", b"%d")
     return _REPLY.replace(b"%d", b"%b") % (name, b"%d", b"[%b]" % attempt, b"%b")
 
 
 def reply_headers(job: Job, cooldown: bytes, waited_ms: int) -> bytes:
-    """Those of a whole reply."""
+    """Return the headers of a whole reply."""
     attempts = job.attempts
     if len(attempts) == 1:
         provider, _, model, result, status, waited_s, took_s = attempts[0]
@@ -61,26 +61,26 @@ def reply_headers(job: Job, cooldown: bytes, waited_ms: int) -> bytes:
 
 
 def stream_headers(job: Job, cooldown: bytes) -> bytes:
-    """Those of a reply that is only beginning; the attempt that answers is not over and not in the list."""
+    """Return the headers of a stream that begins; the attempt that answers is not over and not listed."""
     assert job.target is not None, "who answers is known"
     waited_ms = int(1000 * (job.sent_s - job.arrived_s))
     return _STREAM % (job.target.provider.name.encode(), waited_ms, attempts_json(job.attempts), cooldown)
 
 
 def shared_headers(provider: str, content_type: bytes, cooldown: bytes) -> bytes:
-    """Those of a reply that was given to another before, or at the same time."""
+    """Return the headers of a reply that was also given to another request."""
     form = _STREAM if content_type == EVENT_STREAM else _REPLY
     return _SHARED + form % (provider.encode(), 0, b"[]", cooldown)
 
 
 def refusal_headers(refusal: Refusal, attempts: Sequence[Attempt], cooldown: bytes) -> bytes:
-    """Those of a refusal."""
+    """Return the headers of a refusal."""
     headers = b"content-type: application/json\r\n"
     if refusal.retry_after_s is not None:
         wait_s = max(0.0, refusal.retry_after_s)
         headers += b"retry-after: %d\r\nretry-after-ms: %d\r\n" % (math.ceil(wait_s), math.ceil(wait_s * 1000))
     if refusal.code in _FINAL:
-        headers += b"x-should-retry: false\r\n"  # which the official clients heed
+        headers += b"x-should-retry: false\r\n"  # which the official SDKs respect
     if attempts:
         headers += _ATTEMPTS % attempts_json(attempts)
     if cooldown:

@@ -1,4 +1,4 @@
-"""One caller's reading of a streamed reply that is shared."""
+"""One caller's reader of a shared stream."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -9,14 +9,14 @@ TOO_SLOW = b'data: {"error":{"message":"the reply was read too slowly","type":"s
 
 
 class StreamSource(Protocol):
-    """Where the stream comes from: a `Broadcast`."""
+    """The source of the stream: a `Broadcast`."""
 
     def join(self, reader: "StreamReader", /) -> None:
-        """Give all from the beginning."""
+        """Give the reader everything from the beginning."""
         ...
 
     def hold(self, reader: "StreamReader", /) -> None:
-        """Give nothing for a while."""
+        """Pause the reader."""
         ...
 
     def go_on(self, reader: "StreamReader", /) -> None:
@@ -24,12 +24,12 @@ class StreamSource(Protocol):
         ...
 
     def leave(self, reader: "StreamReader", /) -> None:
-        """Give nothing any more."""
+        """Remove the reader."""
         ...
 
 
 class StreamReader:
-    """Passes what a source gives on to a caller; `on_over` is called when that was all."""
+    """Passes a source's bytes on to a caller; calls `on_over` at the end."""
 
     __slots__ = ("_on_over", "_responder", "_source")
 
@@ -45,15 +45,15 @@ class StreamReader:
         self._source.join(self)
 
     def hold(self) -> None:
-        """The caller does not keep up."""
+        """Pause: the caller does not keep up."""
         self._source.hold(self)
 
     def go_on(self) -> None:
-        """The caller has caught up."""
+        """Resume: the caller has caught up."""
         self._source.go_on(self)
 
     def leave(self) -> None:
-        """The caller is gone."""
+        """Stop: the caller disconnected."""
         self._source.leave(self)
 
     # called by the source

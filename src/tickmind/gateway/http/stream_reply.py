@@ -1,4 +1,4 @@
-"""A streamed reply on its way to its caller, and to those who asked for the same."""
+"""A streamed reply to a caller, and to the callers of identical requests."""
 
 from tickmind.gateway.fairness.broadcast import Broadcast
 from tickmind.gateway.http.exchange import Responder
@@ -7,7 +7,7 @@ from tickmind.gateway.http.shared_stream import StreamReader
 
 
 class StreamReply:
-    """Begins with the headers of `opening` when something came of the stream, passes it on, and ends."""
+    """Sends the headers of `opening` with the first bytes of the stream, passes it on, and ends it."""
 
     __slots__ = ("_opening", "_responder", "relay", "source")
 
@@ -15,10 +15,10 @@ class StreamReply:
         self._responder = responder
         self._opening = opening
         self.relay = relay
-        self.source: Broadcast | None = None  # that others may read, too
+        self.source: Broadcast | None = None  # that identical requests read as well
 
     def begin(self, source: Broadcast | None) -> StreamReader | None:
-        """Send the headers; from a source the caller reads as all others do, and this is its reading."""
+        """Send the headers; with a source, the caller reads from it like all others, by the returned reader."""
         self._responder.begin(200, self._opening)
         self.source = source
         if source is None:
@@ -28,15 +28,15 @@ class StreamReply:
         return reader
 
     def passes(self, chunks: bytes) -> bool:
-        """Whether chunks can be passed on just as they come; then they are noted and must be."""
+        """Whether chunks can be passed on unchanged; if so, they are recorded and must be sent."""
         return self.source is None and self._responder.takes_chunks and self.relay.passes(chunks)
 
     def piece(self, data: bytes) -> None:
-        """Pass on what may be."""
+        """Pass on a piece, as far as the relay allows."""
         self._send(self.relay.feed(data))
 
     def end(self, last: bytes) -> None:
-        """Pass on the last bytes; where others read, too, the source must be ended then."""
+        """Pass on the last bytes; a shared source must be ended afterwards."""
         if self.source is None:
             self._responder.end(last)
         else:

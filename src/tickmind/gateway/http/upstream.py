@@ -1,7 +1,7 @@
 """The providers' side of HTTP/1.1: pooled connections, one exchange at a time on each, everything by callback.
 
-It parses with the same `ResponseParser` as the model client, and knows heads again that it has parsed. Redirects are
-not followed, proxies are not used, and a connection goes only to the addresses that were checked for its origin.
+It parses with the same `ResponseParser` as the model client, and caches parsed heads. Redirects are not followed,
+proxies are not used, and a connection goes only to the addresses that were checked for its origin.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ from tickmind.llm.http.protocol import HttpFormatError, ResponseParser
 
 KEEP_ALIVE_S = 4.0  # common servers close idle connections after 5 s
 CONNECT_TIMEOUT_S = 10.0
-STALE_S = 1.0  # a kept connection that the server had given up shows it at once
+STALE_S = 1.0  # a kept connection that the server has closed fails within this
 _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamAddress:
-    """Where to connect: the name for `Host` and TLS, and where a caller named it, the only addresses to dial."""
+    """An endpoint: the name for `Host` and TLS, and for a caller's own endpoint the only addresses to dial."""
 
     host: str
     port: int
@@ -35,7 +35,7 @@ class UpstreamAddress:
 
     @classmethod
     def of(cls, base_url: str, pin: Pin | None = None) -> "UpstreamAddress":
-        """The endpoint of a checked base URL."""
+        """Return the endpoint of a checked base URL."""
         parts = urlsplit(base_url)
         tls = parts.scheme == "https"
         port = parts.port or (443 if tls else 80)
@@ -43,18 +43,18 @@ class UpstreamAddress:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """What to dial, one after the other; none if the pinned name leads nowhere any more."""
+        """Return the addresses to dial in order; none if the pinned name does not resolve any more."""
         return (self.host,) if self.pin is None else self.pin.addresses
 
     @property
     def authority(self) -> str:
-        """Host and, if it is not the usual one, port."""
+        """Return the host and, if it is not the default, the port."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
 
 class UpstreamConnection(asyncio.Protocol):
-    """One connection to a provider, and the exchange that goes by it."""
+    """One connection to a provider, with at most one exchange at a time."""
 
     is_sent = True
     __slots__ = (
@@ -76,7 +76,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._heads = Recall(pool.heads)
         self._transport: asyncio.Transport | None = None
         self._listener: ReplyListener | None = None
-        self._parser: ResponseParser | None = None  # of a reply that does not come at once
+        self._parser: ResponseParser | None = None  # of a reply that does not come in one piece
         self._request = b""  # while it may have to be sent again
         self._heard = False
         self._paused = False
@@ -85,12 +85,12 @@ class UpstreamConnection(asyncio.Protocol):
         self.usable = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """Register the open connection."""
         self._transport = cast("asyncio.Transport", transport)
         self.usable = True
 
     def start(self, request: bytes, listener: ReplyListener, reused: bool) -> None:
-        """Send a request; the listener hears the reply."""
+        """Send a request; its reply goes to the listener."""
         self._listener = listener
         self._heard = False
         if reused:
@@ -100,9 +100,9 @@ class UpstreamConnection(asyncio.Protocol):
             self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
-        """Parse, and pass on."""
+        """Parse bytes and pass them to the listener."""
         listener = self._listener
-        if listener is None:  # nobody asked for anything
+        if listener is None:  # unsolicited bytes
             self.abort()
             return
         parser = self._parser
@@ -127,11 +127,11 @@ class UpstreamConnection(asyncio.Protocol):
             return
         self._parser = parser = ResponseParser.after_head(head.status, head.headers, None if length < 0 else length)
         listener.head(head, length)
-        if self._listener is listener:  # it did not give up on what it heard
+        if self._listener is listener:  # it did not cancel meanwhile
             self._read(parser, data[at:], listener)
 
     def eof_received(self) -> bool:
-        """The provider has said all."""
+        """Handle the end of the provider's stream."""
         self.usable = False
         listener = self._listener
         if listener is not None and self._parser is not None:
@@ -144,7 +144,7 @@ class UpstreamConnection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone; a request that a kept connection lost at once goes out again on a new one."""
+        """End the exchange; a request lost at once on a kept connection is sent again on a new connection."""
         self._transport = None
         self.usable = False
         self._pool.lost(self)
@@ -172,10 +172,10 @@ class UpstreamConnection(asyncio.Protocol):
         """A request is bounded in size; the transport may buffer it."""
 
     def resume_writing(self) -> None:
-        """Nothing waits for it."""
+        """Do nothing; no writer waits."""
 
     def cancel(self) -> None:
-        """Drop the connection and forget who listened."""
+        """Drop the connection and its listener."""
         self._listener = None
         self.usable = False
         self._pool.give_place(self)
@@ -200,7 +200,7 @@ class UpstreamConnection(asyncio.Protocol):
                 return
             head, length = self._note_head(parser, data if fresh else b"")
             listener.head(head, length)
-            if self._listener is not listener:  # it gave up on what it heard
+            if self._listener is not listener:  # it cancelled meanwhile
                 return
         if pieces:
             listener.data(pieces)
@@ -210,12 +210,12 @@ class UpstreamConnection(asyncio.Protocol):
             self._finish(parser, listener)
 
     def _note_head(self, parser: ResponseParser, data: bytes) -> tuple[ReplyHead, int]:
-        """What a head says that was just read; if it came at once and is of the usual kind, it is known from then."""
+        """Return the parsed head and the length; memorise a head that came in one piece and is plain."""
         headers = parser.headers
         length = headers.get("content-length", "")
         head = ReplyHead(parser.status, headers)
         usual = parser.keep_alive and (length.isdigit() or "transfer-encoding" in headers)
-        if usual and data.startswith(b"HTTP/1.1 200"):  # not after a head that only announced it
+        if usual and data.startswith(b"HTTP/1.1 200"):  # not after an interim reply
             self._heads.keep(data, head)
         return head, int(length) if length.isdigit() else -1
 
@@ -223,7 +223,7 @@ class UpstreamConnection(asyncio.Protocol):
         self._listener = self._parser = None
         self._request = b""
         if parser.reusable:
-            if self._paused:  # by the last of this reply; nobody else would end it
+            if self._paused:  # by this reply's last bytes; no later event would resume it
                 self.resume()
             self._pool.keep(self)
         elif self._transport is not None:
@@ -237,9 +237,9 @@ class UpstreamConnection(asyncio.Protocol):
 
     @staticmethod
     def _failed(listener: ReplyListener) -> None:
-        """A listener did not get over a whole reply; called while that is being handled."""
-        _log.exception("a reply could not be passed on")
-        listener.broken("a fault of the gateway; see its log")
+        """Report that a listener failed on a reply; called while that exception is handled."""
+        _log.exception("passing a reply on failed")
+        listener.broken("internal error of the gateway; see its log")
 
     def _break(self, reason: str) -> None:
         listener = self._listener
@@ -257,30 +257,30 @@ class Dial:
     def __init__(self, listener: ReplyListener, dials: set[asyncio.Task[None]]) -> None:
         self.listener: ReplyListener | None = listener
         self.task: asyncio.Task[None] | None = None
-        self._dials = dials  # of its pool, with its own task
+        self._dials = dials  # of its pool
 
     def cancel(self) -> None:
         """Give up."""
         self.listener = None
         task = self.task
-        self.done()  # the next may have its place at once
+        self.done()  # the next dial may begin at once
         if task is not None:
             task.cancel()
 
     def done(self) -> None:
-        """Give the place among the dials back."""
+        """Free its place among the dials."""
         if self.task is not None:
             self._dials.discard(self.task)
             self.task = None
 
     def pause(self) -> None:
-        """Nothing comes yet."""
+        """Do nothing; no data arrives yet."""
 
     def resume(self) -> None:
-        """Nothing was stopped."""
+        """Do nothing; reading was not paused."""
 
     def failed(self, reason: str) -> None:
-        """There will be no connection."""
+        """End: there will be no connection."""
         listener, self.listener = self.listener, None
         if listener is not None:
             listener.broken(reason)
@@ -303,7 +303,7 @@ class UpstreamPool:
         self.heads = heads
         self._max_connections = max_connections
         self._tls_context = tls_context
-        self._idle: list[UpstreamConnection] = []  # the freshest last
+        self._idle: list[UpstreamConnection] = []  # most recently used last
         self._open: set[UpstreamConnection] = set()
         self._dials: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
@@ -317,14 +317,14 @@ class UpstreamPool:
             if connection.usable:
                 connection.start(request, listener, True)
                 return connection
-            connection.abort()  # the provider closed it; its place is for the next one
+            connection.abort()  # the provider closed it; free its place
         return self.send_fresh(request, listener)
 
     def send_fresh(self, request: bytes, listener: ReplyListener) -> UpstreamExchange:
-        """Send on a new connection; the listener hears by which."""
+        """Send on a new connection; the listener learns which by `carried_by`."""
         dial = Dial(listener, self._dials)
         if len(self._open) + len(self._dials) >= self._max_connections:
-            self.loop.call_soon(dial.failed, "too many connections to this provider; see max_upstream_connections")
+            self.loop.call_soon(dial.failed, "too many connections to this provider; raise max_upstream_connections")
             return dial
         task = dial.task = self.loop.create_task(self._connect(request, dial))
         self._dials.add(task)
@@ -342,21 +342,21 @@ class UpstreamPool:
             self._sweep = self.loop.call_later(KEEP_ALIVE_S, self._drop_old)
 
     def give_place(self, connection: UpstreamConnection) -> None:
-        """Let the next one have the place of a connection that is being closed."""
+        """Free the place of a connection that is being closed."""
         self._open.discard(connection)
 
     def lost(self, connection: UpstreamConnection) -> None:
-        """Forget a connection that is gone."""
+        """Remove a lost connection."""
         self._open.discard(connection)
         if connection in self._idle:
             self._idle.remove(connection)
 
     def statistics(self) -> dict[str, int]:
-        """Connections open, idle and being opened."""
+        """Return the number of open, idle and opening connections."""
         return {"open": len(self._open), "idle": len(self._idle), "dialing": len(self._dials)}
 
     def close(self) -> None:
-        """Drop everything; exchanges under way are not told, their owners have let go of them before."""
+        """Drop everything; exchanges in flight are not notified, their owners have cancelled them before."""
         self._closed = True
         if self._sweep is not None:
             self._sweep.cancel()
@@ -366,7 +366,7 @@ class UpstreamPool:
             connection.abort()
 
     def close_idle(self) -> None:
-        """Let the idle connections go, and each of the others after its reply."""
+        """Close the idle connections now, and each of the others after its reply."""
         self._closed = True
         for connection in list(self._idle):
             connection.abort()
@@ -375,7 +375,7 @@ class UpstreamPool:
         endpoint = self.endpoint
         context = self._tls_context() if endpoint.tls else None
         connection: UpstreamConnection | None = None
-        problem = "its name leads nowhere now"
+        problem = "its name does not resolve any more"
         for address in endpoint.addresses:
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -391,10 +391,10 @@ class UpstreamPool:
                 problem = str(exc) or type(exc).__name__
         dial.done()  # before the connection takes its place in `_open`, else it would count twice
         if connection is None:
-            dial.failed(f"can't connect: {problem}")
+            dial.failed(f"can't connect to the provider: {problem}")
             return
         listener = dial.listener
-        if listener is None or self._closed:  # given up meanwhile
+        if listener is None or self._closed:  # cancelled meanwhile
             connection.abort()
             return
         self._open.add(connection)

@@ -1,4 +1,4 @@
-"""The pools of all providers, and the head of a request to each of them."""
+"""The connection pools of all providers, and the request head for each target."""
 
 import asyncio
 import ssl
@@ -11,17 +11,17 @@ from tickmind.gateway.http.upstream import UpstreamAddress, UpstreamPool
 from tickmind.gateway.routing.plan import Target
 from tickmind.gateway.settings.config import Surface, WireConfig
 
-MAX_POOLS = 1024  # those of callers' own endpoints come and go; the oldest is closed
+MAX_POOLS = 1024  # pools of callers' own endpoints beyond this: the oldest is closed
 _PATHS: dict[Surface, str] = {"chat": "/chat/completions", "responses": "/responses"}
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How requests get to a target."""
+    """The route to a target: its pool, request heads and secrets."""
 
     pool: UpstreamPool
-    heads: dict[Surface, bytes]  # everything in front of the length
-    secrets: tuple[bytes, ...]  # what the target is sent in those heads, and nobody else may see
+    heads: dict[Surface, bytes]  # everything before the length
+    secrets: tuple[bytes, ...]  # sent to the target in those heads, masked in replies
 
     def send(self, surface: Surface, body: bytes, listener: ReplyListener) -> UpstreamExchange:
         """Send a body to the endpoint."""
@@ -29,21 +29,21 @@ class Way:
 
 
 class Upstreams:
-    """Knows the ways to targets."""
+    """Finds the way to each target, and opens it when first used."""
 
     def __init__(self, wire: WireConfig, loop: asyncio.AbstractEventLoop) -> None:
         self._wire = wire
         self._loop = loop
         self._ways: dict[tuple[str, str, str, bool], Way] = {}  # the oldest first
-        self._by_target: dict[int, tuple[Target, Way]] = {}  # id of a target -> that target, so that it lives, and way
+        self._by_target: dict[int, tuple[Target, Way]] = {}  # id of a target -> the target, kept alive, and its way
         self._reply_heads: HeadMemo[ReplyHead] = HeadMemo()
         self._context: ssl.SSLContext | None = None
 
     def way_to(self, target: Target) -> Way:
-        """The way to a target; the same one each time, as long as it is used."""
-        found = self._by_target.get(id(target))
-        if found is not None:
-            return found[1]
+        """Return the way to a target; the same object each time, as long as it is used."""
+        cached = self._by_target.get(id(target))
+        if cached is not None:
+            return cached[1]
         name = (target.provider.name, target.key.id, target.provider.base_url, target.custom)
         way = self._ways.get(name) or self._open(name, target)
         if len(self._by_target) >= MAX_POOLS:
@@ -52,7 +52,7 @@ class Upstreams:
         return way
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """Connections by provider and key."""
+        """Return connections by provider and key."""
         return {f"{provider}/{key_id}": way.pool.statistics() for (provider, key_id, *_), way in self._ways.items()}
 
     def close(self) -> None:

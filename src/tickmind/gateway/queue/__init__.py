@@ -1,1 +1,1 @@
-"""Who waits, who goes next and by which lane; no I/O: the clock and the timers come in."""
+"""The queue: which requests wait, which goes next and by which lane. It does no I/O: clock and timers are passed in."""

@@ -1,8 +1,8 @@
-"""Decide which requests may wait: those that can still be answered in time. The others hear at once when to come back.
+"""Admission: only requests that can be answered in time may wait; others are refused at once, with a time to retry.
 
-A request needs as long as the lanes have lately taken, and something to be sure. It waits only if it can be expected to
-start that long before its deadline, and stops waiting when it can't any more. A lane with room takes every request,
-however slow it was: that is how it is noticed that it has become faster.
+A request needs as long as the lanes have lately taken, plus a margin. It waits only if it can be expected to start that
+long before its deadline, and stops waiting when it can't any more. A lane with room takes every request, however slow
+it was: that is how the gateway notices that it has become faster.
 """
 
 import math
@@ -19,20 +19,20 @@ from tickmind.gateway.queue.ticket import Ticket
 from tickmind.gateway.refusal import Code, Refusal
 from tickmind.gateway.settings.config import QueueConfig
 
-PROBE_S = 30.0  # after which a lane that was too slow is tried again though the next one in the chain has room
-MIN_WAIT_S = 0.05  # that is told to who is refused for lack of time
-MAX_WAIT_S = 60.0  # that is told at once: who waits longer asks once more, lest it sleeps while a lane recovers
-HASTY_S = 0.02  # before its time: clocks and networks are no more exact
-MIN_LATE_S = 0.25  # that a caller may be late for its place, whatever the pace
-GUARD_PART = 0.25  # of the spacing: who is due within it goes before a caller that is early and had more
-HAD_MORE = 2  # requests by which it had more
-LEAD_PART = 0.5  # of the time that it could wait in the queue: so much before a slot gets free a caller should come
-SPACING = 0.4  # deviations added to the mean between two places, where nobody can wait for a slot to get free
+PROBE_S = 30.0  # after which a slow lane is tried again even if the next in the chain has room
+MIN_WAIT_S = 0.05  # shortest wait in a refusal for lack of time
+MAX_WAIT_S = 60.0  # longest wait in a refusal: a longer one could miss the recovery of a lane
+HASTY_S = 0.02  # how early a caller may be: clocks and networks are no more exact
+MIN_LATE_S = 0.25  # how late a caller may be for its place, whatever the pace
+GUARD_PART = 0.25  # of the spacing: a caller due within it goes before a caller that is early and had more
+HAD_MORE = 2  # requests more are "more"
+LEAD_PART = 0.5  # of its possible wait in the queue: how long before a slot gets free a caller should come
+SPACING = 0.4  # deviations added to the mean between two places, where no request can wait for a slot
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a request needs of the lanes at hand: seconds from its start to its answer, as sure as may be."""
+    """The time that a request needs from its start to its answer, with a safety margin."""
 
     seconds: float
     deviation_s: float
@@ -42,7 +42,7 @@ NOTHING_KNOWN = Need(0.0, 0.0)
 
 
 class Admission:
-    """See the module. It reads queues and lanes, and writes nothing but the queue's reservations and `expires_s`."""
+    """Decides which requests may wait. It reads queues and lanes; it writes only reservations and `expires_s`."""
 
     __slots__ = ("_config",)
 
@@ -60,7 +60,7 @@ class Admission:
             seconds = known.need_s(job.prompt_tokens, job.tokens - job.prompt_tokens, patience_s)
             oldest, its_lane = next(iter(lane.key.running.items()), (None, None))
             if oldest is not None and its_lane is lane and now - oldest.sent_s > seconds:
-                seconds = min(now - oldest.sent_s, MAX_PART * patience_s)  # it has become slower
+                seconds = min(now - oldest.sent_s, MAX_PART * patience_s)  # the lane has become slower
             if best is NOTHING_KNOWN or seconds < best.seconds:
                 best = Need(seconds, known.deviation_s)
         return best
@@ -74,9 +74,9 @@ class Admission:
     def refusal_of(
         self, job: Ticket, queue: FairQueue[Ticket], now: float, *, replaced: int = 0, gives_way: bool = False
     ) -> Refusal | None:
-        """Let a job wait, until its `expires_s`, or say why not.
+        """Return None if a job may wait, until its `expires_s`; else the refusal.
 
-        `replaced`: so many of those who wait it would take the place of; `gives_way`: to a caller that is due.
+        `replaced`: how many waiting requests it would replace; `gives_way`: to a caller that is due.
         """
         job.expires_s = self.latest_start_s(job, queue, now)
         back_s, down = queue.outlook(now, job.tokens)
@@ -87,7 +87,7 @@ class Admission:
         return overloaded(job, queue, now, self.come_back(job, queue, now))
 
     def _is_too_late(self, job: Ticket, queue: FairQueue[Ticket], now: float, replaced: int) -> bool:
-        """Whether it can't be expected to start in time. Only slots tell: a rate says little of whose turn it is."""
+        """Whether it can't be expected to start in time. Only slots count: a rate does not show whose turn it is."""
         if not self._has_turns(queue):
             return False
         return start_s(queue.lanes, now, max(0, queue.ahead_of(job) - replaced)) > job.expires_s
@@ -96,11 +96,11 @@ class Admission:
         return self._config.learn_service_times and all(slots_of(lane) < math.inf for lane in queue.lanes)
 
     def turn_need_s(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
-        """Return how long an answer takes, to be all but sure; 0 if that is not known, or slots don't decide."""
+        """Return how long an answer takes, with a safety margin; 0 if unknown, or if slots don't decide."""
         return self.need(job, queue, now).seconds if self._has_turns(queue) else 0.0
 
     def gives_way(self, job: Ticket, queue: FairQueue[Ticket], lane: Lane, now: float) -> bool:
-        """Whether a caller that comes before its time must leave a free slot to another, who is due and had less."""
+        """Whether a caller that comes early must leave a free slot to another caller, which is due and had less."""
         place = job.place
         if place is None or place.at_s <= now + MIN_LATE_S:
             return False
@@ -108,7 +108,7 @@ class Admission:
         return due is not None and lane.key.ledger.lead(job.session.owner, due) > HAD_MORE * lane.cost_s(job.tokens)
 
     def passes_over(self, job: Ticket, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
-        """Whether a lane with room was too slow for such a job the last time, and another of the chain has room."""
+        """Whether a lane with room was too slow for such a job last time, and another lane of the chain has room."""
         if job.deadline_s - now > lane.slow_s or now - lane.sent_s >= PROBE_S:
             return False
         return any(
@@ -116,16 +116,16 @@ class Admission:
         )
 
     def held_until_s(self, job: Ticket, refusal: Refusal, now: float) -> float:
-        """Return until when to hold a refusal back: not at all, but for a caller that comes before it was told to.
+        """Return until when to hold a refusal back: only if the caller ignored an earlier wait.
 
-        It would come again at once, so it hears of it when it may, or when its patience ends.
+        Such a caller would retry at once, so it gets the refusal when it may retry, or at its deadline.
         """
         if refusal.code is not Code.OVERLOADED or not _is_hasty(job.place, now):
             return now
         return min(now + (refusal.retry_after_s or 0.0), job.deadline_s, job.drop_after_s or math.inf)
 
     def is_late(self, job: Ticket, now: float) -> bool:
-        """Whether a job that waits can't be answered in time any more."""
+        """Whether a waiting job can't be answered in time any more."""
         queue = job.queue
         assert queue is not None, "a job that waits has a queue"
         return job.expires_s <= now or self.latest_start_s(job, queue, now) < now
@@ -135,13 +135,13 @@ class Admission:
         return [job for job in queue.jobs() if self.is_late(job, now)]
 
     def expired(self, job: Ticket, now: float) -> Refusal:
-        """Say why a job does not wait any longer, and when to come back."""
+        """Return why a job does not wait any longer, and when to retry."""
         queue = job.queue
         assert queue is not None, "a job that was submitted has a queue"
         return expired(job, queue, now, self.come_back(job, queue, now), self._config.max_wait_s)
 
     def come_back(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> float:
-        """Keep a place for the job's caller; returns how long it should wait before it asks again."""
+        """Reserve a place for the job's caller; return how long it should wait before it retries."""
         need = self.need(job, queue, now) if self._config.learn_service_times else NOTHING_KNOWN
         if need is NOTHING_KNOWN:
             return max(MIN_RETRY_AFTER_S, queue.forecast(job.session, now) - now)
@@ -165,7 +165,7 @@ class Admission:
         return wait_s
 
     def answered(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
-        """Keep a place for a caller that has its answer, if others are expected: it may have a question already."""
+        """Reserve a place for a caller that has its answer, if others are expected: it may ask again soon."""
         self._forget_late(queue, now)
         if queue.reserved:
             self.come_back(job, queue, now)
@@ -175,13 +175,13 @@ class Admission:
         queue.reserved.expire(now, max(MIN_LATE_S, LATE_PART * cls._spacing_s(queue, now, 0.0)))
 
     def arrived(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
-        """Take note that a caller has come for whom there may be a place."""
+        """Note that a caller has come for whom a place may be reserved."""
         place = queue.reserved.arrived(job.session, job.agent, now, MIN_LATE_S)
-        job.place = place or job.place  # that of a caller whose refusal was held back may be forgotten meanwhile
+        job.place = place or job.place  # the place of a caller whose refusal was held back may have expired
 
     @staticmethod
     def _spacing_s(queue: FairQueue[Ticket], now: float, margin: float) -> float:
-        """Return the time between two starts, so many deviations longer than the mean."""
+        """Return the time between two starts: the mean plus `margin` deviations."""
         rate = per_second(queue.lanes, now)
         if rate == math.inf:
             return 0.0
@@ -190,5 +190,5 @@ class Admission:
 
 
 def _is_hasty(place: Reservation | None, now: float) -> bool:
-    """Whether a caller does not heed what it is told."""
-    return place is not None and (place.hasty or place.told_s > now + HASTY_S)
+    """Whether a caller ignores the wait of its refusal."""
+    return place is not None and (place.hasty or place.announced_s > now + HASTY_S)

@@ -1,4 +1,4 @@
-"""Account for one attempt at a lane: what it takes and costs, what it gives back, and what its reply says of limits."""
+"""Accounting of one attempt at a lane: its permit, cost and refund, and the limits in its reply."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ _SENT = JobState.SENT
 
 
 def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:
-    """Take a permit and what the attempt costs, and return where it goes; `spare`: of what nobody else would use."""
+    """Take a permit, charge the cost, and return the target; `spare`: only capacity that no other owner would use."""
     queue = job.queue
     assert queue is not None, "a job has a queue before it is sent"
     lane.take(now, job.tokens, spare)
@@ -35,7 +35,7 @@ def begin(job: Ticket, lane: Lane, now: float, *, spare: bool) -> Target:
 
 
 def end(job: Ticket, lane: Lane) -> None:
-    """Give the permit back."""
+    """Return the permit."""
     assert job.queue is not None, "a job that was sent has a queue"
     job.queue.under_way -= 1
     lane.release()
@@ -44,7 +44,7 @@ def end(job: Ticket, lane: Lane) -> None:
 
 
 def settle(job: Ticket, lane: Lane, outcome: Outcome) -> None:
-    """Put the estimate right when the real number of tokens is known."""
+    """Correct the estimate when the real number of tokens is known."""
     prompt_tokens, completion_tokens = outcome.prompt_tokens, outcome.completion_tokens
     if prompt_tokens is None and completion_tokens is None:
         return
@@ -58,7 +58,7 @@ def settle(job: Ticket, lane: Lane, outcome: Outcome) -> None:
 
 
 def refund(job: Ticket, lane: Lane) -> None:
-    """Give back all that the attempt was to cost."""
+    """Refund all that the attempt was charged."""
     lane.settle(job.sent_s, job.tokens, 0)
     if job.account is not None:
         lane.key.ledger.correct(job.account, -job.charged)

@@ -1,4 +1,4 @@
-"""The jobs of one session that wait for one chain of targets."""
+"""The backlog: the jobs of one session that wait for one chain of targets."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.job import Job, JobState, Priority
 
 JobT = TypeVar("JobT", bound=Job)
-_GARBAGE = 16  # removed jobs that may lie about in a backlog besides one for each that waits
+_GARBAGE = 16  # removed jobs that may stay in a backlog, plus one for each waiting job
 
 
 class Backlog(Generic[JobT]):
-    """The jobs of one session in one queue: each priority first in, first out, and waiting makes up for priority.
+    """The jobs of one session in one queue: first in, first out per priority; waiting time makes up for priority.
 
-    Once a job has waited in vain, the newest of a priority goes first: it has the most time left for its answer. So it
-    stays until none of them waits.
+    Once a job has expired, the newest of a priority goes first, because it has the most time left for its answer; this
+    lasts until no job waits.
     """
 
     __slots__ = ("_age_s", "_dead", "_lines", "live", "newest_first", "session")
@@ -29,7 +29,7 @@ class Backlog(Generic[JobT]):
         self._lines: tuple[deque[JobT], ...] = tuple(deque() for _ in Priority)
 
     def push(self, job: JobT) -> None:
-        """Put a job where it belongs: at the end, or, if it has been sent before, ahead of those that came later."""
+        """Add a job: at the end, or, if it has been sent before, ahead of those that came later."""
         line = self._lines[job.priority]
         if line and line[-1].number > job.number:
             later = [line.popleft()] if line[0].number < job.number else []
@@ -42,15 +42,15 @@ class Backlog(Generic[JobT]):
         self.live += 1
 
     def first_key(self) -> float:
-        """When the first would have come if it had the highest priority. Only while somebody waits."""
+        """Return the arrival time of the first job, corrected by its priority. Call it only while a job waits."""
         return self._first()[0]
 
     def first(self) -> JobT:
-        """The next job. Only while somebody waits."""
+        """Return the next job. Call it only while a job waits."""
         return self._first()[1]
 
     def remove(self, job: JobT) -> None:
-        """Take a job out, which is no longer queued; what stays of it is swept later."""
+        """Remove a job that is no longer queued; its entry is swept later."""
         self.live -= 1
         line = self._lines[job.priority]
         if line and line[0] is job:
@@ -68,11 +68,11 @@ class Backlog(Generic[JobT]):
             self._dead = 0
 
     def last(self) -> JobT:
-        """The one that can wait best: the newest of the lowest priority. Only while somebody waits."""
+        """Return the job that can best wait: the newest of the lowest priority. Call it only while a job waits."""
         for priority in reversed(Priority):
             if any(job.priority is priority for job in self):
                 return self._newest(priority)
-        raise AssertionError("nobody waits here")
+        raise AssertionError("no job waits here")
 
     def __iter__(self) -> Iterator[JobT]:
         return (job for line in self._lines for job in line if job.state is JobState.QUEUED and job.backlog is self)
@@ -91,11 +91,11 @@ class Backlog(Generic[JobT]):
                 if best is None or key < best_key:
                     best, best_key = job, key
                 break
-        assert best is not None, "nobody waits here"
+        assert best is not None, "no job waits here"
         return best_key, self._newest(best.priority) if self.newest_first else best
 
     def _newest(self, priority: Priority) -> JobT:
-        """The newest of a priority of which somebody waits."""
+        """Return the newest job of a priority, of which at least one waits."""
         line = self._lines[priority]
         while line[-1].state is not JobState.QUEUED or line[-1].backlog is not self:
             line.pop()

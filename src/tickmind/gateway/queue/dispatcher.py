@@ -1,10 +1,10 @@
-"""Brings jobs to lanes: who waits, who goes next and by which lane, and what happens after an attempt.
+"""The dispatcher: brings jobs to lanes, decides which goes next, and what happens after an attempt.
 
 Jobs wait in one fair queue for each chain of targets and are bound to a lane only when that lane has room, the first in
 the chain's order. After a 429 a job returns to the front, uncharged, and the next lane with room takes it at once.
 
-It does no I/O: the clock and the timers come in, carriers do the sending. Everything happens within `submit`, `ended`,
-`cancel` and the timer, and a carrier may call back into the dispatcher from its `send` and `refuse`.
+It does no I/O: clock and timers are passed in, carriers send. Everything happens within `submit`, `ended`, `cancel` and
+the timer, and a carrier may call back into the dispatcher from its `send` and `refuse`.
 """
 
 import math
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 _log = get_logger(__name__)
 _NEW, _HELD, _QUEUED, _SENT, _DONE = JobState.NEW, JobState.HELD, JobState.QUEUED, JobState.SENT, JobState.DONE
 _OK = Result.OK
-_CLOSED = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; ask another one")
+_CLOSED = Refusal(Code.SHUTTING_DOWN, "the gateway is shutting down; use another gateway")
 
 
 class Dispatcher:
-    """See the module. `on_event` hears what is worth showing; it must not raise."""
+    """Schedules jobs on lanes. `on_event` receives events for display; it must not raise."""
 
     __slots__ = (
         "_admission", "_budget", "_closed", "_config", "_in_flight", "_lanes", "_monotonic", "_refusals", "_reporter",
@@ -80,7 +80,7 @@ class Dispatcher:
     # What carriers call
 
     def submit(self, job: Ticket) -> None:
-        """Take a job in: it is sent now, or waits, or is refused, and its carrier hears which."""
+        """Take a job: send it now, let it wait, or refuse it; its carrier is called accordingly."""
         assert job.state is _NEW or job.state is _HELD, "a job is submitted once"
         now = self._monotonic()
         self._submitted = job.number = self._submitted + 1
@@ -106,15 +106,15 @@ class Dispatcher:
                     return
                 self._send(job, lane, now)
                 if lane.key.waiting:
-                    self._go_on(lane.key, now)  # by its other lanes: the accounts have changed
+                    self._go_on(lane.key, now)  # the accounts have changed, which concerns its other lanes
                 return
         self._admit(job, queue, now)
         self._wakeups.arm()
 
     def ended(self, job: Ticket, outcome: Outcome) -> bool:
-        """An attempt is over. True: so is the job, and the carrier delivers what it has. False: it went back.
+        """End an attempt. True: the job is over, and the carrier delivers its reply. False: the job went back.
 
-        After False the carrier hears `send` or `refuse` again, perhaps before this returns.
+        After False the carrier gets `send` or `refuse` again, perhaps before this returns.
         """
         lane = job.lane
         if job.state is not _SENT or lane is None:  # it was cancelled meanwhile
@@ -138,7 +138,7 @@ class Dispatcher:
         return over
 
     def cancel(self, job: Ticket) -> None:
-        """The caller went away: the job is over and whatever it held is free. Again is harmless."""
+        """End a job whose caller disconnected, and free whatever it held. Repeated calls do nothing."""
         now = self._monotonic()
         if job.state is _QUEUED:
             self._waiting.remove(job)
@@ -153,28 +153,28 @@ class Dispatcher:
         job.state = _DONE
 
     def forecast(self, session: "Session", plan: Plan, now: float, agent: str = "") -> float:
-        """When a request that came now could be expected to go out; `now` if nothing stands in its way."""
+        """Return when a request that came now could be expected to be sent; `now` if nothing is in its way."""
         return self._lanes.queue_of(plan, now).forecast(session, now, agent)
 
     def come_back_s(self, job: Ticket) -> float:
-        """How long the caller of a job that was cut off should wait before it asks again."""
+        """Return how long the caller of a job that was cut off should wait before it retries."""
         now = self._monotonic()
         return max(MIN_WAIT_S, self.forecast(job.session, job.plan, now, job.agent) - now)
 
     def turn_need_s(self, job: Ticket) -> float:
-        """How long an answer to a job takes where each caller has a turn of its own; 0 where none is in the way."""
+        """Return how long an answer takes where each caller has a turn of its own; 0 where no limit is in the way."""
         queue = job.queue
         if queue is None or not (queue.reserved or queue.live):
             return 0.0
         return self._admission.turn_need_s(job, queue, self._monotonic())
 
     def learn(self, job: Ticket, headers: Mapping[str, str]) -> None:
-        """Learn limits from a reply's headers (names in lower case) while its job is under way."""
+        """Learn limits from a reply's headers (names in lower case) while its job is in flight."""
         if job.lane is not None:
             attempts.learn_limits(job.lane, headers, self._monotonic(), self._wall())
 
     def shutdown(self) -> None:
-        """Refuse all that wait and all that come; what is under way may end."""
+        """Refuse all jobs that wait or arrive; jobs in flight may end."""
         self._closed = True
         for queue in list(self._lanes.queues.values()):
             for job in queue.jobs():
@@ -184,11 +184,11 @@ class Dispatcher:
         self._wakeups.close()
 
     def lanes(self) -> list[Lane]:
-        """All lanes that there are."""
+        """Return all lanes."""
         return list(self._lanes.lanes.values())
 
     def statistics(self) -> QueueStatistics:
-        """All figures at this moment."""
+        """Return all figures at this moment."""
         now = self._monotonic()
         return QueueStatistics(
             queued=self._waiting.count,
@@ -209,13 +209,13 @@ class Dispatcher:
     # Waiting
 
     def _admit(self, job: Ticket, queue: FairQueue[Ticket], now: float, *, gives_way: bool = False) -> None:
-        """Let a new job wait, if that is of any use and there is room."""
+        """Let a new job wait, if it can be answered in time and there is room."""
         older = self._waiting.of_agent(job) if job.replace_older else []
-        replaced = sum(one.queue is queue for one in older)
+        replaced = sum(other.queue is queue for other in older)
         refusal = self._admission.refusal_of(job, queue, now, replaced=replaced, gives_way=gives_way)
-        for one in older:
-            if refusal is None or one in self._waiting.held:
-                self._turn_away(one, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
+        for other in older:
+            if refusal is None or other in self._waiting.held:
+                self._turn_away(other, Refusal(Code.REPLACED, "replaced by a newer request of the same agent"))
         if refusal is not None:
             job.expires_s = self._admission.held_until_s(job, refusal, now)
             if not self._waiting.hold(job, now):
@@ -231,13 +231,13 @@ class Dispatcher:
         self._wait(job, queue, now)
 
     def _may_wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> bool:
-        """Whether it can be served in time; else it is refused at once."""
+        """Whether a job can be served in time; if not, refuse it."""
         if (refusal := self._admission.refusal_of(job, queue, now)) is not None:
             self._refuse(job, refusal)
         return refusal is None
 
     def _wait(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
-        if queue.forgotten:  # while another was refused for it
+        if queue.forgotten:  # while another job was refused for it
             queue = self._lanes.queue_of(queue.plan, now)
         self._waiting.add(job, queue, now)
         for lane in queue.lanes:
@@ -245,13 +245,13 @@ class Dispatcher:
                 self._pump(lane.key, now)
 
     def _turn_away(self, job: Ticket, refusal: Refusal) -> None:
-        """Refuse a job that waits, unless the refusal of another has just ended it."""
+        """Refuse a waiting job, unless another refusal has just ended it."""
         if job.state is _QUEUED:
             self._waiting.remove(job)
             self._refuse(job, refusal)
 
     def _expire(self, job: Ticket, now: float) -> None:
-        """Refuse a job that has waited in vain, and all others of its queue that can't be answered in time any more."""
+        """Refuse a job whose wait expired, and all others of its queue that can't be answered in time any more."""
         queue = job.queue
         assert queue is not None, "a job that waits has a queue"
         if job in self._waiting.held:
@@ -261,15 +261,15 @@ class Dispatcher:
         backlog = queue.backlogs.get(job.session)
         if backlog is not None and now < job.queued_s + self._config.queue.max_wait_s:
             backlog.newest_first = True
-        late = [job, *(one for one in self._admission.late(queue, now) if one is not job)]
-        for one in late:
-            self._waiting.remove(one)  # all of them before the first is told when to come back
-        for one in late:
-            if one.state is _NEW:  # else its caller left when another was told
-                self._refuse(one, self._admission.expired(one, now))
+        late = [job, *(other for other in self._admission.late(queue, now) if other is not job)]
+        for ticket in late:
+            self._waiting.remove(ticket)  # remove all before computing the first retry time
+        for ticket in late:
+            if ticket.state is _NEW:  # else its caller left during an earlier refusal
+                self._refuse(ticket, self._admission.expired(ticket, now))
 
     def _pump(self, key: KeyState, now: float) -> None:
-        """Send what may go by a key's lanes, by its ledger, and see when to look again."""
+        """Send what a key's lanes can take, in the order of its ledger, and schedule the next look."""
         key.pumping = True
         wake_s = 0.0
         try:
@@ -280,7 +280,7 @@ class Dispatcher:
         self._wakeups.wake(key, wake_s)
 
     def _pump_one(self, key: KeyState, now: float) -> float:
-        """Send the next job by one of the lanes; returns `now` after that, else when one may go."""
+        """Send the next job by one of the lanes; return `now` if it was sent, else when one may go."""
         wake_s, best, best_lane, best_spare = next_turn(key, now)
         if best is None or best_lane is None:
             return wake_s
@@ -304,7 +304,7 @@ class Dispatcher:
         return now
 
     def _go_on(self, key: KeyState, now: float) -> None:
-        """Something changed at a key for which jobs wait."""
+        """Pump a key after a change, if jobs wait for it."""
         if not key.pumping:
             self._pump(key, now)
             self._wakeups.arm()
@@ -330,14 +330,14 @@ class Dispatcher:
         try:
             job.carrier.send(job, target)
         except Exception:  # noqa: BLE001 - a carrier's fault must neither leak a permit nor stop those who wait
-            _log.exception("a request could not be sent", provider=target.provider.name)
+            _log.exception("sending a request failed", provider=target.provider.name)
             if job.state is _SENT and job.lane is lane:
                 self._let_go(job, lane, Result.BROKEN, 0, now)
                 lane.undecided(now, job.sent_s)
                 self._refuse(job, Refusal(Code.PROVIDER_ERROR, "the request could not be sent; see the gateway's log"))
 
     def _let_go(self, job: Ticket, lane: Lane, result: Result, status: int, now: float) -> None:
-        """The attempt is over: its permit comes back, and it is noted."""
+        """End the attempt: return its permit, and record it."""
         attempts.end(job, lane)
         self._in_flight -= 1
         job.note(result, status, now)
@@ -375,7 +375,7 @@ class Dispatcher:
         return over
 
     def _after_limit(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
-        """Back to the front, uncharged, if there is a way left for it."""
+        """Put the job back to the front, uncharged, if any lane is left for it."""
         if lane.rate_limited(now, job.sent_s, outcome.retry_after_s):
             self._reporter.closed(job, lane)
         attempts.refund(job, lane)
@@ -395,7 +395,7 @@ class Dispatcher:
         return False
 
     def _after_error(self, job: Ticket, lane: Lane, outcome: Outcome, now: float) -> bool:
-        """On to where it has not failed yet, if errors are passed over; a refused key always is, for another key."""
+        """Retry at a lane where it has not failed yet, if errors are retried; after a refused key, always."""
         provider = lane.key.provider
         rest = job.untried()
         if not provider.fall_back_on_errors:
@@ -407,7 +407,7 @@ class Dispatcher:
         back_s, down = tail.outlook(now, job.tokens)
         expires_s = min(job.deadline_s, now + self._config.queue.max_wait_s, job.drop_after_s or math.inf)
         if down or back_s > expires_s or not self._may_retry(lane, tail, now):
-            return True  # the error that there is says more than a refusal
+            return True  # the provider's error says more than a refusal
         job.queue = tail
         job.expires_s = expires_s
         self._send_or_wait(job, tail, now)
@@ -423,13 +423,13 @@ class Dispatcher:
         self._wakeups.arm()
 
     def _may_retry(self, lane: Lane, queue: FairQueue[Ticket], now: float) -> bool:
-        """Whether one more try may be made: free after the first refusal and towards a healthy lane, else budgeted."""
+        """Whether one more attempt is allowed: free after the first refusal and at a healthy lane, else budgeted."""
         if lane.streak == 1 or any(other.is_healthy(now) for other in queue.lanes):
             return True
         return self._budget.spend(self._submitted)
 
     def _dismiss_hopeless(self, queue: FairQueue[Ticket], now: float) -> None:
-        """Refuse those who would wait in vain, now that a lane is limited for longer or down."""
+        """Refuse jobs that can't be served in time, now that a lane is limited for longer or down."""
         back_s, down = queue.outlook(now, 0)
         if not down and back_s <= max(now, queue.checked_s):
             return
@@ -447,4 +447,4 @@ class Dispatcher:
         try:
             job.carrier.refuse(job, refusal)
         except Exception:  # noqa: BLE001 - one carrier's fault must not stop those who wait
-            _log.exception("a refusal could not be delivered", code=refusal.code.value)
+            _log.exception("delivering a refusal failed", code=refusal.code.value)

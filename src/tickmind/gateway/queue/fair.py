@@ -1,23 +1,23 @@
-"""Whose turn it is: accounts of what owners and their sessions have used of a key, and turns by those accounts.
+"""Fair queueing: accounts of what owners and their sessions have used of a key, and turns by those accounts.
 
-This is start-time fair queueing with credit. Each account has a tag, which moves on by cost over weight with every
-request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. Who comes back from
-a pause finds its old tag, but at most one credit behind the virtual time; the credit is the share of one weight in all
-that was served within `window_s` or, where the key's rate is known, in all that could be. So who used less than its
-share within the window goes first, and nobody saves up for longer.
+This is start-time fair queueing with credit. Each account has a tag, which grows by cost over weight with every
+request; the smallest tag goes next. A ledger's virtual time is the highest tag that it has served. An account that
+returns from a pause keeps its old tag, but is at most one credit behind the virtual time; the credit is the share of
+one weight in all that was served within `window_s` or, where the key's rate is known, in all that could be. So an
+account that used less than its share within the window goes first, and no account saves up for longer.
 
-Who waits without a break for so long that it plainly asks for more than its share is said to press. The others have
-some leeway before it: they may be ahead of it by that much and still go first, and only beyond that the virtual time
-moves on by them. So everybody's odd burst goes before what a greedy one has waiting, and is paid for later; who is
-new starts at the virtual time, with no credit but with the leeway. Who presses beside others who don't has no part in
-the burst either (see `pace`).
+An owner that waits without a break for so long that it plainly asks for more than its share is said to press. The
+others have some leeway before it: they may be ahead of it by that much and still go first, and only beyond that they
+advance the virtual time. So an occasional burst goes before the backlog of a greedy owner, and is paid for later; a new
+owner starts at the virtual time, with no credit but with the leeway. An owner that presses beside others that don't
+has no part in the burst either (see `limits.rate_limiter`).
 
 Owners share a key, and the sessions of an owner share what the owner gets, by the same rule: many sessions of one
 owner get no more than one would.
 
-Without callers' keys every session is its own owner, and anybody may invent sessions. So those of one address are a
+Without callers' keys every session is its own owner, and a client may invent sessions. So those of one address are a
 group, and groups take turns first: together they get what one address gets. Within a group all first requests of new
-sessions are charged to one account, so that asking under ever new names brings no more than one share.
+sessions are charged to one account, so that ever new names bring no more than one share.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -31,17 +31,17 @@ from tickmind.gateway.fairness.sessions import Session
 from tickmind.gateway.queue.backlog import Backlog
 
 MIN_WEIGHT = 1e-6
-MAX_GROUPS = 256  # addresses that are told apart at a key
+MAX_GROUPS = 256  # addresses with a group of their own at a key
 _PARTS = 12  # of the window, after each of which the virtual time is noted
 _SWEEP = 64  # entries that need not be swept
 _LEEWAY_PART = 0.05  # of the credit is the leeway, or
 _LEEWAY = 2  # requests at least: where the rate is low, a part of the window would be less than one
-_PRESSING = 50  # requests' time: who waits for so long, and not less than the next, presses
+_PRESSING = 50  # request times: an owner that waits for so long presses
 _PRESSING_S = 1.0
 
 
 class VirtualTime:
-    """The virtual time of those who share something, and how far from it a tag may be."""
+    """The virtual time of accounts that share something, and how far from it a tag may be."""
 
     __slots__ = ("_capacity", "_marks", "_part_s", "credit", "leeway", "modest", "next_s", "top", "total", "virtual")
 
@@ -50,15 +50,15 @@ class VirtualTime:
         self.top = 0.0  # the highest tag
         self.total = 0.0  # cost of all that was served, ever
         self.credit = 0.0
-        self.leeway = 0.0  # how far ahead of who presses others may be and still go first
-        self.modest = 0  # how many used something within the window, or wait, and don't press
+        self.leeway = 0.0  # how far ahead of a pressing owner others may be and still go first
+        self.modest = 0  # owners that used something within the window, or wait, and don't press
         self.next_s = 0.0  # when to call `move` again
         self._capacity = capacity  # cost of all that can be served within the window, 0 if that is not known
         self._part_s = max(window_s, 1e-3) / _PARTS
         self._marks = (0.0,) * (_PARTS + 1)  # the total at the last ends of parts of the window, oldest first
 
     def move(self, now: float, accounts: "Iterable[OwnerAccount | SessionAccount]") -> None:
-        """Reckon the credit anew, if it is time to."""
+        """Recompute the credit, if it is time to."""
         parts = min(_PARTS + 1, 1 + int((now - self.next_s) / self._part_s))
         self._marks = (*self._marks[parts:], *((self.total,) * parts))
         self.next_s = now + self._part_s
@@ -69,12 +69,12 @@ class VirtualTime:
         self.credit = max(self.total - self._marks[0], self._capacity) / weights if weights else 0.0
 
     def gives_way(self, account: "OwnerAccount | SessionAccount") -> bool:
-        """Whether it presses, and has no credit worth speaking of."""
+        """Whether an account presses, and has no significant credit."""
         return account.pressing and account.tag > self.virtual - self.leeway
 
 
 class OwnerAccount(VirtualTime):
-    """What an owner used of a key, and the share that its sessions have in it; `is_new`: nothing yet, nor has a key."""
+    """What an owner used of a key, and its sessions' shares; `is_new`: it used nothing yet, and has no key."""
 
     __slots__ = ("is_new", "ledger", "name", "places", "pressing", "sessions", "since_s", "tag", "used_s", "weight")
 
@@ -110,7 +110,7 @@ class SessionAccount:
 class Ledger(VirtualTime):
     """The accounts of one key. All queues and models that use the key are served by them.
 
-    It holds those of the first group that comes, mostly the only one; the others have ledgers of their own in it.
+    It holds the first group, mostly the only one; further groups have ledgers of their own in it.
     """
 
     __slots__ = ("_group_virtual", "_groups", "_new_tag", "_owners", "_sweep_at", "_window_s", "group_tag")
@@ -123,7 +123,7 @@ class Ledger(VirtualTime):
         self._new_tag = 0.0  # of the account of all new sessions without a key
         self._groups: dict[str, Ledger] = {}  # group -> its ledger
         self._group_virtual = 0.0  # the highest tag of a group that was served
-        self.group_tag = 0.0  # what all of the group used
+        self.group_tag = 0.0  # what the whole group used
 
     @property
     def is_grouped(self) -> bool:
@@ -131,14 +131,14 @@ class Ledger(VirtualTime):
         return len(self._groups) > 1
 
     def account(self, session: Session) -> SessionAccount:
-        """The session's account, made if it is new."""
+        """Return the session's account, made if it is new."""
         group = session.group
         ledger = self._groups.get(group) or self._new_group(group)
         return self._account(session) if ledger is self else ledger._account(session)  # noqa: SLF001 - its own kind
 
     def _new_group(self, group: str) -> "Ledger":
         if len(self._groups) >= MAX_GROUPS:
-            group = next(reversed(self._groups))  # so many strangers are one
+            group = next(reversed(self._groups))  # groups beyond the limit share one
             return self._groups[group]
         made = self if not self._groups else Ledger(self._window_s, capacity=self._capacity)
         made.group_tag = self._group_virtual
@@ -157,7 +157,7 @@ class Ledger(VirtualTime):
         return account
 
     def charge(self, account: SessionAccount, cost: float, weight: float, now: float) -> None:
-        """The session's request goes out. The weight is the owner's and, among its sessions, the session's."""
+        """Charge a request that is sent. The weight is the owner's and, among its sessions, the session's."""
         owner = account.owner
         ledger = owner.ledger
         if len(self._groups) > 1:
@@ -205,18 +205,18 @@ class Ledger(VirtualTime):
             owner.top = tag
 
     def lead(self, owner: str, other: str) -> float:
-        """Return by how much more one owner has used than another, each by its weight; what is new has used nothing."""
+        """Return by how much more one owner has used than another, each by its weight; a new owner has used nothing."""
         ours, theirs = self._owners.get(owner), self._owners.get(other)
         if ours is None:
             return -math.inf
         return ours.tag - max(theirs.tag if theirs is not None else -math.inf, self.virtual - self.credit)
 
     def presses(self, owner: OwnerAccount, now: float, request_s: float) -> bool:
-        """Whether an owner presses where a request takes so long."""
+        """Whether an owner presses, where a request takes `request_s`."""
         return now - owner.since_s >= max(_PRESSING_S, _PRESSING * request_s)
 
     def idle(self) -> None:
-        """Nobody waits and there is room: whoever has used how much, nobody was kept from its share by it."""
+        """Reset the credits: no job waits and there is room, so no account was kept from its share."""
         self.virtual = self.top
         if len(self._groups) > 1:
             for ledger in self._groups.values():
@@ -224,7 +224,7 @@ class Ledger(VirtualTime):
                 ledger.group_tag = self._group_virtual
 
     def correct(self, account: SessionAccount, cost: float) -> None:
-        """What was charged was too little by this or, below zero, too much."""
+        """Correct a charge that was too low by this or, below zero, too high."""
         owner = account.owner
         change = cost / account.weight
         owner.ledger.group_tag += cost
@@ -238,9 +238,9 @@ class Ledger(VirtualTime):
                 inner.turns.move_up(inner)
 
     def _sweep(self, now: float, charged: SessionAccount) -> None:
-        """Forget accounts that were idle for so long that they have no credit left to lose.
+        """Remove accounts that were idle for so long that they have no credit left to lose.
 
-        The one that is being `charged` stays: what it takes now would be forgotten with it.
+        The account that is being `charged` stays: its new charge would be lost with it.
         """
         before = now - 2 * self._window_s
         for name, owner in list(self._owners.items()):
@@ -254,7 +254,7 @@ class Ledger(VirtualTime):
 
 
 Account = OwnerAccount | SessionAccount
-Entry = tuple[float, int, "QueuePlace"]  # tag, order of arrival, who
+Entry = tuple[float, int, "QueuePlace"]  # tag, order of arrival, place
 
 
 class QueuePlace:
@@ -271,7 +271,7 @@ class QueuePlace:
         self.entry = turns.entry(self)
 
     def first(self) -> Backlog[Any] | None:
-        """Who is next here, None if nobody waits any more."""
+        """Return the backlog that is next here, None if no job waits any more."""
         if self.inner is not None:
             return self.inner.first()
         best = None
@@ -282,9 +282,9 @@ class QueuePlace:
 
 
 class TurnHeap:
-    """A heap of places by their accounts' tags. Tags that grew are put right when they come up.
+    """A heap of places by their accounts' tags. Tags that grew are corrected when they come up.
 
-    All who are behind the virtual time count as being at it, and take turns: each goes to the end after a request.
+    All accounts behind the virtual time count as being at it, and take turns: each goes to the end after a request.
     """
 
     __slots__ = ("_heap", "_number", "_places", "_share", "_sweep_at")
@@ -300,8 +300,8 @@ class TurnHeap:
         return len(self._heap)
 
     def entry(self, place: QueuePlace) -> "Entry":
-        """Where a place belongs now."""
-        self._number += 1  # ties go to who came first
+        """Return the entry of a place for its current tag."""
+        self._number += 1  # ties go to the first arrival
         account, virtual = place.account, self._share.virtual
         tag = place.entry_tag = account.tag
         key = tag if tag > virtual else virtual
@@ -310,9 +310,9 @@ class TurnHeap:
         return (key, self._number, place)
 
     def place(self, account: Account) -> QueuePlace:
-        """The account's place, made if it has none."""
+        """Return the account's place, made if it has none."""
         if len(self._heap) >= self._sweep_at:
-            self._sweep()  # before the place is looked up: nobody waits there yet, so it would be swept away
+            self._sweep()  # before the lookup: a new place has no jobs yet, so it would be swept away
         place = self._places.get(account)
         if place is None:
             place = QueuePlace(account, self, TurnHeap(account) if isinstance(account, OwnerAccount) else None)
@@ -322,7 +322,7 @@ class TurnHeap:
         return place
 
     def move_up(self, place: QueuePlace) -> None:
-        """Its account's tag became smaller, or counts in another way."""
+        """Reorder a place whose account's tag became smaller, or counts differently."""
         if len(self._heap) >= self._sweep_at:
             self._sweep()
         if place.account in self._places:
@@ -330,7 +330,7 @@ class TurnHeap:
             heappush(self._heap, place.entry)
 
     def first(self) -> Backlog[Any] | None:
-        """The jobs whose turn it is, or None if nobody waits."""
+        """Return the backlog whose turn it is, or None if no job waits."""
         heap = self._heap
         while heap:
             entry = heap[0]
@@ -350,7 +350,7 @@ class TurnHeap:
         return None
 
     def first_place(self) -> QueuePlace:
-        """Who is first; only right after `first` found somebody."""
+        """Return the first place; only right after `first` returned a backlog."""
         return self._heap[0][2]
 
     def _drop(self, place: QueuePlace) -> None:
@@ -358,7 +358,7 @@ class TurnHeap:
         place.account.places.remove(place)
 
     def _sweep(self) -> None:
-        """Forget who no longer waits, so that what is left behind stays bounded."""
+        """Remove places without jobs, so that the heap stays bounded."""
         for place in list(self._places.values()):
             if place.first() is None:
                 self._drop(place)
@@ -368,7 +368,7 @@ class TurnHeap:
 
 
 class LaneTurns:
-    """All that wait for one lane: groups first, then owners, and their sessions within."""
+    """All jobs that wait for one lane: groups first, then owners, and their sessions within."""
 
     __slots__ = ("_groups", "_ledger", "_owners")
 
@@ -381,7 +381,7 @@ class LaneTurns:
         return sum(map(len, self._groups.values()))
 
     def add(self, backlog: Backlog[Any], now: float) -> None:
-        """These jobs wait here, too."""
+        """Add a backlog that waits here as well."""
         account = self._ledger.account(backlog.session)
         owner = account.owner
         if all(place.first() is None for place in owner.places):
@@ -397,10 +397,10 @@ class LaneTurns:
             place.backlogs = [*(other for other in place.backlogs if other.live), backlog]
 
     def first(self, now: float, request_s: float) -> Backlog[Any] | None:
-        """The jobs whose turn it is; `request_s` is the time that the lane takes for a request."""
+        """Return the backlog whose turn it is; `request_s` is the time that the lane takes for a request."""
         if len(self._groups) == 1:
             return self._first_of(self._owners, now, request_s)
-        for ledger in sorted(self._groups, key=lambda one: one.group_tag):
+        for ledger in sorted(self._groups, key=lambda group: group.group_tag):
             self._owners = self._groups[ledger]
             backlog = self._first_of(self._owners, now, request_s)
             if backlog is not None:
@@ -421,7 +421,7 @@ class LaneTurns:
         return backlog
 
     def first_tag(self) -> float:
-        """The tag of the group or owner whose turn it is; only right after `first` found somebody."""
+        """Return the tag of the group or owner whose turn it is; only right after `first` returned a backlog."""
         place = self._owners.first_place()
         if not self._ledger.is_grouped:
             return place.entry[0]
@@ -429,9 +429,9 @@ class LaneTurns:
         return place.account.ledger.group_tag
 
     def is_first_giving_way(self) -> bool:
-        """Whether the owner whose turn it is gives way to others who don't press.
+        """Whether the owner whose turn it is gives way to others that don't press.
 
-        Only right after `first` found somebody.
+        Call it only right after `first` returned a backlog.
         """
         account = self._owners.first_place().account
         assert isinstance(account, OwnerAccount), "owners come first"

@@ -1,4 +1,4 @@
-"""The queue of one chain of targets: all who wait for it, with a bound."""
+"""The bounded queue of one chain of targets."""
 
 from collections import Counter
 from typing import Generic
@@ -13,10 +13,10 @@ from tickmind.gateway.routing.plan import Plan
 
 
 class FairQueue(Generic[JobT]):
-    """All that wait for one chain. It counts, bounds and finds; whose turn it is, the lanes' ledgers say.
+    """All jobs that wait for one chain. It counts, bounds and finds jobs; the lanes' ledgers decide whose turn it is.
 
-    When it is full, who has the most waiting gives way to who has less, so that a greedy owner can't shut the others
-    out; among equals the newcomer is refused. Without keys this goes by addresses first.
+    When it is full, the owner with the most waiting jobs gives way to owners with fewer, so that a greedy owner can't
+    shut the others out; among equals the newcomer is refused. Without keys this goes by addresses first.
     """
 
     __slots__ = (
@@ -38,20 +38,20 @@ class FairQueue(Generic[JobT]):
     def __init__(self, plan: Plan, lanes: tuple[Lane, ...], *, capacity: int, age_s: float) -> None:
         self.plan = plan
         self.lanes = lanes
-        self.targets = dict(zip(lanes, plan.targets, strict=True))  # lane -> where a job goes that goes by it
+        self.targets = dict(zip(lanes, plan.targets, strict=True))  # lane -> the target of a job that goes by it
         self.capacity = capacity
         self.live = 0
         self.under_way = 0  # jobs of it that were sent
-        self.forgotten = False  # another one has its place, or will have
+        self.forgotten = False  # replaced by another queue, or about to be
         self.backlogs: dict[Session, Backlog[JobT]] = {}
-        self.checked_s = 0.0  # up to when all who wait know that all lanes are limited
-        self.reserved = Reservations()  # who was told to come back
+        self.checked_s = 0.0  # until when waiting jobs were checked against limited lanes
+        self.reserved = Reservations()  # callers that were asked to retry later
         self._age_s = age_s
         self._counts: dict[str, int] = {}  # group -> how many of its jobs wait
         self._by_count: list[dict[str, None]] = [{}]  # how many wait -> groups with so many; the last is not empty
 
     def outlook(self, now: float, tokens: int) -> tuple[float, bool]:
-        """When a lane could take a request at the earliest, and whether all of them are down until then."""
+        """Return when a lane could take a request at the earliest, and whether all lanes are down until then."""
         back_s, down = float("inf"), True
         for lane in self.lanes:
             back_s = min(back_s, lane.back_s(now, tokens))
@@ -59,9 +59,9 @@ class FairQueue(Generic[JobT]):
         return back_s, down
 
     def forecast(self, session: Session, now: float, agent: str = "") -> float:
-        """Return when a request of a session that came now could be expected to go out; `now` if nothing is in its way.
+        """Return when a session's request that came now could be expected to be sent; `now` if nothing is in its way.
 
-        A caller for whom a place is kept is told that.
+        For a caller with a reserved place that is the place's time.
         """
         if self.reserved and (at_s := self.reserved.of(session, agent)) is not None:
             return max(at_s, now)
@@ -75,7 +75,7 @@ class FairQueue(Generic[JobT]):
         return at_s if has_slot else max(at_s, start_s(self.lanes, now, 0))
 
     def ahead_of(self, job: JobT) -> int:
-        """Return how many of those who wait go before a job that comes now."""
+        """Return how many waiting jobs go before a job that comes now."""
         if not self.live:
             return 0
         own = 0
@@ -85,18 +85,18 @@ class FairQueue(Generic[JobT]):
         return self._turns(job.session, own)
 
     def _turns(self, session: Session, own: int) -> int:
-        """How many go first of a session that has so many of its own before the one at hand: all take turns."""
+        """Return how many jobs go before a session's next one, if it has `own` before that: all sessions take turns."""
         others = len(self.backlogs) - (session in self.backlogs)
         backlog = self.backlogs.get(session)
         elsewhere = self.live - (backlog.live if backlog is not None else 0)
         return own + min(elsewhere, (own + 1) * others)
 
     def jobs(self) -> list[JobT]:
-        """All that wait."""
+        """Return all waiting jobs."""
         return [job for backlog in self.backlogs.values() for job in backlog]
 
     def push(self, job: JobT) -> None:
-        """Let a job wait."""
+        """Add a waiting job."""
         session = job.session
         backlog = self.backlogs.get(session)
         if backlog is None:
@@ -113,7 +113,7 @@ class FairQueue(Generic[JobT]):
             lane.key.waiting += 1
 
     def remove(self, job: JobT) -> None:
-        """A job no longer waits; its state says so already."""
+        """Remove a job that no longer waits; its state is changed already."""
         backlog = self.backlogs[job.session]
         backlog.remove(job)
         job.backlog = None
@@ -126,9 +126,11 @@ class FairQueue(Generic[JobT]):
             lane.key.waiting -= 1
 
     def victim_for(self, job: JobT) -> JobT | None:
-        """Who gives way to a new job in a full queue: the last of the owner with the most, None if that is its own.
+        """Return the job that gives way to a new one in a full queue: the last of the owner with the most.
 
-        Of another group any owner gives way if the group has more than the job's; within its own it goes by owners.
+        None: the new job's own owner has the most.
+
+        Any owner of another group gives way if the group has more than the job's; within the own group owners count.
         """
         own, most = _group(job.session), len(self._by_count) - 1
         is_own = self._counts.get(own, 0) + 1 >= most
@@ -163,5 +165,5 @@ class FairQueue(Generic[JobT]):
 
 
 def _group(session: Session) -> str:
-    """Who counts as one: the owner, or all who come from one address without keys."""
+    """Return what counts as one: the owner, or all sessions of one address without keys."""
     return session.group or session.owner

@@ -1,4 +1,4 @@
-"""Say when a queue's lanes can start a request: by their limits, by what is under way and by what waits already."""
+"""Forecasts: when a queue's lanes can start a request, by their limits, the requests in flight and the backlog."""
 
 import math
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane
 
-SURE = 0.25  # deviations: an end that is expected so close to the deadline is taken to be at it
+SURE = 0.25  # deviations: an end expected so close to the deadline counts as at the deadline
 HALF_WIDTH = math.sqrt(3)  # deviations from the middle of a uniform range to its ends
-MOST_SLOTS = 64  # that are looked at one by one; of more, one gets free every so often
+MOST_SLOTS = 64  # that are looked at one by one; more are taken to get free at even intervals
 
 
 def slots_of(lane: Lane) -> float:
@@ -19,10 +19,10 @@ def slots_of(lane: Lane) -> float:
 
 
 def end_s(job: Job, lane: Lane, now: float, margin: float = 0.0) -> float:
-    """Return when an attempt under way should be over, and so many deviations later; `now` if that is not known.
+    """Return when an attempt in flight should be over, plus `margin` deviations; `now` if that is unknown.
 
-    Ends are taken to be spread evenly around the mean. Of an attempt that has lasted for so long that it could be over
-    at any time, the middle of what is left is expected. None goes beyond its deadline.
+    Ends are taken to be spread evenly around the mean. For an attempt that could be over at any time, the middle of the
+    remaining range is expected. No end is later than its deadline.
     """
     known = lane.service.estimate()
     if not known.attempts:
@@ -33,7 +33,7 @@ def end_s(job: Job, lane: Lane, now: float, margin: float = 0.0) -> float:
     left_s = expected_s - age_s
     if left_s < half_s:
         left_s = (expected_s + half_s - age_s) / 2
-        if left_s < deviation_s / 4:  # it outlasts them all
+        if left_s < deviation_s / 4:  # it lasts longer than all before
             left_s = deviation_s / 2
     over_s = now + left_s + margin * deviation_s
     if over_s + SURE * deviation_s > job.deadline_s:
@@ -70,5 +70,5 @@ def start_s(lanes: Sequence[Lane], now: float, ahead: int, margin: float = 0.0) 
 
 
 def per_second(lanes: Sequence[Lane], now: float) -> float:
-    """Return how many requests all lanes take together in the long run; infinite if that is not known."""
+    """Return how many requests per second all lanes take in the long run; infinite if that is unknown."""
     return sum(lane.per_second(now) for lane in lanes)

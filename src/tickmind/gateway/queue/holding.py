@@ -1,4 +1,4 @@
-"""Requests of agents that have deferred: they are held here until the agent's time, and queued then."""
+"""Held requests: those of agents that have deferred wait here until the agent's time, and are queued then."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,10 @@ _Agent = tuple[str, str]  # session's label, agent
 
 
 class Holding:
-    """Holds jobs for as long as their agents have deferred, whatever the agents decide meanwhile.
+    """Holds jobs for as long as their agents have deferred, following every later decision of the agents.
 
-    An agent that ends its wait frees its jobs at once; one that prolongs it holds them longer, and those that it would
-    hold for too long are refused. `submit` takes a job that is free.
+    An agent that ends its wait frees its jobs at once; an agent that extends it holds them longer, and jobs that would
+    be held for too long are refused. `submit` takes a job that is free.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Holding:
         self._submit = submit
         self._max_held = max_held
         self._max_of_an_agent = max_of_an_agent
-        self._jobs: dict[_Agent, dict[Ticket, None]] = {}  # in the order of their coming
+        self._jobs: dict[_Agent, dict[Ticket, None]] = {}  # in order of arrival
         self._handles: dict[_Agent, Handle] = {}  # the timer of each agent in `_jobs`
         self._count = 0
         defers.on_changed = self._changed
@@ -46,12 +46,12 @@ class Holding:
         return self._count
 
     def hold(self, job: Ticket, until_s: float) -> None:
-        """Take a job whose agent has deferred until then; what speaks against it is its refusal."""
+        """Hold a job whose agent has deferred until then, or refuse it."""
         agent = (job.session.label, job.agent)
         job.state = JobState.HELD
         if job.replace_older:
             for older in list(self._jobs.get(agent, ())):
-                self._refuse(older, Refusal(Code.REPLACED, "a newer request of the same agent took its place"))
+                self._refuse(older, Refusal(Code.REPLACED, "replaced by a newer request of the same agent"))
         wait_s = until_s - self._monotonic()
         if until_s >= _end_s(job):
             self._refuse(job, _too_late(wait_s))
@@ -59,7 +59,7 @@ class Holding:
         held = self._jobs.get(agent, {})
         for limit, size in ((self._max_held, self._count), (self._max_of_an_agent, len(held))):
             if not limit.allows(size + 1):
-                words = f"there are {size:,} {limit.name} already; ask again when some are over"
+                words = f"there are {size:,} {limit.name} already; retry when some of them are queued"
                 self._refuse(job, Refusal(Code.QUEUE_FULL, words, retry_after_s=wait_s))
                 return
         self._jobs.setdefault(agent, {})[job] = None
@@ -68,7 +68,7 @@ class Holding:
             self._arm(agent, until_s)
 
     def leave(self, job: Ticket) -> None:
-        """The caller of a job that is held has gone; what becomes of it is up to the caller of this."""
+        """Remove a held job whose caller disconnected; ending it is up to the caller of this."""
         agent = (job.session.label, job.agent)
         jobs = self._jobs.get(agent, {})
         if job in jobs:
@@ -84,7 +84,7 @@ class Holding:
                 self._refuse(job, refusal)
 
     def _changed(self, agent: _Agent) -> None:
-        """An agent has decided anew, or its time has come."""
+        """Reschedule an agent's jobs after a new decision, or queue them when its time has come."""
         jobs = self._jobs.get(agent)
         if jobs is None:
             return
@@ -99,7 +99,7 @@ class Holding:
         self._forget(agent)
         self._count -= len(jobs)
         for job in jobs:
-            if job.state is JobState.HELD:  # else its caller left while one before it was sent
+            if job.state is JobState.HELD:  # else its caller left while an earlier job was sent
                 job.state = JobState.NEW
                 self._submit(job)
 

@@ -1,4 +1,4 @@
-"""One request on its way through the queue: what it asks for, where it may go, and what became of each attempt."""
+"""A job: one request on its way through the queue, where it may go, and the result of each attempt."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ new_tuple = tuple.__new__  # makes an `Attempt` or `Outcome` from all of its fie
 
 
 class Priority(IntEnum):
-    """Who goes first within a session; waiting counts, so nobody starves."""
+    """The order within a session; waiting time counts, so no request starves."""
 
     HIGH = 0
     NORMAL = 1
@@ -23,13 +23,13 @@ class Priority(IntEnum):
 class Result(Enum):
     """How an attempt ended."""
 
-    __hash__ = object.__hash__  # each is there once, and the usual one is slow
+    __hash__ = object.__hash__  # members are singletons, and the default hash of an enum is slow
 
     OK = "ok"
     RATE_LIMITED = "rate_limited"  # 429 and the like: wait, or go elsewhere
     ACCOUNT = "account"  # the key is refused, banned or out of money: waiting does not help
     REJECTED = "rejected"  # the provider says that the request itself is wrong
-    DECLINED = "declined"  # it does not take this request (its size, its price), others it does; elsewhere it may go
+    DECLINED = "declined"  # it does not take this request (size, price); another target may
     FAILED = "failed"  # 5xx
     BROKEN = "broken"  # no connection, or it broke, or unreadable
     DEADLINE = "deadline"
@@ -40,7 +40,7 @@ _LIMITED = Result.RATE_LIMITED
 
 
 class Outcome(NamedTuple):
-    """What came of one attempt, as far as the queue must know. `begun`: bytes have already gone to the caller.
+    """The result of one attempt, as far as the queue needs it. `begun`: bytes have already gone to the caller.
 
     It is a tuple, as `Attempt` is, because every request makes one of each.
     """
@@ -77,7 +77,7 @@ class JobState(Enum):
 
 
 class Carrier(Protocol):
-    """Who brings a job to its provider and hears its end: the HTTP side, or a double in tests.
+    """Sends a job to its provider and reports its end: the HTTP side, or a double in tests.
 
     `send` puts the job on the wire of the lane's target and reports later by `Dispatcher.ended`. `refuse` is the end.
     Exactly one of `refuse` and a final `ended` comes for each submitted job, and nothing after a `cancel`. The job is
@@ -85,17 +85,17 @@ class Carrier(Protocol):
     """
 
     def send(self, job: Any, target: Target) -> None:
-        """Send it now."""
+        """Send the job now."""
         ...
 
     def refuse(self, job: Any, refusal: Refusal) -> None:
-        """Tell the caller that it was not served."""
+        """Send the caller the refusal."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """The facts of one request, and below them where it is; `Ticket` adds what the dispatcher holds for it."""
+    """The facts of one request, and below them its state; `Ticket` adds what the dispatcher holds for it."""
 
     plan: Plan
     session: Session
@@ -105,11 +105,11 @@ class Job:
     priority: Priority = Priority.NORMAL
     tokens: int = 0  # estimated: the prompt's and what the reply may take
     replace_older: bool = False
-    drop_after_s: float | None = None  # monotonic: of no use after this
+    drop_after_s: float | None = None  # monotonic: the caller has no use for the reply after this
     prompt_tokens: int = 0  # of `tokens`, those of the prompt
 
     state: JobState = JobState.NEW
-    arrived_s: float = field(init=False, repr=False)  # those without a value get one by `submit`
+    arrived_s: float = field(init=False, repr=False)  # fields without a value are set by `submit`
     queued_s: float = field(init=False, repr=False)
     sent_s: float = 0.0
     target: Target | None = None
@@ -121,13 +121,14 @@ class Job:
     charged: float = 0.0
 
     def untried(self) -> tuple[Target, ...]:
-        """The targets of the chain at which it has not failed yet; a rate limit is no failure."""
-        failed = {(one.provider, one.key_id, one.model) for one in self.attempts if one.result is not _LIMITED}
+        """Return the targets of the chain at which it has not failed yet; a rate limit is no failure."""
+        failures = (attempt for attempt in self.attempts if attempt.result is not _LIMITED)
+        failed = {(attempt.provider, attempt.key_id, attempt.model) for attempt in failures}
         targets = self.plan.targets
-        return tuple(one for one in targets if (one.provider.name, one.key.id, one.model) not in failed)
+        return tuple(target for target in targets if (target.provider.name, target.key.id, target.model) not in failed)
 
     def note(self, result: Result, status: int, now: float) -> None:
-        """The attempt that is under way is over."""
+        """Record the end of the current attempt."""
         target, sent_s = self.target, self.sent_s
         assert target is not None, "a job that was sent has a target"
         name, waited_s = target.provider.name, sent_s - self.queued_s
@@ -136,10 +137,10 @@ class Job:
 
 
 class Handle(Protocol):
-    """A timer that can be called off."""
+    """A timer that can be cancelled."""
 
     def cancel(self) -> None:
-        """Call it off."""
+        """Cancel it."""
         ...
 
 

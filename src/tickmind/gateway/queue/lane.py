@@ -1,7 +1,7 @@
-"""The way to one provider with one key (and model, where a model has limits of its own): has it room, and when.
+"""The lane: the way to one provider with one key (and model, where a model has its own limits).
 
 A lane owns the state of its rate limit, its circuit and its permits. `take` and `release` come in pairs, one of each
-for every request; what is out of step is an assertion, not a leak.
+for every request; a mismatch is an assertion, not a leak.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -26,7 +26,7 @@ MIN_CONCURRENCY = 1.0  # of adaptive concurrency
 MAX_CONCURRENCY = 256.0
 START_CONCURRENCY = 8.0  # of adaptive concurrency, where no other is given
 BACK_OFF = 0.7  # of adaptive concurrency, after trouble
-NOMINAL_S = 1e-3  # what a request counts where there is no rate
+NOMINAL_S = 1e-3  # cost of a request where there is no rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LaneStatistics:
 
 
 class KeyState:
-    """What all lanes of one provider's key share: the pace, the permits and the accounts."""
+    """What all lanes of one provider's key share: the rate limiter, the permits and the accounts."""
 
     __slots__ = (
         "burst",
@@ -87,21 +87,21 @@ class KeyState:
         self.key = key
         self.pace = make_pace(f"{provider.name}/{key.id}", limits)
         self.burst = limits.burst
-        self.most = most  # connections that there may be, whatever the limits say
+        self.most = most  # most connections, whatever the limits say
         self.unbounded = limits.concurrency is None
         self.concurrency = most if limits.concurrency is None else min(limits.concurrency, most)
         self.in_flight = 0
-        self.running: dict[Job, Lane] = {}  # jobs under way, the oldest first -> the lane that each goes by
+        self.running: dict[Job, Lane] = {}  # jobs in flight, oldest first -> their lanes
         rated = self.pace.request_s or self.pace.token_s
         self.ledger = Ledger(window_s, capacity=window_s if rated else 0.0)
         self.lanes: list[Lane] = []
         self.waiting = 0  # jobs that could go by its lanes, for each of these
-        self.pumping = False  # whether the dispatcher is at it
+        self.pumping = False  # whether the dispatcher is pumping it
         self.wake_s = math.inf  # when the dispatcher looks at it again
 
 
 class Lane:
-    """See the module. `limits` are the model's own, if it has any."""
+    """Admits requests by rate, concurrency and health. `limits` are the model's own, if it has any."""
 
     __slots__ = (
         "_cut_s",
@@ -162,15 +162,15 @@ class Lane:
         self.paused_until_s = -math.inf
         self.blocked_until_s = -math.inf  # when the limit, the open circuit and the account's pause are over
         self.reason = ""
-        self.streak = 0  # 429s one after the other, those that were on their way together counted once
+        self.streak = 0  # consecutive 429s; those in flight together count once
         self.troubles = 0  # since the last success, of any kind
         self.sent = self.served = self.limited = self.failed = 0
         self.service = ServiceTimes()
         self.sent_s = -math.inf  # when something last went out
-        self.slow_s = 0.0  # time that did not suffice for the last attempt; 0 after an answer
+        self.slow_s = 0.0  # time within which the last attempt got no answer; 0 after an answer
         self._retry = retry
         self._random = chance
-        self._cut_s = -math.inf  # when the concurrency was last cut; what was under way then is the same event
+        self._cut_s = -math.inf  # when the concurrency was last cut; requests in flight then belong to the same event
         given = (key.pace,) if self.pace is None else (key.pace, self.pace)
         unbounded = self.concurrency == math.inf and key.unbounded
         self.restraint = Restraint(given, ramp_s=retry.ramp_s, max_wait_s=retry.max_wait_s, feel=unbounded)
@@ -182,19 +182,19 @@ class Lane:
     # Room
 
     def is_for_spare(self, now: float) -> bool:
-        """Whether the owner whose turn it is takes only what is spare; only right after `turns.first` found somebody.
+        """Whether the owner whose turn it is takes only spare capacity; only right after `turns.first` found a backlog.
 
-        The burst is for those who don't press. After a limit, while there is no burst, all are alike.
+        The burst is for owners that don't press. After a limit, while there is no burst, all owners are alike.
         """
         return self.turns.is_first_giving_way() and not self.restraint.is_ramping(now)
 
     def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
-        """When a request may go out if none goes before: `now`, or later, or infinite if a reply must come first."""
+        """Return when a request may be sent if none goes before: `now`, later, or infinite (after a reply)."""
         key = self.key
         if self.in_flight >= self.concurrency or key.in_flight >= key.concurrency:
             return math.inf
         if self.troubles and self.in_flight and (self.streak > 1 or self.circuit.state is CircuitState.PROBING):
-            return math.inf  # one at a time finds out
+            return math.inf  # one probe at a time
         at = key.pace.earliest_s(now, tokens, spare)
         if self.pace is not None:
             own = self.pace.earliest_s(now, tokens, spare)
@@ -208,23 +208,23 @@ class Lane:
 
     @property
     def has_slot(self) -> bool:
-        """Whether fewer are under way than it has permits for."""
+        """Whether it has a free permit."""
         key = self.key
         return self.in_flight < self.concurrency and key.in_flight < key.concurrency
 
     def is_down(self, now: float) -> bool:
-        """Whether waiting is of no use: the circuit is open or the account is refused."""
+        """Whether waiting does not help: the circuit is open or the account is refused."""
         if self.paused_until_s > now:
             return True
         state = self.circuit.state
         return state is CircuitState.PROBING or (state is CircuitState.OPEN and self.circuit.until_s > now)
 
     def is_healthy(self, now: float) -> bool:
-        """Whether its last word was good and it takes requests."""
+        """Whether its last attempt succeeded and it takes requests."""
         return not self.troubles and self.blocked_until_s <= now
 
     def back_s(self, now: float, tokens: int) -> float:
-        """When it could take a request at the earliest, whoever else waits and however many are under way."""
+        """Return when it could take a request at the earliest, whatever else waits or is in flight."""
         at = self.key.pace.look_s(now, tokens)
         if now > at:
             at = now
@@ -237,7 +237,7 @@ class Lane:
     # Permits
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:
-        """A request goes out now; `spare` as it was asked."""
+        """Take a permit for a request that is sent now; `spare` as passed to `earliest_s`."""
         key = self.key
         assert self.in_flight < self.concurrency, "no more in flight than there are permits"
         assert key.in_flight < key.concurrency, "no more in flight than the key has permits"
@@ -256,13 +256,13 @@ class Lane:
             self.circuit.sent(now)
 
     def release(self) -> None:
-        """Its permit comes back, however it ended; exactly once for each `take`."""
+        """Return a permit, however the request ended; exactly once for each `take`."""
         self.in_flight -= 1
         self.key.in_flight -= 1
         assert self.in_flight >= 0, "each permit comes back once"
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
-        """The real number of tokens is known."""
+        """Correct the estimate when the real number of tokens is known."""
         self.key.pace.settle(taken_s, estimated, actual)
         if self.pace is not None:
             self.pace.settle(taken_s, estimated, actual)
@@ -272,7 +272,7 @@ class Lane:
     # What came back
 
     def succeeded(self, now: float) -> bool:
-        """The provider answered, if only that the request is wrong; True if the circuit closed by it."""
+        """Record an answer, even if it rejects the request; return True if that closed the circuit."""
         self.served += 1
         self.slow_s = 0.0
         closed = False
@@ -280,7 +280,7 @@ class Lane:
             if self.circuit.state is not CircuitState.CLOSED or self.circuit.failures:
                 closed = self.circuit.succeeded()
                 self._reckon_block()
-            if self.blocked_until_s <= now:  # else it was sent before the limit or the pause became known
+            if self.blocked_until_s <= now:  # else the request was sent before the limit or pause was known
                 self.troubles = self.streak = 0
                 self.reason = ""
         if self.adaptive and self.in_flight + 1 >= self.concurrency / 2:
@@ -289,15 +289,15 @@ class Lane:
         return closed
 
     def rate_limited(self, now: float, sent_s: float, retry_after_s: float | None) -> bool:
-        """A 429. A later one extends the limit and never shortens it. True if the circuit closed by it."""
+        """Record a 429. A later 429 extends the limit and never shortens it. Return True if the circuit closed."""
         self.limited += 1
         self.troubles += 1
-        asked = retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0
-        news = sent_s >= self.limited_until_s  # else it was on its way when the limit became known
+        is_given = retry_after_s is not None and math.isfinite(retry_after_s) and retry_after_s > 0
+        news = sent_s >= self.limited_until_s  # else the request was in flight when the limit became known
         if news:
             self.streak += 1
-        self.restraint.refused(now, self.sent, retry_after_s if asked else None, news=news)
-        if asked:
+        self.restraint.refused(now, self.sent, retry_after_s if is_given else None, news=news)
+        if is_given:
             assert retry_after_s is not None, "it was asked for"
             wait_s = min(max(retry_after_s, MIN_WAIT_S), self._retry.max_wait_s)
         else:
@@ -308,12 +308,12 @@ class Lane:
         self._shrink(now, sent_s)
         if self.circuit.state is not CircuitState.PROBING:
             return False
-        self.circuit.succeeded()  # a provider that counts is not down
+        self.circuit.succeeded()  # a provider that enforces limits is not down
         self._reckon_block()
         return True
 
     def limit_until(self, now: float, until_s: float, reason: str) -> None:
-        """Nothing goes out before; then the rate ramps up with no burst."""
+        """Send nothing before `until_s`; then ramp the rate up, without a burst."""
         if until_s > self.limited_until_s:
             self.limited_until_s = until_s
             self.reason = reason
@@ -322,18 +322,18 @@ class Lane:
         self.troubles = max(1, self.troubles)
 
     def broke(self, now: float, sent_s: float) -> bool:
-        """A 5xx or no answer at all; True if the circuit opened by it."""
+        """Record a 5xx or no answer at all; return True if that opened the circuit."""
         self.failed += 1
         self.troubles += 1
         self._shrink(now, sent_s)
         opened = self.circuit.failed(now, sent_s)
         if opened:
             self._reckon_block()
-            self.reason = f"{self.circuit.failures} failures one after the other"
+            self.reason = f"{self.circuit.failures} failures in a row"
         return opened
 
     def account_refused(self, now: float, sent_s: float, message: str) -> None:
-        """The key is refused: every lane of it pauses. This is no rate limit, and waiting is not the cure."""
+        """Pause every lane of a refused key. This is no rate limit, and waiting does not cure it."""
         self.failed += 1
         self.undecided(now, sent_s)
         reason = f"the account is refused: {redact(message)}" if message else "the account is refused"
@@ -341,33 +341,33 @@ class Lane:
             lane.pause_until(now + self.account_pause_s, reason)
 
     def pause_until(self, until_s: float, reason: str) -> None:
-        """Nothing goes out before, and nobody waits for it."""
+        """Send nothing before `until_s`, and let no job wait for it."""
         self.troubles += 1
         self.paused_until_s = max(self.paused_until_s, until_s)
         self.reason = reason
         self._reckon_block()
 
     def cut_off(self, job: Job, now: float, *, overdue: bool) -> None:
-        """An attempt ended before its answer, by its deadline or because its caller left: slow, which is no failure."""
+        """Record an attempt cut off by its deadline or its caller's disconnect: slow, but no failure."""
         self.service.add(now - job.sent_s, job.prompt_tokens, job.tokens - job.prompt_tokens, whole=False)
         if overdue:
             self.slow_s = now - job.sent_s
         self.undecided(now, job.sent_s)
 
     def undecided(self, now: float, sent_s: float) -> None:
-        """A request ended without saying anything about the provider."""
+        """Record a request whose end says nothing about the provider."""
         self.circuit.undecided(now, sent_s)
         self._reckon_block()
 
     def learn(self, limits: RateLimits, now: float) -> None:
-        """What the headers of a reply say: unknown limits become known, and what runs low is spread until it is new."""
+        """Apply the limits in a reply's headers: unknown limits become known, a low allowance is spread until reset."""
         if self.restraint.learn(limits, now, burst=self.key.burst):
             self._weigh()
 
     def is_idle(self, now: float) -> bool:
-        """Whether it may be forgotten: nothing is under way and nothing of the past matters.
+        """Whether it may be dropped: nothing is in flight and no state of the past matters.
 
-        That of all models stays as long as its key is used; there may be ever new ones of single models.
+        The lane of all models stays as long as its key is used; lanes of single models come and go.
         """
         return (
             not self.in_flight
@@ -378,14 +378,14 @@ class Lane:
         )
 
     def cost_s(self, tokens: int) -> float:
-        """What a request uses of the scarcest limit: seconds of all of it."""
+        """Return what a request uses of the scarcest limit, in seconds of that limit."""
         by_tokens = tokens * self.token_s
         return by_tokens if by_tokens > self.request_s else self.request_s
 
     def per_second(self, now: float) -> float:
-        """How many requests it takes in the long run: by its rate, or by its slots and the time that an attempt takes.
+        """Return how many requests per second it takes in the long run: by its rate, or by its slots and service time.
 
-        Infinite if neither is known.
+        It is infinite if neither is known.
         """
         interval_s = self.restraint.interval_s(now)
         rate = 1 / interval_s if interval_s else math.inf
@@ -395,7 +395,7 @@ class Lane:
         return min(rate, min(self.concurrency, self.key.concurrency) / mean_s) if mean_s else rate
 
     def statistics(self, now: float) -> LaneStatistics:
-        """For people to look at."""
+        """Return the lane's figures."""
         restraint = self.restraint
         return LaneStatistics(
             provider=self.key.provider.name,
@@ -427,7 +427,7 @@ class Lane:
         )
 
     def _weigh(self) -> None:
-        """Say what a request and a token cost, from all limits that are known."""
+        """Compute the cost of a request and of a token from all known limits."""
         paces = self.restraint.paces()
         self.request_s = max(pace.request_s for pace in paces)
         self.token_s = max(pace.token_s for pace in paces)
@@ -435,7 +435,7 @@ class Lane:
             self.request_s = NOMINAL_S
 
     def _shrink(self, now: float, sent_s: float) -> None:
-        """Cut the concurrency, once for all requests that were under way at the same moment."""
+        """Cut the concurrency, once for all requests that were in flight at the same moment."""
         if self.adaptive and sent_s >= self._cut_s:
             self._cut_s = now
             self.concurrency = max(MIN_CONCURRENCY, self.concurrency * BACK_OFF)

@@ -1,4 +1,4 @@
-"""Finds the queue of a chain and the lanes that it needs; makes them when they are first needed, forgets idle ones."""
+"""All lanes and queues: finds or makes those that a chain needs, and drops idle ones."""
 
 import math
 import random
@@ -20,7 +20,7 @@ LaneName = tuple[str, str, str, str]  # and the model, if it has limits of its o
 
 
 class Lanes:
-    """All queues, lanes and keys of a gateway. `on_made` hears of every new lane, before anything goes by it."""
+    """All queues, lanes and keys of a gateway. `on_made` is called with every new lane, before its first request."""
 
     __slots__ = (
         "_apart",
@@ -46,11 +46,11 @@ class Lanes:
         self.lanes: dict[LaneName, Lane] = {}
         self.queues: dict[tuple[tuple[LaneName, str], ...], FairQueue[Ticket]] = {}  # lanes and models of a chain
         self._queues_of: dict[Lane, list[FairQueue[Ticket]]] = {}  # lane -> the queues in whose chains it is
-        self._by_plan: dict[int, tuple[Plan, FairQueue[Ticket]]] = {}  # id of a plan -> the plan, so that it lives
+        self._by_plan: dict[int, tuple[Plan, FairQueue[Ticket]]] = {}  # id of a plan -> the plan, to keep it alive
         self._sweep_at = _SWEEP
 
     def queue_of(self, plan: Plan, now: float) -> FairQueue[Ticket]:
-        """The queue in which a plan waits; plans with the same targets share one."""
+        """Return the queue in which a plan waits; plans with the same targets share one."""
         known = self._by_plan.get(id(plan))
         if known is not None:
             return known[1]
@@ -104,7 +104,7 @@ class Lanes:
         return lane
 
     def _forget_idle(self, now: float) -> None:
-        """Forget what would be made anew just as it is, so that ever new models or keys don't fill the memory."""
+        """Drop what would be remade just as it is, so that ever new models or keys don't fill the memory."""
         for name, queue in list(self.queues.items()):
             if not queue.live and not queue.under_way:
                 del self.queues[name]
@@ -123,7 +123,7 @@ class Lanes:
         self._sweep_at = 2 * max(len(self.lanes), len(self.queues)) + _SWEEP
 
     def _lane_names(self, plan: Plan) -> list[LaneName]:
-        """A model has a lane of its own where it has limits of its own, or where a chain goes to another of the key."""
+        """Return the lane names: a model has its own lane if it has its own limits, or if chains use two of its key."""
         keys = [(target.provider.name, target.provider.base_url, target.key.id) for target in plan.targets]
         return [
             (*key, target.model if self._is_apart(target) or keys.count(key) > 1 else "")
@@ -135,9 +135,9 @@ class Lanes:
 
 
 def next_turn(key: KeyState, now: float) -> tuple[float, Ticket | None, Lane | None, bool]:
-    """Find whose turn it is by a key's ledger: the job, its lane and whether it takes only what is spare.
+    """Find whose turn it is by a key's ledger: the job, its lane and whether it takes only spare capacity.
 
-    If none may go now, there is no job, and the first value says when one may.
+    If no job may go now, the job is None, and the first value is when one may.
     """
     wake_s, best, best_tag, best_lane, best_spare = math.inf, None, math.inf, None, False
     for lane in key.lanes:
@@ -154,7 +154,7 @@ def next_turn(key: KeyState, now: float) -> tuple[float, Ticket | None, Lane | N
 
 
 def _with_lanes_by_model(config: GatewayConfig) -> frozenset[str]:
-    """The providers to which a chain goes twice, with two models: what one chain meets must hold in all others."""
+    """Return the providers that a chain uses with two models: their models need lanes of their own in all chains."""
     chains = [[name for name, _ in route.targets] for route in config.exact.values()]
     chains += [[name for name, _ in route.targets] for _, route in config.patterns]
     chains += [[name, *(other for other, _ in one.fallback)] for name, one in config.providers.items()]

@@ -1,4 +1,4 @@
-"""A job in the dispatcher's hands: its queue, its lane, and what it was charged to."""
+"""A ticket: a job in the dispatcher's hands, with its queue, its lane, and the account it was charged to."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tickmind.gateway.queue.limits.reservations import Reservation
 class Ticket(Job):
     """A job that can be submitted; the dispatcher alone writes these fields."""
 
-    lane: Lane | None = None  # while an attempt is under way
+    lane: Lane | None = None  # while an attempt is in flight
     queue: "FairQueue[Ticket] | None" = None
-    place: Reservation | None = None  # that was kept for its caller
-    account: SessionAccount | None = None  # what its way to the provider was charged to
+    place: Reservation | None = None  # reserved for its caller
+    account: SessionAccount | None = None  # that was charged for the attempt

@@ -1,4 +1,4 @@
-"""All jobs that wait, whichever queue they are in, by whom they are from."""
+"""All waiting jobs of all queues, indexed by agent."""
 
 from tickmind.gateway.queue.fair_queue import FairQueue
 from tickmind.gateway.queue.job import JobState
@@ -9,10 +9,10 @@ MAX_HELD = 1000  # requests whose refusal is held back
 
 
 class WaitingJobs:
-    """Puts jobs into queues and takes them out, so that queue, lanes, expiry and index always agree.
+    """Adds jobs to queues and removes them, so that queue, lanes, expiry and index always agree.
 
-    `held` are those that wait for nothing but their refusal: their callers came back before they were told to, and
-    would do so again at once.
+    `held` are jobs that only wait for their refusal: their callers came back too early, and would do so again at
+    once.
     """
 
     __slots__ = ("_agents", "_wakeups", "count", "held")
@@ -24,7 +24,7 @@ class WaitingJobs:
         self._agents: dict[tuple[str, str, str], dict[Ticket, None]] = {}  # owner, session, agent -> its jobs
 
     def add(self, job: Ticket, queue: FairQueue[Ticket], now: float) -> None:
-        """It waits from now on, until its `expires_s`."""
+        """Let a job wait until its `expires_s`."""
         job.queued_s = now
         job.queue = queue
         self.count += 1
@@ -32,7 +32,7 @@ class WaitingJobs:
         self._enter(job)
 
     def hold(self, job: Ticket, now: float) -> bool:
-        """It waits for its refusal, until its `expires_s`; False if that is over, or too many do."""
+        """Hold a job's refusal until its `expires_s`; return False if that is over, or too many are held."""
         if job.expires_s <= now or len(self.held) >= MAX_HELD:
             return False
         self.held[job] = None
@@ -46,7 +46,7 @@ class WaitingJobs:
         self._wakeups.expire(job)
 
     def remove(self, job: Ticket) -> None:
-        """It waits no longer; what becomes of it is up to the caller."""
+        """Remove a job from its queue; ending it is up to the caller."""
         queue = job.queue
         assert job.state is JobState.QUEUED, "only a job that waits can be taken out"
         assert queue is not None, "a job that waits has a queue"
@@ -64,7 +64,7 @@ class WaitingJobs:
                 del self._agents[name]
 
     def of_agent(self, job: Ticket) -> list[Ticket]:
-        """The waiting jobs of the same agent of the same session."""
+        """Return the waiting jobs of the same agent of the same session."""
         return list(self._agents.get(_name(job), ())) if job.agent else []
 
 

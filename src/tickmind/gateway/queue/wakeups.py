@@ -1,4 +1,4 @@
-"""When somebody must be looked at again: one timer for the earliest of all times."""
+"""Wake-ups: one timer for the earliest time at which a job expires or a key may have room."""
 
 import math
 from collections.abc import Callable
@@ -12,7 +12,7 @@ _GARBAGE = 256  # entries that may be out of date
 
 
 class Wakeups:
-    """The times at which queued jobs expire and keys may have room again. `ring` is called at or after the earliest."""
+    """The times at which queued jobs expire and keys may have room again. It calls `ring` at or after the earliest."""
 
     __slots__ = (
         "_armed_s",
@@ -41,7 +41,7 @@ class Wakeups:
         return len(self._expiries) + len(self._keys)
 
     def expire(self, job: Ticket) -> None:
-        """The job stops waiting at its `expires_s`."""
+        """Schedule the end of a job's wait, at its `expires_s`."""
         if len(self._expiries) >= self._sweep_at:
             self._expiries = [entry for entry in self._expiries if self._is_due(entry)]
             heapify(self._expiries)
@@ -50,7 +50,7 @@ class Wakeups:
         heappush(self._expiries, (job.expires_s, self._number, job))
 
     def wake(self, key: KeyState, at_s: float) -> None:
-        """Look at a key at a time; infinite: not before something else happens to it."""
+        """Schedule a look at a key; infinite: not before another event."""
         if key.wake_s == at_s:
             return
         key.wake_s = at_s
@@ -64,7 +64,7 @@ class Wakeups:
         heappush(self._keys, (at_s, self._number, key))
 
     def arm(self) -> None:
-        """See that the timer rings in time."""
+        """Set the timer to the earliest time."""
         expiries, keys = self._expiries, self._keys
         while expiries and not self._is_due(expiries[0]):
             heappop(expiries)
@@ -81,7 +81,7 @@ class Wakeups:
             self._handle = self._timers(at_s, self._rang)
 
     def expired(self, now: float) -> Ticket | None:
-        """A job whose time is over, None if there is none left."""
+        """Return a job that has expired, None if there is none left."""
         expiries = self._expiries
         while expiries and (expiries[0][0] <= now or not self._is_due(expiries[0])):
             entry = heappop(expiries)
@@ -90,7 +90,7 @@ class Wakeups:
         return None
 
     def due(self, now: float) -> KeyState | None:
-        """A key that may have room, None if there is none left."""
+        """Return a key that may have room, None if there is none left."""
         keys = self._keys
         while keys and keys[0][0] <= now:
             at_s, _, key = heappop(keys)
@@ -100,7 +100,7 @@ class Wakeups:
         return None
 
     def close(self) -> None:
-        """Call the timer off."""
+        """Cancel the timer."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

@@ -1,1 +1,1 @@
-"""Where a model goes, and which endpoints callers may name."""
+"""Routing: the chain of targets for a model, and the endpoints that callers may name."""

@@ -1,7 +1,7 @@
-"""Endpoints that callers name themselves: which are allowed, and where their names lead when a connection is made.
+"""Endpoints that callers name themselves: which are allowed, and to which addresses their names resolve.
 
-A name is looked up once, every address it has is checked, and connections go to these addresses only, so that no
-second answer of a name server can lead elsewhere. Redirects are not followed by whoever connects.
+A name is resolved once, every address is checked, and connections go to these addresses only, so that no second answer
+of a name server can lead elsewhere. The connection does not follow redirects.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _log = get_logger(__name__)
 class Pin:
     """Where to connect for one origin: any of `addresses` at `port`, with `host` for SNI and `authority` for Host.
 
-    It stays the same object while its addresses are looked up anew; none of them: don't connect.
+    It stays the same object when its addresses are resolved anew; if there are none, don't connect.
     """
 
     host: str
@@ -43,14 +43,14 @@ class Pin:
 
 
 async def resolve_by_system(host: str, port: int) -> Sequence[str]:
-    """The addresses that the machine's own resolver gives, without blocking the loop."""
+    """Return the addresses from the system's resolver, without blocking the loop."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def read_custom_url(base_url: str) -> BaseUrl:
-    """Read a URL that a caller gave; raises `RefusedError` for what is not a plain one."""
+    """Parse a URL that a caller gave; raises `RefusedError` for anything but a plain URL."""
     try:
         return parse_base_url(base_url)
     except BaseUrlError as error:
@@ -69,10 +69,10 @@ class Origins:
         public = ((parse_base_url(url), False) for url in config.allowed_base_urls)
         private = ((parse_base_url(url), True) for url in config.private_base_urls)
         self._allowed = (*public, *private)  # (URL, whether it may be in the operator's own network)
-        self._pins: dict[tuple[tuple[str, str, int], bool], Pin] = {}  # as many as the operator's list is long
+        self._pins: dict[tuple[tuple[str, str, int], bool], Pin] = {}  # bounded by the operator's list
 
     async def pin(self, url: BaseUrl) -> Pin:
-        """Where to connect for a URL, checked within the last minute; raises `RefusedError`."""
+        """Return where to connect for a URL, checked within the last minute; raises `RefusedError`."""
         private = self._is_private(url)
         pin = self._pins.get((url.origin, private))
         if pin is None:
@@ -82,38 +82,38 @@ class Origins:
             return pin
         if pin.looking_up is None:
             pin.looking_up = asyncio.ensure_future(self._look_up(pin, private))
-        refusal = await asyncio.shield(pin.looking_up)  # others may wait for the same answer
+        refusal = await asyncio.shield(pin.looking_up)  # other requests may wait for the same answer
         if refusal is not None:
             raise RefusedError(refusal)
         return pin
 
     def _is_private(self, url: BaseUrl) -> bool:
-        """Which list allows a URL; raises if none does."""
+        """Return whether the list of private URLs allows it; raises `RefusedError` if no list does."""
         for allowed, private in self._allowed:
             if url.is_under(allowed):
                 return private
         message = (
-            f"the base URL {url} is not allowed here; the operator can list it under allowed_base_urls, or leave "
+            f"the base URL {url} is not allowed here; ask the operator to list it under allowed_base_urls, or leave "
             "baseUrl out and name a model of this gateway"
         )
         raise RefusedError(Refusal(Code.FORBIDDEN_URL, message))
 
     async def _look_up(self, pin: Pin, private: bool) -> Refusal | None:
-        """Set a pin's addresses, or say why there are none."""
+        """Resolve a pin's addresses, or return why there are none."""
         try:
-            found = await self._addresses(pin)
+            addresses = await self._addresses(pin)
         finally:
             pin.looking_up = None
             pin.addresses = ()
-        if not found:
-            message = f"the host {pin.host} can't be looked up now; try again later"
+        if not addresses:
+            message = f"the host {pin.host} can't be resolved now; retry later"
             return Refusal(Code.PROVIDER_DOWN, message, retry_after_s=RESOLVE_TIMEOUT_S)
-        for address in found:
+        for address in addresses:
             kind = forbidden_kind(address, private=private)
             if kind:
-                message = f"{pin.host} leads to an address that is {kind}; that is not allowed"
+                message = f"{pin.host} resolves to an address that is {kind}, which is not allowed"
                 return Refusal(Code.FORBIDDEN_URL, message)
-        pin.addresses = tuple(str(address) for address in found)
+        pin.addresses = tuple(str(address) for address in addresses)
         pin.expires_s = self._clock.monotonic() + self._ttl_s
         return None
 
@@ -124,5 +124,5 @@ class Origins:
             texts = await asyncio.wait_for(self._resolver(pin.host, pin.port), RESOLVE_TIMEOUT_S)
             return [ipaddress.ip_address(text) for text in texts[:MAX_ADDRESSES]]
         except (OSError, ValueError) as error:  # also a timeout, and an answer that is no address
-            _log.info("a host that a caller named can't be looked up", host=pin.host, error=type(error).__name__)
+            _log.info("can't resolve a host that a caller named", host=pin.host, error=type(error).__name__)
             return []

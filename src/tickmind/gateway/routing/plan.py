@@ -9,11 +9,11 @@ from tickmind.gateway.settings.config import ApiKey, Provider, Surface
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place where a request may go. `base_url` is checked; `custom` says that the caller named it."""
+    """One provider, key and model for a request. `base_url` is checked; `custom`: the caller named it."""
 
     provider: Provider
     key: ApiKey
-    model: str  # the name that this provider knows
+    model: str  # the provider's name of it
     custom: bool = False
     pin: Pin | None = None  # the only addresses to connect to; only where the caller named the endpoint
     headers: tuple[tuple[str, Secret], ...] = ()  # the caller's own; only where it named the endpoint
@@ -21,7 +21,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The chain of targets of a request, best first. Equal plans wait in one queue; it is made once and kept."""
+    """The chain of targets of a request, best first. Equal plans wait in one queue; each is made once and kept."""
 
     targets: tuple[Target, ...]
     model: str  # as the caller named it

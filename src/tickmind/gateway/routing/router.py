@@ -1,4 +1,4 @@
-"""Where a model goes: by exact names, then by patterns, then as `provider/model`, else a refusal that helps."""
+"""The router: finds the targets of a model by exact name, then by pattern, then as `provider/model`."""
 
 import difflib
 import re
@@ -18,7 +18,7 @@ from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, is_name
 
 MAX_KEY_CHARS: Final = 4096  # of a caller's own key, and of its own headers
 MAX_CALLER_HEADERS: Final = 16
-DEFAULT: Final = "default"  # asks for whatever the default model is, unless a model has this name
+DEFAULT: Final = "default"  # means the default model, unless a model has this name
 _MOST_NEAR: Final = 5
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -32,10 +32,10 @@ class ModelEntry:
 
 
 class Router:
-    """Turns a model's name into a plan. Plans are kept, so that equal requests share one.
+    """Turns a model's name into a plan. Plans are kept, so that equal requests share them.
 
-    Plans of exact names are kept for good; of others, which callers may invent, the `max_plans` last used ones.
-    `custom_plan` is for endpoints that callers name themselves; their lanes are as many as `max_custom_plans`.
+    Plans of exact names are kept for good; of other names, which callers may invent, the `max_plans` last used.
+    `custom_plan` is for endpoints that callers name; there are at most `max_custom_plans` of them.
     """
 
     def __init__(
@@ -61,40 +61,40 @@ class Router:
         for route in (*config.exact.values(), *(route for _, route in config.patterns)):
             for name, _ in route.targets:
                 if name not in config.providers:
-                    raise ConfigError(f"a route leads to {name!r}, which is not among the providers")
+                    raise ConfigError(f"a route leads to {name!r}, which is no provider; add it under `providers`")
 
     def plan(self, model: str, surface: Surface = "chat") -> Plan:
-        """The chain of targets for a model; no model, or `default`, is the default one. Raises `RefusedError`."""
-        asked = (model, surface)
-        found = self._exact_plans.get(asked)
-        if found is not None:
-            return found
+        """Return the chain of targets for a model; empty or `default` is the default model. Raises `RefusedError`."""
+        name = (model, surface)
+        plan = self._exact_plans.get(name)
+        if plan is not None:
+            return plan
         if self.default_model and (not model or (model == DEFAULT and DEFAULT not in self._config.exact)):
             return self.plan(self.default_model, surface)
-        found = self._other_plans.pop(asked, None)
-        if found is None:
+        plan = self._other_plans.pop(name, None)
+        if plan is None:
             _check_model(model)
-            found = Plan(self._targets(self._route(model), model, surface), model, surface)
+            plan = Plan(self._targets(self._route(model), model, surface), model, surface)
         if model in self._config.exact:
-            self._exact_plans[asked] = found
+            self._exact_plans[name] = plan
         else:
-            _keep(self._other_plans, asked, found, self._max_plans)
-        return found
+            _keep(self._other_plans, name, plan, self._max_plans)
+        return plan
 
     def models(self) -> tuple[ModelEntry, ...]:
-        """What can be asked now: the exact names, and each provider's own as `provider/model`."""
-        found: dict[str, str] = {}  # model -> provider that answers first
+        """List the models that callers can name: the exact names, and each provider's own as `provider/model`."""
+        owners: dict[str, str] = {}  # model -> provider that answers first
         for name, route in self._config.exact.items():
             able = (provider for provider, _ in route.targets if self._config.providers[provider].keys)
             first = next(able, None)
             if first is not None:
-                found[name] = first
+                owners[name] = first
         for provider in self._config.providers.values():
             if provider.keys:
                 for model in (provider.default_model, *provider.model_limits):
                     if model:
-                        found.setdefault(f"{provider.name}/{model}", provider.name)
-        return tuple(ModelEntry(name, provider) for name, provider in found.items())
+                        owners.setdefault(f"{provider.name}/{model}", provider.name)
+        return tuple(ModelEntry(name, provider) for name, provider in owners.items())
 
     async def custom_plan(
         self,
@@ -104,10 +104,10 @@ class Router:
         surface: Surface = "chat",
         headers: tuple[tuple[str, str], ...] = (),
     ) -> Plan:
-        """The plan for an endpoint that the caller names, with its own key and headers and never with ours.
+        """Return the plan for an endpoint that the caller names, with its own key and headers and never with ours.
 
-        One of a provider's own URLs joins that provider's lanes; others must be allowed by the operator, are looked
-        up, checked and pinned. Neither key nor headers are needed where the endpoint needs none. Raises `RefusedError`.
+        A provider's own URL joins that provider's lanes; other URLs must be allowed by the operator, are resolved,
+        checked and pinned. Key and headers are optional where the endpoint needs none. Raises `RefusedError`.
         """
         _check_model(model)
         _check_caller_key(api_key)
@@ -115,14 +115,14 @@ class Router:
         url = read_custom_url(base_url)
         provider = self._provider_at(url)
         if provider is not None and not api_key and not headers and any(key.secret for key in provider.keys):
-            message = f"{provider.name} needs a key: bring your own apiKey; the gateway's keys stay here"
+            message = f"{provider.name} needs a key: send your own apiKey; the gateway does not lend its keys"
             raise RefusedError(Refusal(Code.FORBIDDEN_URL, message))
         pin = None if provider is not None else await self._origins.pin(url)
-        # Whoever brings other headers has another lane: what these are refused for is not held against others.
+        # Other headers mean another lane: errors that they cause are not held against other callers.
         key_id = self._key_ids.of("\n".join((api_key, *(f"{name}: {value}" for name, value in headers))))
         cached = (str(url), key_id, model, surface)
-        found = self._custom_plans.pop(cached, None)
-        if found is None:
+        plan = self._custom_plans.pop(cached, None)
+        if plan is None:
             key = ApiKey(cached[1], Secret(api_key), source="the caller's own")
             if provider is None:
                 provider = Provider(f"custom:{url}", str(url), limits=UNKNOWN_LIMITS, surfaces=(surface,))
@@ -130,18 +130,18 @@ class Router:
                 raise RefusedError(Refusal(Code.UNKNOWN_MODEL, f"{provider.name} has no {surface} API"))
             provider = replace(provider, keys=(key,), secret_headers={}, fallback=(), missing_keys=())
             own = tuple((name, Secret(value)) for name, value in headers)
-            found = Plan((Target(provider, key, model, custom=True, pin=pin, headers=own),), model, surface)
-        _keep(self._custom_plans, cached, found, self._max_custom_plans)
-        return found
+            plan = Plan((Target(provider, key, model, custom=True, pin=pin, headers=own),), model, surface)
+        _keep(self._custom_plans, cached, plan, self._max_custom_plans)
+        return plan
 
     def _provider_at(self, url: BaseUrl) -> Provider | None:
-        """The provider whose base URL it is, to the letter."""
+        """Return the provider with exactly this base URL."""
         return next((self._config.providers[name] for name, own in self._provider_urls.items() if own == url), None)
 
     def _route(self, model: str) -> Route:
-        found = self._config.exact.get(model)
-        if found is not None:
-            return found
+        route = self._config.exact.get(model)
+        if route is not None:
+            return route
         for fits, route in self._patterns:
             if fits(model):
                 return route
@@ -154,28 +154,30 @@ class Router:
 
     def _targets(self, route: Route, model: str, surface: Surface) -> tuple[Target, ...]:
         chain = [(self._config.providers[name], inner or model) for name, inner in route.targets]
-        found = tuple(
+        targets = tuple(
             Target(provider, key, inner)
             for provider, inner in chain
             if surface in provider.surfaces
             for key in provider.keys
         )
-        if not found:
-            raise RefusedError(Refusal(Code.UNKNOWN_MODEL, _nobody(model, surface, [one for one, _ in chain])))
-        return found
+        if not targets:
+            raise RefusedError(
+                Refusal(Code.UNKNOWN_MODEL, _not_served(model, surface, [provider for provider, _ in chain]))
+            )
+        return targets
 
     def _unknown(self, model: str) -> str:
         known = [entry.id for entry in self.models()]
         near = difflib.get_close_matches(model, known, n=_MOST_NEAR, cutoff=0.5)
-        shown = ", ".join(near or known[:_MOST_NEAR]) or "none; no provider has a key"
-        word = "near it are" if near else "there are"
-        return f"no provider is known for the model {model!r}; {word}: {shown}; a provider/model name works too"
+        shown = ", ".join(near or known[:_MOST_NEAR]) or "none, as no provider has a key"
+        word = "similar names" if near else "known models"
+        return f"no provider is known for the model {model!r}; {word}: {shown}; or name it as provider/model"
 
 
 def compile_pattern(pattern: str) -> Callable[[str], object]:
-    """Tells whether a whole name fits: `*` is anything but a slash, `**` is anything, `?` one character but a slash.
+    """Return a matcher of whole names: `*` is anything but a slash, `**` anything, `?` one character but a slash.
 
-    The slash is left out so that `*llama*` does not take `ollama/qwen3:4b` away from its provider.
+    The slash is excluded so that `*llama*` does not take `ollama/qwen3:4b` away from its provider.
     """
     parts = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*+|\*|\?)", pattern)
@@ -184,7 +186,7 @@ def compile_pattern(pattern: str) -> Callable[[str], object]:
 
 
 def _first_model(config: GatewayConfig) -> str:
-    """The default model of the first provider that has a key, by its bare name if that leads there."""
+    """Return the default model of the first provider with a key, by its bare name if that leads there."""
     for provider in config.providers.values():
         model = provider.default_model
         if provider.keys and model:
@@ -195,7 +197,7 @@ def _first_model(config: GatewayConfig) -> str:
 
 def _check_model(model: str) -> None:
     if not model:
-        raise RefusedError(Refusal(Code.UNKNOWN_MODEL, "no model is named, and there is no default; name one"))
+        raise RefusedError(Refusal(Code.UNKNOWN_MODEL, "no model is named, and there is no default model; name one"))
     if len(model) > MAX_MODEL_CHARS or not is_name(model) or model != model.strip():
         message = f"a model's name has at most {MAX_MODEL_CHARS} printable characters and no blanks around it"
         raise RefusedError(Refusal(Code.UNKNOWN_MODEL, message))
@@ -219,12 +221,12 @@ def _check_caller_key(key: str) -> None:
         raise RefusedError(Refusal(Code.BAD_REQUEST, "the apiKey has blanks, control or non-ASCII characters in it"))
 
 
-def _nobody(model: str, surface: Surface, chain: list[Provider]) -> str:
-    able = [one for one in chain if surface in one.surfaces]
+def _not_served(model: str, surface: Surface, chain: list[Provider]) -> str:
+    able = [provider for provider in chain if surface in provider.surfaces]
     if not able:
-        names = ", ".join(dict.fromkeys(one.name for one in chain))
-        return f"the model {model!r} can't be asked by the {surface} API: {names} has it not; use another API or model"
-    missing = ", ".join(dict.fromkeys(name for one in able for name in one.missing_keys))
+        names = ", ".join(dict.fromkeys(provider.name for provider in chain))
+        return f"the model {model!r} is not available by the {surface} API of {names}; use another API or model"
+    missing = ", ".join(dict.fromkeys(name for provider in able for name in provider.missing_keys))
     hint = f"; the operator can set {missing}" if missing else ""
     return f"no provider of the model {model!r} has a key{hint}"
 

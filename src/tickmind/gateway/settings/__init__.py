@@ -1,1 +1,1 @@
-"""What the operator says, checked and frozen: `config` are the types, `file` reads them from YAML."""
+"""The operator's settings, checked and frozen: `config` has the types, `file` reads them from YAML."""

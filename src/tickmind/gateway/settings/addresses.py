@@ -1,4 +1,4 @@
-"""Which addresses a caller-named endpoint may have, so that nobody reaches into the operator's network through it."""
+"""Checks of addresses of caller-named endpoints, so that no caller reaches into the operator's network."""
 
 import ipaddress
 from typing import Final
@@ -7,7 +7,7 @@ from tickmind.llm.safety import is_loopback
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# network -> what it is; the special ones of IPv4, none of which is a public host
+# network -> what it is; the special networks of IPv4, none of which has public hosts
 _SPECIAL_V4: Final = tuple(
     (ipaddress.IPv4Network(network), what)
     for network, what in (
@@ -50,8 +50,8 @@ _SPECIAL_V6: Final = tuple(
         ("ff00::/8", "multicast"),
     )
 )
-_ISATAP: Final = (0x00005EFE, 0x02005EFE)  # third quarter of an address that carries an IPv4 one
-# where clouds hand out the credentials of a machine; never, whatever an operator lists
+_ISATAP: Final = (0x00005EFE, 0x02005EFE)  # third quarter of an address that embeds an IPv4 address
+# Metadata services, where clouds hand out a machine's credentials: forbidden even if an operator lists them.
 _METADATA: Final = frozenset(
     ipaddress.ip_address(address)
     for address in (
@@ -68,7 +68,7 @@ _PRIVATE_NETWORKS: Final = ("loopback", "private", "shared (CGNAT)")
 
 
 def special_kind(address: Address) -> str:
-    """What an address is if it is no public host (`loopback`, `private`, ...); empty if it is one."""
+    """Return the kind of a non-public address (`loopback`, `private`, ...); empty if it is public."""
     if address in _METADATA:
         return "a cloud's metadata service"
     if isinstance(address, ipaddress.IPv4Address):
@@ -84,7 +84,7 @@ def special_kind(address: Address) -> str:
 
 
 def is_own_network(host: str) -> bool:
-    """Whether a host is this machine or, by its address or a name without a dot, one of the same network."""
+    """Whether a host is this machine or, by its address or a name without a dot, in the same network."""
     if is_loopback(host):
         return True
     try:
@@ -94,6 +94,6 @@ def is_own_network(host: str) -> bool:
 
 
 def forbidden_kind(address: Address, *, private: bool) -> str:
-    """Why an address may not be dialled, empty if it may. `private`: the operator's own network is meant."""
+    """Return why an address may not be dialled, empty if it may. `private`: the operator's own network is meant."""
     kind = special_kind(address)
     return "" if private and kind in _PRIVATE_NETWORKS else kind

@@ -1,4 +1,4 @@
-"""Base URLs, read by one narrow grammar: what two readers could understand in two ways is refused."""
+"""Base URLs, parsed by a narrow grammar: anything ambiguous is refused."""
 
 import ipaddress
 import re
@@ -19,12 +19,12 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 class BaseUrlError(ValueError):
-    """An address that is not read; the message says what is expected."""
+    """An invalid base URL; the message says what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class BaseUrl:
-    """A base URL taken apart. `host` is in small letters and without brackets, `path` empty or `/a/b`."""
+    """A parsed base URL. `host` is in lower case and without brackets, `path` empty or `/a/b`."""
 
     scheme: str
     host: str
@@ -34,7 +34,7 @@ class BaseUrl:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What must be equal for two URLs to be one server."""
+        """Scheme, host and port: equal for two URLs of one server."""
         return self.scheme, self.host, self.port
 
     @property
@@ -47,20 +47,20 @@ class BaseUrl:
         return f"{self.scheme}://{self.authority}{self.path}"
 
     def is_under(self, other: "BaseUrl") -> bool:
-        """Whether it is the other one's origin, and its path or one below it."""
+        """Whether it has the other URL's origin, and its path or one below it."""
         below = self.path == other.path or self.path.startswith(f"{other.path}/")
         return self.origin == other.origin and below
 
 
 def parse_base_url(url: str) -> BaseUrl:
-    """Take `http(s)://host[:port][/path]` apart; raises `BaseUrlError` for anything else, however it is dressed up."""
+    """Parse `http(s)://host[:port][/path]`; raises `BaseUrlError` for anything else."""
     if len(url) > _LONGEST_URL:
         raise BaseUrlError(f"the base URL is longer than {_LONGEST_URL} characters")
     match = _SHAPE.fullmatch(url)
     if match is None:
         raise BaseUrlError(
-            "the base URL must be http://host or https://host in small plain letters, with a port and a path if need "
-            "be, such as https://api.example.com/v1; no user, query, blanks, escapes or other characters"
+            "the base URL must be http://host or https://host in lower case, with an optional port and path, such as "
+            "https://api.example.com/v1; no user, query, spaces, escapes or other characters"
         )
     scheme, host, port = match["scheme"], match["host"].lower(), match["port"]
     if port is not None and int(port) > 65535:
@@ -71,14 +71,14 @@ def parse_base_url(url: str) -> BaseUrl:
 
 
 def _read_host(host: str) -> Address | None:
-    """The literal address that a host is, or None for a name."""
+    """Return a host's literal address, or None for a name."""
     if host.startswith("["):
         try:
             return ipaddress.IPv6Address(host[1:-1])
         except ValueError:
             raise BaseUrlError("the base URL's host is no IPv6 address") from None
     labels = host.split(".")
-    if labels[-1][:1].isdigit():  # so ends no name, but many a notation of an IPv4 address
+    if labels[-1][:1].isdigit():  # names do not end like this, but odd notations of IPv4 addresses do
         try:
             return ipaddress.IPv4Address(host)
         except ValueError:

@@ -1,6 +1,6 @@
-"""What an operator decides: providers, their limits, which model goes where, and how sessions share.
+"""The gateway's configuration: providers, their limits, routes, and how sessions share.
 
-These are the checked, frozen forms; `config_file` reads them from YAML.
+These are the checked, frozen types; `file` reads them from YAML.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ Sharing = Literal["fair", "strict"]
 class Limits:
     """How much one provider, key or model takes; None is no limit of that kind. All of them hold together.
 
-    `burst` is how many requests may go out at once after a pause, before the pace of the rates holds. From two on it is
-    kept for those who don't ask for more than their share; who does goes between, one at a time.
+    `burst` is how many requests may be sent at once after a pause, before the rates hold. From two on it is kept for
+    owners that don't ask for more than their share; the others are sent in between, one at a time.
     """
 
     requests_per_second: float | None = None
@@ -30,13 +30,13 @@ class Limits:
     concurrency: int | None = None
 
 
-UNKNOWN_LIMITS = Limits(requests_per_minute=12, burst=1, concurrency=1)  # for an endpoint of which nothing is said
-OWN_LIMITS = Limits(concurrency=4)  # for one on this machine or in its network: it has no quota, but only so much power
+UNKNOWN_LIMITS = Limits(requests_per_minute=12, burst=1, concurrency=1)  # for an endpoint without stated limits
+OWN_LIMITS = Limits(concurrency=4)  # for an endpoint of the own network: no quota, but limited power
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key of ours, or one that a caller brought. `id` is its keyed hash, shortened: all that is ever shown."""
+    """A key of ours, or of a caller. `id` is its keyed hash, shortened: the only part that is ever shown."""
 
     id: str
     secret: Secret = field(repr=False)
@@ -58,10 +58,10 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict)
     adaptive_concurrency: bool = False
     fall_back_on_errors: bool = True  # 5xx and broken connections move on to the next provider, too
-    stream_usage: bool = False  # it knows `stream_options.include_usage`, by which it tells the tokens of a stream
-    secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # sent too, but only with our keys
-    fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models whose route says nothing else
-    missing_keys: tuple[str, ...] = ()  # variables that are named for a key, and not set
+    stream_usage: bool = False  # it supports `stream_options.include_usage`, which adds token counts to a stream
+    secret_headers: Mapping[str, Secret] = field(default_factory=dict, repr=False)  # also sent, but only with our keys
+    fallback: tuple[tuple[str, str], ...] = ()  # (provider, model), for models without a route of their own
+    missing_keys: tuple[str, ...] = ()  # variables named for a key, but not set
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a session may use in all, or per day; None is no limit."""
+    """How much a session may use in all, or per day; None is no limit."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -83,7 +83,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who may use the gateway. `key_hash` is the hash of a random key (see `caller_keys`), itself nowhere.
+    """A client of the gateway. `key_hash` is the hash of its random key (see `caller_keys`), which is stored nowhere.
 
     It sees its own sessions and costs, an `admin` those of all.
     """
@@ -103,13 +103,13 @@ class QueueConfig:
     max_wait_s: float = 60.0
     priority_age_s: float = 10.0  # waiting this long counts as one priority step
     max_rounds: int = 3  # of waiting for the earliest provider when all are limited
-    replace_older: bool = False  # a newer request of the same agent replaces its queued one, unless the request says
-    learn_service_times: bool = True  # and refuse at once what can't be answered in time; else all wait to their end
+    replace_older: bool = False  # a newer request of an agent replaces its queued one by default
+    learn_service_times: bool = True  # and refuse at once what can't be answered in time; else all requests wait
 
 
 @dataclass(frozen=True, slots=True)
 class SharingConfig:
-    """How sessions share a key. `window_s`: who used less than its share within it goes first."""
+    """How sessions share a key. `window_s`: an owner that used less than its share within it goes first."""
 
     mode: Sharing = "fair"
     session_timeout_s: float = 60.0
@@ -122,9 +122,9 @@ class SharingConfig:
 
 @dataclass(frozen=True, slots=True)
 class CircuitConfig:
-    """When a provider that fails is left alone, and for how long."""
+    """When a failing provider is paused, and for how long."""
 
-    failures: int = 5  # one after the other
+    failures: int = 5  # in a row
     open_s: float = 15.0  # doubled with each failed probe, up to max_open_s
     max_open_s: float = 300.0
     account_pause_s: float = 300.0  # after a refused or banned account
@@ -132,10 +132,10 @@ class CircuitConfig:
 
 @dataclass(frozen=True, slots=True)
 class RetryConfig:
-    """The one budget for tries beyond the first of a request, whatever the reason."""
+    """The budget for attempts beyond the first of a request."""
 
-    ratio: float = 0.1  # tries earned by each request
-    reserve: float = 10.0  # tries that are there from the start, and at most
+    ratio: float = 0.1  # retries earned by each request
+    reserve: float = 10.0  # retries available at the start, and at most
     default_wait_s: float = 1.0  # after a 429 that does not say how long
     max_wait_s: float = 3600.0  # what a provider may ask for at most
     ramp_s: float = 10.0  # how long the rate takes to come back after a limit
@@ -146,8 +146,8 @@ class WireConfig:
     """Sizes and times of requests and replies."""
 
     max_request_bytes: int = 4 * 1024 * 1024
-    max_reply_bytes: int = 4 * 1024 * 1024  # of one that is collected; it takes up to four times this in memory
-    max_stream_bytes: int = 64 * 1024 * 1024  # of one that is passed on as it comes
+    max_reply_bytes: int = 4 * 1024 * 1024  # of a collected reply; it takes up to four times this in memory
+    max_stream_bytes: int = 64 * 1024 * 1024  # of a streamed reply
     max_header_bytes: int = 32 * 1024
     header_timeout_s: float = 10.0
     body_timeout_s: float = 60.0
@@ -160,18 +160,18 @@ class WireConfig:
 
 @dataclass(frozen=True, slots=True)
 class CacheConfig:
-    """Sharing of identical requests; both are off by default because they change what a model would say."""
+    """Sharing of identical requests; off by default, because it changes what a model would say."""
 
     deduplicate: bool = False
     keep_s: float = 0.0  # 0: replies are not kept
     max_entries: int = 10_000
     max_bytes: int = 64 * 1024 * 1024
-    across_callers: bool = False  # callers with different keys share, too
+    across_callers: bool = False  # callers with different keys share as well
 
 
 @dataclass(frozen=True, slots=True)
 class GatewayConfig:
-    """Everything the gateway is told."""
+    """All settings of the gateway."""
 
     providers: Mapping[str, Provider] = field(default_factory=dict)
     exact: Mapping[str, Route] = field(default_factory=dict)  # model -> route
@@ -180,7 +180,7 @@ class GatewayConfig:
     host: str = "127.0.0.1"
     port: int = 8766
     callers: tuple[Caller, ...] = ()
-    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, beside its own
+    allowed_origins: tuple[str, ...] = ()  # whose pages may use the gateway, besides its own
     allowed_base_urls: tuple[str, ...] = ()  # origins that callers' own configurations may name
     private_base_urls: tuple[str, ...] = ()  # the same, for origins inside the operator's own network
     queue: QueueConfig = QueueConfig()

@@ -1,6 +1,6 @@
-"""What is built in: the known providers, their limits, and which model goes to which of them.
+"""Built-in settings: the known providers, their limits, and the routes of models.
 
-It has the shape of the configuration file, which is laid over it. Limits are those of the providers' free tiers.
+They have the shape of the configuration file, which is laid over them. Limits are those of the providers' free tiers.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Reads what the operator says into a `GatewayConfig`: one commented YAML file, or the environment alone.
+"""Reads the operator's settings into a `GatewayConfig`: a commented YAML file, or the environment alone.
 
-Everything that is wrong is told at once, by line and column. What the file leaves out is as built in; `gateway.yaml`
-beside this module is the whole of it, commented.
+All errors are reported at once, by line and column. What the file leaves out keeps its default; `gateway.yaml` beside
+this module has every setting, commented.
 """
 
 import os
@@ -45,7 +45,7 @@ _Section = TypeVar(
     "_Section", Budget, CacheConfig, CircuitConfig, Limits, QueueConfig, RetryConfig, SharingConfig, WireConfig
 )
 _HINT = "`tickmind gateway --print-default-config` writes one to start from"
-_ENVIRONMENT = "the environment"  # the name of the file when there is none
+_ENVIRONMENT = "the environment"  # stands for the file's name in messages
 
 
 def load_config(
@@ -56,9 +56,9 @@ def load_config(
     port: int | None = None,
     key_id_secret: Secret | None = None,
 ) -> GatewayConfig:
-    """Read the operator's file, or start from the environment if there is none; raises `ConfigFileError`.
+    """Read the operator's file, or the environment if there is none; raises `ConfigFileError`.
 
-    `env` stands in for the environment (and then no `.env` is read); `host` and `port` go before the file's.
+    `env` replaces the environment (and then no `.env` is read); `host` and `port` override the file's.
     """
     name = _ENVIRONMENT if path is None else str(path)
     document = Document({}) if path is None else read_config(Path(path), hint=_HINT)
@@ -71,22 +71,22 @@ def load_config(
 
 
 def default_config_text() -> str:
-    """The whole file with every setting at its default, commented: a start for one's own."""
+    """Return the file with every setting at its default, commented, as a start."""
     return files("tickmind.gateway.settings").joinpath("gateway.yaml").read_text(encoding="utf-8")
 
 
 def _kinds(kind: type) -> Mapping[str, type]:
-    """Field -> int or float, for those that are numbers."""
-    found = {}
+    """Return field -> int or float, for number fields."""
+    kinds = {}
     for name, hint in get_type_hints(kind).items():
         for plain in (int, float):
             if hint is plain or plain in get_args(hint):
-                found[name] = plain
-    return found
+                kinds[name] = plain
+    return kinds
 
 
 def section(base: _Section, given: Mapping[str, Any], **ready: Any) -> _Section:
-    """A frozen section with what is given laid over it; the schema has checked the values."""
+    """Return a frozen section with the given values laid over it; the schema has checked the values."""
     numbers = _kinds(type(base))
     known = {item.name for item in fields(base)} - ready.keys()
     values = {
@@ -98,7 +98,7 @@ def section(base: _Section, given: Mapping[str, Any], **ready: Any) -> _Section:
 
 
 class _Reader:
-    """Turns one checked document into a config, and collects what only code can see to be wrong."""
+    """Turns a checked document into a config, and collects errors that the schema can't find."""
 
     def __init__(self, name: str, document: Document, sources: SecretSources, key_id_secret: Secret | None) -> None:
         self._name = name
@@ -165,14 +165,14 @@ class _Reader:
     def _add_env_provider(
         self, reader: ProviderReader, providers: dict[str, Provider], host: str, port: int
     ) -> dict[str, Route]:
-        """Take the LLM_ variables into account; the route of LLM_MODEL, if that is named."""
-        found = reader.from_environment(providers, is_own=lambda url: _is_own_address(url, host, port))
-        if found.ignored:
-            _log.warning(found.ignored)
-        if found.provider is None:
+        """Apply the LLM_ variables; return the route of LLM_MODEL, if that is set."""
+        settings = reader.from_environment(providers, is_own=lambda url: _is_own_address(url, host, port))
+        if settings.ignored:
+            _log.warning(settings.ignored)
+        if settings.provider is None:
             return {}
-        providers[found.provider.name] = found.provider
-        return {found.model: Route(((found.provider.name, found.model),))} if found.model else {}
+        providers[settings.provider.name] = settings.provider
+        return {settings.model: Route(((settings.provider.name, settings.model),))} if settings.model else {}
 
     def _sharing(self) -> SharingConfig:
         said = self._said.get("sharing", {})
@@ -189,13 +189,13 @@ class _Reader:
                 if earlier.name == caller.name:
                     self._wrong(("callers", index, "name"), f"there are two callers named {caller.name!r}; rename one")
                 elif earlier.key_hash == caller.key_hash:
-                    message = f"it is the key of {earlier.name!r} too; make another: tickmind gateway key {caller.name}"
+                    message = f"{earlier.name!r} has the same key; make another: tickmind gateway key {caller.name}"
                     self._wrong(("callers", index, "key_hash"), message)
             callers.append(caller)
         return tuple(callers)
 
     def _origins(self) -> tuple[str, ...]:
-        found = []
+        origins = []
         for index, said in enumerate(self._said.get("allowed_origins", [])):
             try:
                 url = parse_base_url(said)
@@ -204,11 +204,11 @@ class _Reader:
             if url is None or url.path:
                 self._wrong(("allowed_origins", index), "expected scheme://host[:port], such as https://game.example")
             else:
-                found.append(str(url))  # as browsers write it
-        return tuple(found)
+                origins.append(str(url))  # as browsers write it
+        return tuple(origins)
 
     def _base_urls(self, setting: str, *, private: bool) -> tuple[str, ...]:
-        found = []
+        urls = []
         for index, said in enumerate(self._said.get(setting, [])):
             try:
                 url = parse_base_url(said)
@@ -219,27 +219,25 @@ class _Reader:
             if kind:
                 hint = "" if private else "; an endpoint of your own network belongs under private_base_urls"
                 self._wrong((setting, index), f"{url.host} is {kind}{hint}")
-            found.append(str(url))
-        return tuple(found)
+            urls.append(str(url))
+        return tuple(urls)
 
     def _redis_url(self) -> Secret:
         said = self._said.get("redis_url", "")
         login = said.partition("://")[2].rpartition("@")[0]
         if login and not has_reference(login.partition(":")[2]):
-            self._wrong(
-                ("redis_url",), "a password is not written into the file; write redis://:${REDIS_PASSWORD}@host"
-            )
+            self._wrong(("redis_url",), "don't write a password into the file; write redis://:${REDIS_PASSWORD}@host")
         try:
-            found = self._sources.expand(said)
-            if found and urlsplit(found).scheme not in ("redis", "rediss", "unix"):
+            url = self._sources.expand(said)
+            if url and urlsplit(url).scheme not in ("redis", "rediss", "unix"):
                 self._wrong(("redis_url",), "expected redis://, rediss:// or unix:// and an address")
-            elif not _is_whole(found):
+            elif not _is_whole(url):
                 words = "a password's / ? # @ and % must be percent-encoded in an address, as %2F for /"
                 self._wrong(("redis_url",), words)
         except (SourceError, ValueError) as error:
-            self._wrong(("redis_url",), str(error) if isinstance(error, SourceError) else "it is no address")
-            found = ""
-        return Secret(found, lasting=True)
+            self._wrong(("redis_url",), str(error) if isinstance(error, SourceError) else "it is no valid address")
+            url = ""
+        return Secret(url, lasting=True)
 
     def _check_pairs(self, config: GatewayConfig) -> None:
         wire, circuit, retry = config.wire, config.circuit, config.retry
@@ -256,7 +254,7 @@ class _Reader:
 
 
 def _is_whole(address: str) -> bool:
-    """Whether an address ends where it seems to, and not within a password that has characters of its own meaning."""
+    """Whether an address is complete, and not cut off by special characters in its password."""
     parts = urlsplit(address)
     try:
         _ = parts.port
@@ -266,7 +264,7 @@ def _is_whole(address: str) -> bool:
 
 
 def _is_own_address(url: BaseUrl, host: str, port: int) -> bool:
-    """Whether a provider's address is the one that the gateway itself listens on."""
+    """Whether a provider's address is the gateway's own."""
     everywhere = host in ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound
     same_host = url.host == host.lower() or (is_loopback(url.host) and (everywhere or is_loopback(host)))
     return url.port == port and same_host

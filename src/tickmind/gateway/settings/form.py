@@ -9,26 +9,26 @@ from typing import Any
 from tickmind.base.problems import FileForm
 
 HOW_TO_GIVE_KEYS = (
-    "keys are not written into the file: set an environment variable and write `key_env: ITS_NAME`, "
+    "don't write keys into the file: set an environment variable and write `key_env: ITS_NAME`, "
     "or put the key into a file of its own (chmod 600) and write `key_file: PATH`"
 )
 
 
 def schema_text() -> str:
-    """The JSON schema of the file, as it is shipped."""
+    """Return the text of the file's JSON schema."""
     return files("tickmind.gateway.settings").joinpath("gateway.schema.json").read_text(encoding="utf-8")
 
 
 @cache
 def config_schema() -> Mapping[str, Any]:
-    """The JSON schema of the file; also for editors."""
-    found: Mapping[str, Any] = json.loads(schema_text())
-    return found
+    """Return the file's JSON schema; editors can use it, too."""
+    schema: Mapping[str, Any] = json.loads(schema_text())
+    return schema
 
 
 @cache
 def config_form() -> FileForm:
-    """What the gateway's file is checked against."""
+    """Return the form that the gateway's file is checked against."""
     return FileForm(
         config_schema(),
         HOW_TO_GIVE_KEYS,

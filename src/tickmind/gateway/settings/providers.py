@@ -1,4 +1,4 @@
-"""Reads the providers and the routes of a configuration, each laid over what is built in."""
+"""Reads the providers and routes of a configuration, each laid over the built-in ones."""
 
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -32,16 +32,16 @@ _SECRET_HEADER = re.compile(r"auth|cookie|credential|key|passw|secret|token", re
 
 
 class LayOver(Protocol):
-    """How limits are laid over others."""
+    """Lays limits over others."""
 
     def __call__(self, base: Limits, given: Mapping[str, Any], /) -> Limits:
-        """The first with what the second says."""
+        """Return the first limits, overridden by the second."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FromEnvironment:
-    """What LLM_BASE_URL, LLM_API_KEY, LLM_MODEL and LLM_CONCURRENCY say; `ignored` is why they are not used."""
+    """The values of LLM_BASE_URL, LLM_API_KEY, LLM_MODEL and LLM_CONCURRENCY; `ignored` is why they are not used."""
 
     provider: Provider | None = None
     model: str = ""
@@ -49,7 +49,7 @@ class FromEnvironment:
 
 
 class ProviderReader:
-    """Reads `providers`; problems go to `wrong`, so that all of them are told."""
+    """Reads `providers`; all problems are reported to `wrong`."""
 
     def __init__(
         self, document: Document, sources: SecretSources, key_ids: KeyIds, wrong: Wrong, lay_over: LayOver
@@ -64,27 +64,27 @@ class ProviderReader:
 
     @property
     def names(self) -> frozenset[str]:
-        """All that may be referred to; a reference to one that is not there now (disabled, not set) is passed over."""
+        """Names that may be referred to; references to an absent provider (disabled, not set) are skipped."""
         return frozenset((*self._settings, ENV_PROVIDER))
 
     def read(self) -> dict[str, Provider]:
-        """All that are enabled: the built-in ones first, then the file's others. Their fallbacks come later."""
+        """Return all enabled providers: the built-in ones first, then the file's others; without fallbacks yet."""
         enabled = {name: said for name, said in self._settings.items() if said.get("enabled", True)}
         return {name: provider for name, said in enabled.items() if (provider := self._provider(name, said))}
 
     def with_fallbacks(self, providers: Mapping[str, Provider]) -> dict[str, Provider]:
-        """The same providers, each with its chain, now that all are known."""
-        found = {}
+        """Return the providers with their fallback chains, now that all are known."""
+        complete = {}
         for name, provider in providers.items():
             said = self._settings.get(name, {}).get("fallback", [])
             chain = read_chain(said, providers, self.names, ("providers", name, "fallback"), self._wrong)
-            found[name] = replace(provider, fallback=chain)
-        return found
+            complete[name] = replace(provider, fallback=chain)
+        return complete
 
     def from_environment(
         self, providers: Mapping[str, Provider], *, is_own: Callable[[BaseUrl], bool]
     ) -> FromEnvironment:
-        """The endpoint of the LLM_ variables: a provider of its own, or a known one with one more key."""
+        """Return the endpoint of the LLM_ variables: a new provider, or a known provider with one more key."""
         try:
             address = self._sources.expand("${LLM_BASE_URL}")
         except SourceError:  # not set: a key alone is for OpenAI, as everywhere
@@ -97,12 +97,12 @@ class ProviderReader:
             self._wrong((), f"LLM_BASE_URL can't be used: {error}")
             return FromEnvironment()
         if is_own(url):
-            return FromEnvironment(ignored="LLM_BASE_URL names this gateway itself, so it is no provider of it")
+            return FromEnvironment(ignored="LLM_BASE_URL is the address of this gateway itself, so it is not used")
         model = self._model_variable()
         known = next((one for one in providers.values() if parse_base_url(one.base_url) == url), None)
         base = known or Provider(ENV_PROVIDER, str(url), limits=_limits_of(ENV_PROVIDER, url, {}))
         if known is None and ENV_PROVIDER in providers:
-            return FromEnvironment(ignored=f"the file has a provider {ENV_PROVIDER!r}; LLM_BASE_URL is not used")
+            return FromEnvironment(ignored=f"the file has a provider {ENV_PROVIDER!r}, so LLM_BASE_URL is not used")
         key = self._variable("LLM_API_KEY")
         keys, missing = base.keys, base.missing_keys
         if key and all(one.secret.reveal() != key for one in keys):
@@ -123,9 +123,7 @@ class ProviderReader:
             return limits
         if _COUNT.fullmatch(said):
             return replace(limits, concurrency=int(said))
-        self._wrong(
-            (), f"LLM_CONCURRENCY must be how many requests may be under way at once, such as 4, not {said[:40]!r}"
-        )
+        self._wrong((), f"LLM_CONCURRENCY must be the number of requests in flight, such as 4, not {said[:40]!r}")
         return limits
 
     def _model_variable(self) -> str:
@@ -175,30 +173,30 @@ class ProviderReader:
     def _keys(
         self, path: SettingPath, said: Mapping[str, Any], url: BaseUrl
     ) -> tuple[tuple[ApiKey, ...], tuple[str, ...]]:
-        """The keys that there are, and the variables that are not set."""
+        """Return the available keys, and the variables that are not set."""
         if "keys" not in said and not is_loopback(url.host):
             message = "'keys' is missing; write `keys: [{key_env: NAME_OF_A_VARIABLE}]`, or `keys: []` if it needs none"
             self._wrong(path, message)
             return (), ()
         if not said.get("keys"):
             return (self._key("", ""),), ()
-        found: list[ApiKey] = []
+        keys: list[ApiKey] = []
         missing: list[str] = []
-        for index, one in enumerate(said["keys"]):
+        for index, entry in enumerate(said["keys"]):
             key_path = (*path, "keys", index)
             try:
-                value, source = self._look_up(one)
+                value, source = self._look_up(entry)
             except (SourceError, LimitExceededError) as error:
                 self._wrong(key_path, str(error))
                 continue
             if value is None:
                 missing.append(source)
-            elif any(earlier.secret.reveal() == value for earlier in found):
-                self._wrong(key_path, f"the key of {source} is listed twice; its limit would be counted twice")
+            elif any(earlier.secret.reveal() == value for earlier in keys):
+                self._wrong(key_path, f"the key of {source} is listed twice, which would double its limit; remove one")
             else:
-                limits = self._lay_over(Limits(), one["limits"]) if "limits" in one else None
-                found.append(replace(self._key(value, source), limits=limits))
-        return tuple(found), tuple(missing)
+                limits = self._lay_over(Limits(), entry["limits"]) if "limits" in entry else None
+                keys.append(replace(self._key(value, source), limits=limits))
+        return tuple(keys), tuple(missing)
 
     def _look_up(self, said: Mapping[str, Any]) -> tuple[str | None, str]:
         if "key_env" in said:
@@ -240,17 +238,17 @@ class ProviderReader:
 def read_routes(
     said: Mapping[str, Any], providers: Mapping[str, Provider], names: Collection[str], wrong: Wrong
 ) -> tuple[dict[str, Route], tuple[tuple[str, Route], ...]]:
-    """The exact table and the patterns. Routes to providers of `names` that are not there now are left out."""
+    """Return the exact table and the patterns, without routes to providers of `names` that are absent now."""
     exact: dict[str, Route] = {}
     for model, route in {**BUILT_IN_MODELS, **said.get("models", {})}.items():
-        found = _route(route, model, providers, names, ("models", model), wrong)
-        if found is not None:
-            exact[model] = found
+        target = _route(route, model, providers, names, ("models", model), wrong)
+        if target is not None:
+            exact[model] = target
     patterns: list[tuple[str, Route]] = []
     for index, route in enumerate(said.get("patterns", BUILT_IN_PATTERNS)):
-        found = _route(route, None, providers, names, ("patterns", index), wrong)
-        if found is not None:
-            patterns.append((route["match"], found))
+        target = _route(route, None, providers, names, ("patterns", index), wrong)
+        if target is not None:
+            patterns.append((route["match"], target))
     return exact, tuple(patterns)
 
 
@@ -277,8 +275,8 @@ def _route(
 def read_chain(
     said: list[str], providers: Mapping[str, Provider], names: Collection[str], path: SettingPath, wrong: Wrong
 ) -> Chain:
-    """A fallback list as (provider, model): `groq` is its default model, `groq/qwen/qwen3-32b` a certain one."""
-    found: list[tuple[str, str]] = []
+    """Read a fallback list as (provider, model): `groq` is its default model, `groq/qwen/qwen3-32b` a certain one."""
+    chain: list[tuple[str, str]] = []
     for index, entry in enumerate(said):
         name, _, model = entry.partition("/")
         if name not in names:
@@ -288,9 +286,9 @@ def read_chain(
         model = model or providers[name].default_model
         if not model:
             wrong((*path, index), f"{name!r} has no default_model; write `{name}/MODEL`, or give it one")
-        elif (name, model) not in found:
-            found.append((name, model))
-    return tuple(found)
+        elif (name, model) not in chain:
+            chain.append((name, model))
+    return tuple(chain)
 
 
 def _no_such_provider(name: str, names: Collection[str]) -> str:
@@ -298,12 +296,12 @@ def _no_such_provider(name: str, names: Collection[str]) -> str:
 
 
 def _limits_of(name: str, url: BaseUrl, said: Mapping[str, Any]) -> Limits:
-    """What holds where the settings of a provider say nothing else."""
+    """Return the limits of a provider whose settings state none."""
     built_in = BUILT_IN_LIMITS.get(name)
     if built_in is not None:
         return built_in
     if is_own_network(url.host):
         return OWN_LIMITS
-    if "requests_per_second" in said.get("limits", {}):  # a rate is known, so none is assumed
+    if "requests_per_second" in said.get("limits", {}):  # a rate is stated, so none is assumed
         return replace(UNKNOWN_LIMITS, requests_per_minute=None)
     return UNKNOWN_LIMITS

@@ -1,1 +1,1 @@
-"""What callers see: the gateway's own endpoints, the OpenAI-compatible ones, statistics and pages."""
+"""The HTTP surface: the gateway's own endpoints, the OpenAI-compatible ones, statistics and pages."""

@@ -1,4 +1,4 @@
-"""The endpoints that carry calls to models, and those with which sessions keep alive and agents defer."""
+"""The endpoints of model calls, session heartbeats and agents' defers."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -38,7 +38,7 @@ class CallEndpoints:
         self._gateway = gateway
 
     def add_to(self, routes: Routes) -> None:
-        """Serve all of them."""
+        """Register all endpoints."""
         routes.add("POST", "/v1/chat/completions", self.openai(read_chat, "chat"))
         routes.add("POST", "/v1/responses", self.openai(read_responses, "responses"))
         routes.add("GET", "/v1/models", self.models)
@@ -48,7 +48,7 @@ class CallEndpoints:
         routes.add("POST", "/api/llm/defer", self.defer)
 
     def openai(self, read: _Read, surface: Surface) -> Handler:
-        """What serves one of the OpenAI surface's two forms."""
+        """Return the handler of one of the two OpenAI request forms."""
         gateway = self._gateway
         plan_of = gateway.router.plan
 
@@ -73,10 +73,10 @@ class CallEndpoints:
         gateway = self._gateway
         try:
             call_options = gateway.call_options(request)
-            asked = read_generate(request.body)
-            call_options = _prefer(call_options, asked)
-            if asked.custom is None:
-                plan = gateway.router.plan(asked.model, "chat")
+            generation = read_generate(request.body)
+            call_options = _prefer(call_options, generation)
+            if generation.custom is None:
+                plan = gateway.router.plan(generation.model, "chat")
         except RefusedError as exc:
             gateway.tally.refused(exc.refusal.code)
             self._refuse(request, responder, exc)
@@ -85,17 +85,17 @@ class CallEndpoints:
             gateway,
             responder,
             _GENERATE,
-            orjson.dumps(asked.body),
-            asked.model,
+            orjson.dumps(generation.body),
+            generation.model,
             False,
             cors(request),
         )
-        if asked.custom is None:
-            gateway.submit(call, plan, call_options, request.peer, asked.prompt_tokens, asked.reply_tokens)
+        if generation.custom is None:
+            gateway.submit(call, plan, call_options, request.peer, generation.prompt_tokens, generation.reply_tokens)
             return
-        custom = asked.custom
+        custom = generation.custom
         planning = gateway.router.custom_plan(custom.base_url, custom.api_key, custom.model, "chat", custom.headers)
-        gateway.spawn(self._submit_custom(call, planning, call_options, request, asked))
+        gateway.spawn(self._submit_custom(call, planning, call_options, request, generation))
 
     async def _submit_custom(
         self,
@@ -103,7 +103,7 @@ class CallEndpoints:
         planning: "Coroutine[Any, Any, Plan]",
         call_options: CallOptions,
         request: Request,
-        asked: Generate,
+        generation: Generate,
     ) -> None:
         gateway = self._gateway
         began_s, timeout_s = gateway.clock.monotonic(), gateway.timeout_of(call_options)
@@ -116,10 +116,10 @@ class CallEndpoints:
             self._refuse(request, call.responder, exc)
             return
         except Exception as exc:  # noqa: BLE001 - nobody else would tell the caller
-            refusal = Refusal(Code.DEADLINE, "the endpoint could not be looked up within the request's deadline")
+            refusal = Refusal(Code.DEADLINE, "the endpoint's name did not resolve within the request's deadline")
             if not (isinstance(exc, TimeoutError) and patience.expired()):
-                _log.exception("an endpoint of a caller's own could not be looked up")
-                refusal = Refusal(Code.INTERNAL, "a fault of the gateway; see its log")
+                _log.exception("resolving a caller's own endpoint failed")
+                refusal = Refusal(Code.INTERNAL, "internal error of the gateway; see its log")
             gateway.tally.refused(refusal.code)
             self._refuse(request, call.responder, RefusedError(refusal))
             return
@@ -127,7 +127,7 @@ class CallEndpoints:
             took_s = gateway.clock.monotonic() - began_s
             drop_after_s = None if call_options.drop_after_s is None else call_options.drop_after_s - took_s
             left = replace(call_options, timeout_s=timeout_s - took_s, drop_after_s=drop_after_s)
-            gateway.submit(call, plan, left, request.peer, asked.prompt_tokens, asked.reply_tokens)
+            gateway.submit(call, plan, left, request.peer, generation.prompt_tokens, generation.reply_tokens)
 
     def models(self, request: Request, responder: Responder) -> None:
         """`GET /v1/models`."""
@@ -140,7 +140,7 @@ class CallEndpoints:
         responder.reply(200, JSON + cors(request), orjson.dumps({"object": "list", "data": models}))
 
     def model(self, request: Request, responder: Responder) -> None:
-        """`GET /v1/models/{id}`: any name that can be asked for, whether it is listed or not."""
+        """`GET /v1/models/{id}`: any valid name, whether it is listed or not."""
         router = self._gateway.router
         try:
             self._gateway.call_options(request)
@@ -195,21 +195,21 @@ def _model(name: str, provider: str) -> dict[str, Any]:
 
 
 def _name_in(request: Request) -> str:
-    """The model's name at the end of a path, slashes and all."""
+    """Return the model's name at the end of a path, including slashes."""
     try:
         return unquote(request.path[len(_MODEL_PATH) :].decode("ascii"), errors="strict")
     except UnicodeDecodeError:
         raise refuse("the model's name in the path is not percent-encoded UTF-8") from None
 
 
-def _prefer(call_options: CallOptions, asked: Generate) -> CallOptions:
-    """What the body says goes before the headers."""
+def _prefer(call_options: CallOptions, generation: Generate) -> CallOptions:
+    """Return the options with the body's values before the headers'."""
     return CallOptions(
-        session=asked.session_id or call_options.session,
-        agent=asked.agent_id,
-        priority=call_options.priority if asked.priority is None else asked.priority,
-        timeout_s=call_options.timeout_s if asked.timeout_s is None else asked.timeout_s,
-        drop_after_s=call_options.drop_after_s if asked.drop_after_s is None else asked.drop_after_s,
-        replace_older=call_options.replace_older if asked.replace_older is None else asked.replace_older,
+        session=generation.session_id or call_options.session,
+        agent=generation.agent_id,
+        priority=call_options.priority if generation.priority is None else generation.priority,
+        timeout_s=call_options.timeout_s if generation.timeout_s is None else generation.timeout_s,
+        drop_after_s=call_options.drop_after_s if generation.drop_after_s is None else generation.drop_after_s,
+        replace_older=call_options.replace_older if generation.replace_older is None else generation.replace_older,
         caller=call_options.caller,
     )

@@ -1,4 +1,4 @@
-"""Reads the fields of a caller's JSON, each with its type and bounds; what does not fit is a refusal that says so."""
+"""Readers for the fields of a caller's JSON, with types and bounds; an invalid field is a refusal that names it."""
 
 import json
 import math
@@ -11,44 +11,44 @@ import orjson
 from tickmind.gateway.refusal import Code, Refusal, RefusedError
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS, MAX_NAME_CHARS, is_name
 
-MAX_VALUES = 100_000  # in a large document: a short text can stand for a large object
+MAX_VALUES = 100_000  # in a large document: short JSON can become large objects
 _SMALL_BYTES = 256 * 1024
 _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _NAME_CHARS = int(MAX_NAME_CHARS.maximum)
-_SHALLOW = 200  # as many lists and objects can't nest too deeply
+_SHALLOW = 200  # so many lists and objects can't nest too deeply
 
 
 def refuse(message: str, code: Code = Code.BAD_REQUEST) -> RefusedError:
-    """The error that becomes a refusal."""
+    """Make the error that becomes a refusal."""
     return RefusedError(Refusal(code, message))
 
 
 def load_json(data: bytes) -> Any:
-    """Parse JSON from elsewhere; raises `ValueError` for what is none or would take far more memory than its bytes."""
+    """Parse foreign JSON; raises `ValueError` if it is invalid or would take far more memory than its bytes."""
     if len(data) > _SMALL_BYTES and data.count(b",") + data.count(b"[") + data.count(b"{") > MAX_VALUES:
         raise ValueError(f"it has more than {MAX_VALUES:,} values")
     return orjson.loads(data)
 
 
 def is_simple(data: bytes) -> bool:
-    """Whether JSON is so short, plain and shallow that a decoder of some fields can pass over the others unread.
+    """Whether JSON is so short, plain and shallow that a decoder of some fields may skip the others unread.
 
-    Such a decoder checks everything but whether texts are valid UTF-8, so ASCII it is.
+    Such a decoder checks everything except UTF-8, so the text must be ASCII.
     """
     return (
         len(data) <= _SMALL_BYTES
         and data.isascii()
-        and (len(data) <= 2 * _SHALLOW or data.count(b"[") + data.count(b"{") <= _SHALLOW)  # each is closed again
+        and (len(data) <= 2 * _SHALLOW or data.count(b"[") + data.count(b"{") <= _SHALLOW)  # each has a closing bracket
     )
 
 
 def refuse_twins(body: bytes) -> None:
-    """Refuse a JSON object that has one of its fields twice: of two readers one would take the first, one the last."""
+    """Refuse a JSON object with a duplicate field: of two readers one might take the first, one the last."""
     try:
         fields = _fields_of(body)
-    except msgspec.DecodeError:  # it has letters that only the other decoder reads
+    except msgspec.DecodeError:  # it has characters that only the other decoder accepts
         fields = {}
-    for form, comma in ((b'"%b":%b', b","), (b'"%b": %b', b", ")):  # as most writers write it: it is whole or has twins
+    for form, comma in ((b'"%b":%b', b","), (b'"%b": %b', b", ")):  # equal to the body: no duplicates
         if b"{%b}" % comma.join(form % (name.encode(), value) for name, value in fields.items()) == body:
             return
     names: list[str] = json.loads(body, object_pairs_hook=lambda pairs: [name for name, _ in pairs])
@@ -58,7 +58,7 @@ def refuse_twins(body: bytes) -> None:
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """The request's body, which is a JSON object."""
+    """Parse the request's body, a JSON object."""
     try:
         document = load_json(body)
     except ValueError as exc:
@@ -68,14 +68,14 @@ def parse_object(body: bytes) -> dict[str, Any]:
     if body.count(b"[") + body.count(b"{") > _SHALLOW:
         try:
             orjson.dumps(document)
-        except TypeError:  # it can be read and not be written again
+        except TypeError:  # it can be decoded but not encoded again
             raise refuse("the body nests too deeply") from None
     refuse_twins(body)
     return document
 
 
 def text(document: dict[str, Any], name: str, *, needed: bool = False, most: int = 0) -> str:
-    """A text field; empty if it is not there and not needed."""
+    """Return a text field; empty if it is missing and not needed."""
     value = document.get(name)
     if value is None:
         if needed:
@@ -91,7 +91,7 @@ def text(document: dict[str, Any], name: str, *, needed: bool = False, most: int
 
 
 def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: int = _NAME_CHARS) -> str:
-    """A short name that is shown in statistics: no control characters."""
+    """Return a short name for statistics, without control characters."""
     value = text(document, name, needed=needed, most=most)
     if not is_name(value):
         raise refuse(f"{name} must be printable")
@@ -99,7 +99,7 @@ def name_of(document: dict[str, Any], name: str, *, needed: bool = False, most: 
 
 
 def model_of(document: dict[str, Any]) -> str:
-    """The field `model`, which every request has; empty if it is not there."""
+    """Return the field `model`; empty if it is missing."""
     model = document.get("model")
     if type(model) is str and len(model) <= MAX_MODEL_CHARS and model.isascii() and model.isprintable():
         return model
@@ -107,17 +107,17 @@ def model_of(document: dict[str, Any]) -> str:
 
 
 def session_of(document: dict[str, Any]) -> str:
-    """The field `sessionId`; empty if it is not there."""
+    """Return the field `sessionId`; empty if it is missing."""
     value = name_of(document, "sessionId")
     if value or document.get("sessionId") is None:
         return value
-    raise refuse("sessionId must not be empty; leave it out")
+    raise refuse("sessionId must not be empty; leave it out or name a session")
 
 
 def number(
     document: dict[str, Any], name: str, *, least: float = 0.0, most: float = math.inf, whole: bool = False
 ) -> float | None:
-    """A number within bounds, or None if it is not there."""
+    """Return a number within bounds, or None if it is missing."""
     value: float | None = document.get(name)
     if value is None:
         return None
@@ -129,7 +129,7 @@ def number(
 
 
 def flag(document: dict[str, Any], name: str) -> bool | None:
-    """True, false, or None if it is not there."""
+    """Return true, false, or None if it is missing."""
     value = document.get(name)
     if value is not None and type(value) is not bool:
         raise refuse(f"{name} must be true or false")

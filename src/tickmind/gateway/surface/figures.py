@@ -1,4 +1,4 @@
-"""Statistics as callers get them: per provider in short, sessions, costs and health; see also `overview`."""
+"""Statistics for callers: providers in short, sessions, costs and health; see also `overview`."""
 
 import math
 from collections.abc import Iterable
@@ -10,17 +10,17 @@ from tickmind.gateway.accounting.tally import CostTable, Sums
 from tickmind.gateway.queue.lane import LaneStatistics
 from tickmind.gateway.queue.limits.circuit import CircuitState
 
-MAX_WAIT_S = 86_400.0  # that is shown
+MAX_WAIT_S = 86_400.0  # longest wait that is shown
 
 if TYPE_CHECKING:
     from tickmind.gateway.gateway import Gateway
 
 
-def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noqa: ARG001 - it tells of nobody
-    """`GET /api/llm/stats`: for each provider how many wait, whether it is limited or failing, and for how long.
+def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noqa: ARG001 - it names no session
+    """`GET /api/llm/stats`: the queue, limits and failures of each provider.
 
-    `rateLimited` is about limits alone; `circuit` is the state of the best of its lanes. `waitMs` is what one more
-    request would wait for its turn, `serviceMs` what an answer takes, as far as is known.
+    `rateLimited` is about limits alone; `circuit` is the state of its best lane. `waitMs` is the expected wait of one
+    more request, `serviceMs` the time of an answer, as far as is known.
     """
     now_s = gateway.clock.monotonic()
     queue = gateway.dispatcher.statistics()
@@ -47,7 +47,7 @@ def stats(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:  # noq
 
 
 def _is_limited(lanes: list[LaneStatistics], now_s: float) -> bool:
-    """Whether no lane takes a request now, and one of them because of a limit."""
+    """Whether no lane takes a request now, at least one of them because of a limit."""
     blocked = bool(lanes) and all(lane.blocked_until_s > now_s for lane in lanes)
     return blocked and any(lane.limited_until_s > now_s for lane in lanes)
 
@@ -59,30 +59,30 @@ def _circuit(lanes: list[LaneStatistics]) -> CircuitState:
 
 
 def sessions(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
-    """`GET /api/llm/sessions`: who shares, with which weight, and which agents have deferred.
+    """`GET /api/llm/sessions`: the sessions, their weights, and the agents that have deferred.
 
-    `only` is the caller of whom it may tell, None: of all.
+    `only` is the caller whose sessions are shown, None: all.
     """
-    listing = [one for one in gateway.sessions.listing() if only is None or one.owner == only]
+    listing = [session for session in gateway.sessions.listing() if only is None or session.owner == only]
     return {
         "activeGames": len(listing),
         "sessions": [
             {
-                "sessionId": one.id,
-                "owner": one.owner,
-                "weight": one.weight,
-                "connectedMs": int(1000 * one.connected_for_s),
-                "idleMs": int(1000 * one.idle_s),
-                "requestCount": one.requests,
-                "waiting": one.waiting,
-                "activeOn": list(one.groups),
+                "sessionId": session.id,
+                "owner": session.owner,
+                "weight": session.weight,
+                "connectedMs": int(1000 * session.connected_for_s),
+                "idleMs": int(1000 * session.idle_s),
+                "requestCount": session.requests,
+                "waiting": session.waiting,
+                "activeOn": list(session.groups),
             }
-            for one in listing
+            for session in listing
         ],
         "deferred": [
-            {"sessionId": one.session, "agentId": one.agent, "resumesInMs": int(1000 * one.left_s)}
-            for one in gateway.defers.listing()
-            if is_of(one.session, only)
+            {"sessionId": wait.session, "agentId": wait.agent, "resumesInMs": int(1000 * wait.left_s)}
+            for wait in gateway.defers.listing()
+            if is_of(wait.session, only)
         ],
     }
 
@@ -90,7 +90,7 @@ def sessions(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
 def costs(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
     """`GET /api/llm/costs`: requests, tokens and money, in all and by provider, model and session; and the budgets.
 
-    For one caller `only`, all of it is its own, and what is not told apart by callers is left out.
+    For one caller `only`, all figures are its own, and those that are not kept per caller are left out.
     """
     table = gateway.tally.costs()
     if only is not None:
@@ -103,36 +103,36 @@ def costs(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
         "bySession": {name: sums_of(sums) for name, sums in table.by_session.items()},
         "budgets": [
             {
-                "owner": one.owner,
-                "limit": asdict(one.budget),
-                "requests": one.requests,
-                "tokens": one.tokens,
-                "usd": one.usd,
+                "owner": account.owner,
+                "limit": asdict(account.budget),
+                "requests": account.requests,
+                "tokens": account.tokens,
+                "usd": account.usd,
             }
-            for one in gateway.budgets.listing()
-            if only is None or one.owner == only
+            for account in gateway.budgets.listing()
+            if only is None or account.owner == only
         ],
     }
 
 
 def is_of(label: str, only: str | None) -> bool:
-    """Whether a session, by its name in statistics, belongs to the one caller of whom is told; None: to any."""
+    """Whether a session, by its label, belongs to the caller `only`; None: to any."""
     return only is None or label.startswith(f"{only}/")
 
 
 def sum_of(parts: Iterable[Sums]) -> Sums:
-    """All of them together."""
+    """Return the total."""
     return Sums(*(sum(column) for column in zip(*map(astuple, parts), strict=True)))
 
 
 def health(gateway: "Gateway") -> dict[str, Any]:
-    """`GET /healthz`: whether it takes requests, and what is not as it should be."""
+    """`GET /healthz`: whether it takes requests, and the problems."""
     problem = gateway.shared_state()["problem"]
     return {"status": "stopping" if gateway.closing else "degraded" if problem else "ok", "problem": problem}
 
 
 def wait_ms(until_s: float, now_s: float) -> int:
-    """How long it is until then; 0 if it is over."""
+    """Return the milliseconds until then; 0 if it is over."""
     return math.ceil(1000 * max(0.0, until_s - now_s))
 
 

@@ -1,4 +1,4 @@
-"""The gateway's own surface: one prompt in, one text out, with the cooldown in the body."""
+"""The gateway's own surface: a prompt in, a text out, with the cooldown in the body."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ PRIORITIES = {"high": Priority.HIGH, "normal": Priority.NORMAL, "low": Priority.
 
 @dataclass(frozen=True, slots=True)
 class CustomConfig:
-    """An endpoint of the caller's own; its key and headers, if it has any, are used there and nowhere else."""
+    """An endpoint of the caller's own; its key and headers, if any, are used only there."""
 
     base_url: str
     api_key: str
@@ -43,14 +43,14 @@ class CustomConfig:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """A checked request. What is None comes from headers or defaults."""
+    """A checked request; None values come from headers or defaults."""
 
     agent_id: str
     session_id: str
     model: str
     body: dict[str, Any]  # for the provider, without the model
-    prompt_tokens: int  # about
-    reply_tokens: int  # at most, or about
+    prompt_tokens: int  # estimated
+    reply_tokens: int  # the limit, or estimated
     custom: CustomConfig | None
     priority: Priority | None
     timeout_s: float | None
@@ -59,7 +59,7 @@ class Generate:
 
 
 def read_generate(raw: bytes) -> Generate:
-    """Check a request."""
+    """Parse and check a request."""
     document = parse_object(raw)
     prompt = text(document, "prompt", needed=True)
     system = text(document, "systemPrompt")
@@ -89,7 +89,7 @@ def read_generate(raw: bytes) -> Generate:
 
 
 def _read_custom(value: object, model: str) -> CustomConfig | None:
-    """Check the caller's own endpoint; `model` is the request's, which holds where this one has none."""
+    """Check the caller's own endpoint; `model` is the request's, used if the endpoint has none."""
     if value is None:
         return None
     if type(value) is not dict:
@@ -115,16 +115,16 @@ def _read_priority(document: dict[str, Any]) -> Priority | None:
 
 
 class GenerateForm:
-    """Prompt in, text out."""
+    """The form of `/api/llm/generate`: a prompt in, a text out."""
 
     name = "generate"
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
-        """The prompt as a chat."""
+        """Return the prompt as a chat."""
         return b'{"model":%b,%b' % (orjson.dumps(target.model), call.body[1:])
 
     def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:
-        """The text, who gave it, what it took, and when the session may ask again."""
+        """Return the text with provider, usage and cooldown."""
         try:
             document = load_json(body)
             if (error := told_error(document, body, call.body, call.secrets)) is not None:
@@ -150,16 +150,16 @@ class GenerateForm:
         return masked(orjson.dumps(reply), call.secrets), Outcome(Result.OK, 200, None, prompt, completion)
 
     def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:
-        """The reply with what only its end tells."""
+        """Return the reply with the fields that are known only at its end."""
         tried = attempts_json(attempts)
         return b'%b,"waitedMs":%d,"attempts":%b,"cooldown":%b}' % (body[:-1], waited_ms, tried, cooldown)
 
     def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
-        """The provider's error in our form."""
+        """Return the provider's error in our form."""
         message = f"{target.provider.name} answered {outcome.status}: {outcome.message}"
         return outcome.status, orjson.dumps({"error": "PROVIDER_ERROR", "message": message})
 
     def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
-        """The code, what to do, and when to come back."""
+        """Return the code, what to do, and when to retry."""
         words = orjson.dumps({"error": refusal.code.value, "message": refusal.message})
         return b'%b,"cooldown":%b}' % (words[:-1], cooldown) if cooldown else words

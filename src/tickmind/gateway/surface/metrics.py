@@ -1,4 +1,4 @@
-"""`GET /metrics`: the same figures for Prometheus. Sessions are not told apart here: their number has no bound."""
+"""`GET /metrics`: the figures for Prometheus, without sessions, whose number has no bound."""
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ _BOUNDS_S = BOUNDS_S[::4]  # every fourth bound is enough for a chart
 
 
 def metrics(gateway: "Gateway") -> str:
-    """All figures as text."""
+    """Return all figures as text."""
     now_s = gateway.clock.monotonic()
     queue, tally = gateway.dispatcher.statistics(), gateway.tally.snapshot()
     out = Exposition()
@@ -21,58 +21,54 @@ def metrics(gateway: "Gateway") -> str:
     out.counter("tickmind_gateway_answered_total", "Requests that were served.", [({}, tally.answered)])
     out.counter(
         "tickmind_gateway_refused_total",
-        "Requests that the gateway turned down, by code.",
+        "Requests that the gateway refused, by code.",
         [({"code": code.value}, count) for code, count in tally.refusals.items()],
     )
-    out.counter("tickmind_gateway_fallbacks_total", "Attempts after one elsewhere.", [({}, tally.fallbacks)])
-    out.counter(
-        "tickmind_gateway_retries_total", "Attempts beyond the first of a request, wherever.", [({}, queue.retries)]
-    )
+    out.counter("tickmind_gateway_fallbacks_total", "Attempts after one at another target.", [({}, tally.fallbacks)])
+    out.counter("tickmind_gateway_retries_total", "Attempts beyond the first of a request.", [({}, queue.retries)])
     out.counter(
         "tickmind_gateway_retries_refused_total",
-        "Attempts that were not made because the budget for retries was spent.",
+        "Retries that were not made because the retry budget was spent.",
         [({}, queue.retries_refused)],
     )
-    out.gauge(
-        "tickmind_gateway_retries_left", "Attempts that the budget for retries allows.", [({}, queue.retries_left)]
-    )
+    out.gauge("tickmind_gateway_retries_left", "Retries that the retry budget allows.", [({}, queue.retries_left)])
     out.counter(
         "tickmind_gateway_attempts_total",
-        "Attempts at providers, by how they ended.",
+        "Attempts at providers, by result.",
         [
-            ({"provider": one.provider, "model": one.model, "result": result.value}, count)
-            for one in tally.targets
-            for result, count in one.results.items()
+            ({"provider": target.provider, "model": target.model, "result": result.value}, count)
+            for target in tally.targets
+            for result, count in target.results.items()
         ],
     )
     out.counter(
         "tickmind_gateway_tokens_total",
-        "Tokens as providers told them, or as those of streams were counted.",
+        "Tokens as reported by providers, or estimated for streams.",
         [
-            ({"provider": one.provider, "model": one.model, "kind": kind}, count)
-            for one in tally.targets
-            for kind, count in (("prompt", one.sums.prompt_tokens), ("completion", one.sums.completion_tokens))
+            ({"provider": target.provider, "model": target.model, "kind": kind}, count)
+            for target in tally.targets
+            for kind, count in (("prompt", target.sums.prompt_tokens), ("completion", target.sums.completion_tokens))
         ],
     )
     out.counter(
         "tickmind_gateway_cost_usd_total",
-        "What answers with a known price cost.",
-        [({"provider": one.provider, "model": one.model}, one.sums.cost_usd) for one in tally.targets],
+        "Cost of answers with a known price.",
+        [({"provider": target.provider, "model": target.model}, target.sums.cost_usd) for target in tally.targets],
     )
-    lanes = [({"provider": one.provider, "key": one.key_id, "model": one.model}, one) for one in queue.lanes]
+    lanes = [({"provider": lane.provider, "key": lane.key_id, "model": lane.model}, lane) for lane in queue.lanes]
     out.gauge("tickmind_gateway_queued", "Requests that wait.", [({}, queue.queued)])
-    out.gauge("tickmind_gateway_in_flight", "Requests at providers.", [(name, one.in_flight) for name, one in lanes])
+    out.gauge("tickmind_gateway_in_flight", "Requests at providers.", [(name, lane.in_flight) for name, lane in lanes])
     out.gauge(
         "tickmind_gateway_limited_seconds",
-        "How long a lane is limited, paused or open from now.",
-        [(name, max(0.0, one.blocked_until_s - now_s)) for name, one in lanes],
+        "Seconds for which a lane is still limited, paused or open.",
+        [(name, max(0.0, lane.blocked_until_s - now_s)) for name, lane in lanes],
     )
     out.counter(
         "tickmind_gateway_rate_limited_total",
-        "Refusals of providers for too many requests.",
-        [(name, one.limited) for name, one in lanes],
+        "Rate limit refusals (429) by providers.",
+        [(name, lane.limited) for name, lane in lanes],
     )
-    out.gauge("tickmind_gateway_sessions", "Sessions that are alive.", [({}, len(gateway.sessions))])
+    out.gauge("tickmind_gateway_sessions", "Live sessions.", [({}, len(gateway.sessions))])
     out.gauge(
         "tickmind_gateway_deferred_agents", "Agents that have deferred.", [({}, gateway.defers.statistics().deferred)]
     )
@@ -91,7 +87,7 @@ def metrics(gateway: "Gateway") -> str:
 
 
 def _every_fourth(counts: tuple[int, ...]) -> list[int]:
-    """Fewer, wider buckets: each ends where every fourth of the fine ones ends, and the last has no end."""
+    """Merge into fewer, wider buckets: each ends where every fourth fine bucket ends, and the last has no end."""
     ends = [0, *range(1, len(counts) - 1, 4)]
     wide = [sum(counts[start:end]) for start, end in pairwise(ends)]
     return [*wide, sum(counts) - sum(wide)]

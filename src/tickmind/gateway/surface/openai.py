@@ -1,4 +1,4 @@
-"""The OpenAI-compatible surface: requests and replies pass through as they are, the rest travels in headers."""
+"""The OpenAI-compatible surface: requests and replies pass through unchanged, the rest travels in headers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from tickmind.gateway.surface_format import FormatRequest
 from tickmind.llm.gateway_contract import MAX_MODEL_CHARS
 
 _OK = Result.OK
-DEFAULT_REPLY_TOKENS = 256  # what a reply is taken to cost before it is known, where the request sets no limit
+DEFAULT_REPLY_TOKENS = 256  # estimate for a reply where the request sets no limit
 _TYPES = {
     Code.UNAUTHORIZED: "authentication_error",
     Code.FORBIDDEN: "permission_error",
@@ -34,7 +34,7 @@ _TYPES = {
 
 
 class _Chat(msgspec.Struct, gc=False):
-    """What matters of a request; all the rest is passed over."""
+    """The fields of a request that matter here; others are skipped."""
 
     model: str = ""
     messages: list[msgspec.Raw] = []
@@ -44,7 +44,7 @@ class _Chat(msgspec.Struct, gc=False):
 
 
 class _Usage(msgspec.Struct, gc=False):
-    """The counts of a reply, in either of the two forms."""
+    """The counts of a reply, in either of the two formats."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -53,7 +53,7 @@ class _Usage(msgspec.Struct, gc=False):
 
 
 class _Reply(msgspec.Struct, gc=False):
-    """What matters of a reply."""
+    """The fields of a reply that matter here."""
 
     usage: _Usage | None = None
     error: msgspec.Raw | None = None
@@ -65,12 +65,12 @@ _fields_of = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class OpenAIForm:
-    """Chat Completions and Responses, which differ only in their paths and in how they count tokens."""
+    """Chat Completions and Responses, which differ only in their paths and token counts."""
 
     name = "openai"
 
     def request(self, call: FormatRequest, target: Target) -> bytes:
-        """The caller's own bytes, but for another name of the model, and asking for the token counts of a stream."""
+        """Return the caller's bytes, with the provider's model name, and asking for the token counts of a stream."""
         body = call.body
         if target.model != call.model:
             body = msgspec.json.encode({**_fields_of(body), "model": target.model})
@@ -83,7 +83,7 @@ class OpenAIForm:
         return body
 
     def reply(self, call: FormatRequest, target: Target, body: bytes) -> tuple[bytes, Outcome]:  # noqa: ARG002 - the port's
-        """The provider's own bytes; an error in them is one, whatever the status says."""
+        """Return the provider's bytes; an error in them counts as an error, whatever the status."""
         try:
             counts = _tokens_of(body)
             if counts is None:
@@ -98,11 +98,11 @@ class OpenAIForm:
         return body, new_tuple(Outcome, (_OK, 200, None, prompt, completion, False, ""))
 
     def finish_body(self, body: bytes, cooldown: bytes, attempts: Sequence[Attempt], waited_ms: int) -> bytes:  # noqa: ARG002
-        """As it is: the headers tell the rest."""
+        """Return it unchanged: the headers hold the rest."""
         return body
 
     def failure(self, call: FormatRequest, target: Target, outcome: Outcome, body: bytes) -> tuple[int, bytes]:  # noqa: ARG002
-        """The provider's own error; one that is not JSON is put into the usual form."""
+        """Return the provider's error; one that is not JSON is wrapped in the usual form."""
         try:
             document = orjson.loads(body)
         except orjson.JSONDecodeError:
@@ -113,13 +113,13 @@ class OpenAIForm:
         return outcome.status, orjson.dumps({"error": error_object(Refusal(Code.PROVIDER_ERROR, message))})
 
     def refusal(self, refusal: Refusal, cooldown: bytes) -> bytes:
-        """In the form that the official clients turn into their exceptions."""
+        """Return the refusal in the form that the official SDKs turn into their exceptions."""
         error = orjson.dumps(error_object(refusal))
         return b'{"error":%b,"cooldown":%b}' % (error, cooldown) if cooldown else b'{"error":%b}' % error
 
 
 def _counting(body: bytes) -> bytes:
-    """A streamed request that asks for the token counts; the same if it does so already."""
+    """Return a streamed request that asks for the token counts; unchanged if it does already."""
     if b'"stream_options"' not in body and body.endswith(b"}"):
         return body[:-1] + b',"stream_options":{"include_usage":true}}'
     fields = _fields_of(body)
@@ -130,13 +130,13 @@ def _counting(body: bytes) -> bytes:
 
 
 def error_object(refusal: Refusal) -> dict[str, Any]:
-    """The `error` of a reply."""
+    """Return the `error` of a reply."""
     kind = _TYPES.get(refusal.code, "server_error")
     return {"message": refusal.message, "type": kind, "param": None, "code": refusal.code.value}
 
 
 def read_chat(body: bytes) -> tuple[str, bool, int, int]:
-    """The model of a request, whether it streams, and about how many tokens its prompt has and its reply may have."""
+    """Return a request's model, whether it streams, and the estimated tokens of prompt and reply."""
     count = body.count
     if (
         not is_simple(body)
@@ -144,13 +144,13 @@ def read_chat(body: bytes) -> tuple[str, bool, int, int]:
         or count(b'"messages"') > 1
         or count(b'"stream') > 1
         or count(b'"max_') > 1
-        or b"\\u00" in body  # a name may be spelt so
+        or b"\\u00" in body  # a field name may be escaped like this
     ):
-        return _read_chat_whole(body)  # which finds fields that come twice
+        return _read_chat_whole(body)  # which finds duplicate fields
     try:
         chat = _chat_of(body)
     except msgspec.DecodeError:
-        return _read_chat_whole(body)  # which says what is wrong, or that it can be taken all the same
+        return _read_chat_whole(body)  # which names the error, or accepts it
     model = chat.model
     if not chat.messages or len(model) > MAX_MODEL_CHARS or not model.isascii() or not model.isprintable():
         return _read_chat_whole(body)
@@ -169,7 +169,7 @@ def _read_chat_whole(body: bytes) -> tuple[str, bool, int, int]:
 
 
 def read_responses(body: bytes) -> tuple[str, bool, int, int]:
-    """The same of a request in the form of the Responses API."""
+    """Return the same for a request of the Responses API."""
     document = parse_object(body)
     model = model_of(document)
     if type(document.get("input")) not in {str, list} and not document.get("prompt"):
@@ -190,7 +190,7 @@ def _reply_tokens(most: object) -> int:
 
 
 def _tokens_of(body: bytes) -> tuple[int | None, int | None] | None:
-    """The counts of a reply; None if all of it must be read: it is no JSON, or odd, or has an error in it."""
+    """Return the counts of a reply; None if all of it must be parsed: it is invalid, odd, or has an error in it."""
     if not is_simple(body):
         return None
     try:

@@ -1,4 +1,4 @@
-"""`GET /openapi.json`: the surface as OpenAPI 3.1, so that clients can be generated and the gateway can be tested."""
+"""`GET /openapi.json`: the surface as OpenAPI 3.1, for generated clients and contract tests."""
 
 from typing import Any
 
@@ -29,18 +29,18 @@ _AGENT = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARS.maximum,
 _MODEL = {"type": "string", "maxLength": MAX_MODEL_CHARS, "pattern": NAME_PATTERN}
 _NAMED_MODEL = {"type": "string", "minLength": 1}
 _MS = {"type": "integer", "minimum": 0}
-_RATE = {"type": ["number", "null"], "description": "None where no limit on requests is set."}
+_RATE = {"type": ["number", "null"], "description": "Null where no limit on requests is set."}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A field that may be left out may be null as well."""
+    """Allow null for a field that may be left out."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 _SCHEMAS: dict[str, Any] = {
     "Cooldown": {
         "type": "object",
-        "description": "When the session's next request may be expected to go through.",
+        "description": "When the session's next request is expected to be admitted.",
         "required": ["nextAllowedAt", "waitMs", "activeGames", "rateLimit"],
         "properties": {
             "nextAllowedAt": {"type": "integer", "description": "Milliseconds since 1970."},
@@ -55,7 +55,7 @@ _SCHEMAS: dict[str, Any] = {
                 "type": "object",
                 "description": "Under overload: the wait is that of this caller's own turn, not of its session.",
                 "required": ["needMs"],
-                "properties": {"needMs": {**_MS, "description": "What an answer takes, to be all but sure."}},
+                "properties": {"needMs": {**_MS, "description": "How long an answer takes, with a safety margin."}},
             },
         },
     },
@@ -150,7 +150,7 @@ _SCHEMAS: dict[str, Any] = {
     },
     "ChatRequest": {
         "type": "object",
-        "description": "As the OpenAI API takes it; what is not listed passes through.",
+        "description": "As the OpenAI API takes it; other fields pass through.",
         "required": ["messages"],
         "properties": {
             "model": _or_null(_MODEL),
@@ -180,23 +180,27 @@ _SCHEMAS: dict[str, Any] = {
 }
 
 _HEADERS = [
-    (SESSION_HEADER, "The game or run that asks; the unit of fair share.", _NAME),
-    (AGENT_HEADER, "The character that asks.", _AGENT),
-    (PRIORITY_HEADER, "Who goes first within a session.", {"enum": list(PRIORITIES)}),
+    (SESSION_HEADER, "The game or run; the unit of fair sharing.", _NAME),
+    (AGENT_HEADER, "The character that sends the request.", _AGENT),
+    (PRIORITY_HEADER, "The order within a session.", {"enum": list(PRIORITIES)}),
     (TIMEOUT_HEADER, "The total deadline.", {"type": "integer", "minimum": 1, "maximum": MAX_MS}),
-    (DROP_AFTER_HEADER, "Of no use after this.", {"type": "integer", "minimum": 1, "maximum": MAX_MS}),
+    (
+        DROP_AFTER_HEADER,
+        "Drop the request if it is not answered after this.",
+        {"type": "integer", "minimum": 1, "maximum": MAX_MS},
+    ),
     (REPLACE_HEADER, "1: replace the agent's older queued request.", {"enum": ["0", "1"]}),
 ]
 
 
 def openapi(version: str, *, keys: bool) -> dict[str, Any]:
-    """The document; with `keys` callers must bring one."""
+    """Return the document; with `keys` callers must send one."""
     document: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
             "title": "tickmind gateway",
             "version": version,
-            "description": "One fair door to every model: queues, limits, fallback and shares.",
+            "description": "One gateway to every model: queues, limits, fallback and fair sharing.",
         },
         "paths": {
             "/api/llm/generate": {"post": _post("generate", "Ask a model.", "GenerateRequest", "GenerateReply")},
@@ -205,21 +209,21 @@ def openapi(version: str, *, keys: bool) -> dict[str, Any]:
             "/api/llm/stats": {"get": _get("stats", "Queues and limits by provider.")},
             "/api/llm/sessions": {"get": _get("sessions", "Who shares.")},
             "/api/llm/costs": {"get": _get("costs", "Requests, tokens and money.")},
-            "/api/llm/overview": {"get": _get("overview", "All that the dashboard shows.")},
+            "/api/llm/overview": {"get": _get("overview", "All figures of the dashboard.")},
             "/v1/chat/completions": {"post": _openai("chat", "Chat Completions.", "ChatRequest")},
             "/v1/responses": {"post": _openai("responses", "Responses.", "ResponsesRequest")},
-            "/v1/models": {"get": _get("models", "The models that can be named.")},
+            "/v1/models": {"get": _get("models", "The available models.")},
             "/v1/models/{model}": {
                 "get": {
-                    **_get("model", "A model that can be named, and who has it."),
+                    **_get("model", "A model and its provider."),
                     "parameters": [
                         {"name": "model", "in": "path", "required": True, "schema": {**_MODEL, "minLength": 1}}
                     ],
                 }
             },
-            "/healthz": {"get": _get("health", "Whether it takes requests.", open_to_all=True)},
+            "/healthz": {"get": _get("health", "Whether the gateway takes requests.", open_to_all=True)},
             "/metrics": {"get": _text("metrics", "Figures for Prometheus.", "text/plain")},
-            "/": {"get": _text("dashboard", "The live page.", "text/html", open_to_all=True)},
+            "/": {"get": _text("dashboard", "The dashboard.", "text/html", open_to_all=True)},
         },
         "components": {"schemas": _SCHEMAS},
     }
@@ -252,7 +256,7 @@ def _post(name: str, words: str, takes: str, gives: str = "") -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{takes}"}}},
         },
-        "responses": {"200": _json(reply, "It is done."), **_errors("Refusal")},
+        "responses": {"200": _json(reply, "Success."), **_errors("Refusal")},
     }
     if gives:
         operation["responses"]["default"] = _json({"$ref": "#/components/schemas/Refusal"}, "The provider's own error.")

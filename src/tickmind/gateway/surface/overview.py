@@ -1,7 +1,7 @@
-"""`GET /api/llm/overview`: all that the dashboard and `tickmind gateway top` show, at one moment.
+"""`GET /api/llm/overview`: all figures of the dashboard and `tickmind gateway top`, at one moment.
 
-Lists are bounded: they hold those of whom there is most to say, in an order that stays, so that a page does not
-jump, and the whole number is told beside them.
+Lists are bounded: they hold the most important rows in a stable order, so that a page does not jump, with the total
+number beside them.
 """
 
 import math
@@ -30,22 +30,22 @@ _RATE_POINTS = 5  # that make the rate of the headline: ten seconds
 
 
 def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
-    """The figures of all parts; of the sessions and costs those of one caller `only`, if it is named."""
+    """Return the figures of all parts; sessions and costs of one caller `only`, if it is given."""
     now_s = gateway.clock.monotonic()
     queue = gateway.dispatcher.statistics()
-    deferred = [one for one in gateway.defers.listing() if is_of(one.session, only)]
+    deferred = [wait for wait in gateway.defers.listing() if is_of(wait.session, only)]
     lately, points = gateway.trend.lately(gateway.look()), gateway.trend.points()
     alive = gateway.sessions.alive()
-    shown = [one for one in alive if only is None or one.owner == only]
+    shown = [session for session in alive if only is None or session.owner == only]
     served = lately.served_by
-    sessions = _most(shown, lambda one: (served.get(one.label, 0), one.waiting, one.requests))
-    tally = gateway.tally.snapshot(sessions=[one.label for one in sessions])
+    sessions = _most(shown, lambda session: (served.get(session.label, 0), session.waiting, session.requests))
+    tally = gateway.tally.snapshot(sessions=[session.label for session in sessions])
     total, targets, spent_usd = tally.sums, tally.targets, lately.cost_usd
     if only is not None:
         own = gateway.tally.costs().by_session
         total, targets = sum_of(sums for label, sums in own.items() if is_of(label, only)), ()
         spent_usd = sum(usd for label, usd in lately.cost_by.items() if is_of(label, only))
-    chains = [one for one in queue.chains if one.depth or one.expected]
+    chains = [chain for chain in queue.chains if chain.depth or chain.expected]
     return {
         "at": int(1000 * gateway.clock.wall()),
         "upMs": int(1000 * tally.since_s),
@@ -55,8 +55,8 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
         "requests": tally.requests,
         "answered": tally.answered,
         "queued": queue.queued,
-        "expected": sum(one.expected for one in chains),
-        "waitMs": math.ceil(1000 * min(max((one.wait_s for one in chains), default=0.0), MAX_WAIT_S)),
+        "expected": sum(chain.expected for chain in chains),
+        "waitMs": math.ceil(1000 * min(max((chain.wait_s for chain in chains), default=0.0), MAX_WAIT_S)),
         "inFlight": queue.in_flight,
         "attempts": tally.attempts,
         "fallbacks": tally.fallbacks,
@@ -77,31 +77,34 @@ def overview(gateway: "Gateway", only: str | None = None) -> dict[str, Any]:
             "deferred": len(deferred),
         },
         "lanes": [
-            _lane(one, lately, now_s) for one in _most(queue.lanes, lambda one: (one.waiting, one.in_flight, one.sent))
+            _lane(lane, lately, now_s)
+            for lane in _most(queue.lanes, lambda lane: (lane.waiting, lane.in_flight, lane.sent))
         ],
-        "chains": [_chain(one, only) for one in _most(chains, lambda one: one.depth)],
+        "chains": [_chain(chain, only) for chain in _most(chains, lambda chain: chain.depth)],
         "sessions": _sessions(
             sessions,
-            {one.session: one for one in tally.sessions},
+            {tallied.session: tallied for tallied in tally.sessions},
             lately,
             now_s=now_s,
-            due=_due_shares([one for one in alive if one.waiting or one.label in served]),
-            queued=_sum((session, jobs) for one in chains for session, jobs in one.waiting),
-            deferred=_sum((one.session, 1) for one in deferred),
+            due=_due_shares([session for session in alive if session.waiting or session.label in served]),
+            queued=_sum((session, jobs) for chain in chains for session, jobs in chain.waiting),
+            deferred=_sum((wait.session, 1) for wait in deferred),
         ),
-        "targets": [_target(one) for one in _most(targets, lambda one: (one.sums.cost_usd, one.sums.requests))],
+        "targets": [
+            _target(target) for target in _most(targets, lambda target: (target.sums.cost_usd, target.sums.requests))
+        ],
         "deferred": [
-            {"session": one.session, "agent": one.agent, "resumesInMs": int(1000 * one.left_s)}
-            for one in deferred[:MOST_ROWS]
+            {"session": wait.session, "agent": wait.agent, "resumesInMs": int(1000 * wait.left_s)}
+            for wait in deferred[:MOST_ROWS]
         ],
         "cache": asdict(gateway.cache.statistics()) if gateway.cache.enabled else None,
-        "events": [_event(one, only) for one in gateway.feed.lines()[:MOST_ROWS]],
+        "events": [_event(line, only) for line in gateway.feed.lines()[:MOST_ROWS]],
     }
 
 
 def _lately(lately: Lately, points: tuple[Point, ...]) -> dict[str, Any]:
     last = points[-_RATE_POINTS:]
-    served, span_s = sum(one.served for one in last), sum(one.span_s for one in last)
+    served, span_s = sum(point.served for point in last), sum(point.span_s for point in last)
     return {
         "spanMs": int(1000 * lately.span_s),
         "requests": lately.requests,
@@ -115,18 +118,18 @@ def _lately(lately: Lately, points: tuple[Point, ...]) -> dict[str, Any]:
 
 
 def _history(points: tuple[Point, ...]) -> dict[str, list[float]]:
-    """Columns of equal length, the oldest point first; rates are per second, times in ms."""
+    """Return columns of equal length, oldest point first; rates are per second, times in ms."""
     return {
-        "spanMs": [int(1000 * one.span_s) for one in points],
-        "servedPerS": [round(one.served / one.span_s, 2) for one in points],
-        "refusedPerS": [round(one.refused / one.span_s, 2) for one in points],
-        "fallbacks": [one.fallbacks for one in points],
-        "queued": [one.queued for one in points],
-        "inFlight": [one.in_flight for one in points],
-        "waitP50Ms": [round(1000 * one.wait_p50_s, 1) for one in points],
-        "waitP99Ms": [round(1000 * one.wait_p99_s, 1) for one in points],
-        "latencyP50Ms": [round(1000 * one.latency_p50_s, 1) for one in points],
-        "latencyP99Ms": [round(1000 * one.latency_p99_s, 1) for one in points],
+        "spanMs": [int(1000 * point.span_s) for point in points],
+        "servedPerS": [round(point.served / point.span_s, 2) for point in points],
+        "refusedPerS": [round(point.refused / point.span_s, 2) for point in points],
+        "fallbacks": [point.fallbacks for point in points],
+        "queued": [point.queued for point in points],
+        "inFlight": [point.in_flight for point in points],
+        "waitP50Ms": [round(1000 * point.wait_p50_s, 1) for point in points],
+        "waitP99Ms": [round(1000 * point.wait_p99_s, 1) for point in points],
+        "latencyP50Ms": [round(1000 * point.latency_p50_s, 1) for point in points],
+        "latencyP99Ms": [round(1000 * point.latency_p99_s, 1) for point in points],
     }
 
 
@@ -154,7 +157,7 @@ def _lane(lane: LaneStatistics, lately: Lately, now_s: float) -> dict[str, Any]:
 
 
 def _state(lane: LaneStatistics, *, blocked: bool) -> str:
-    """In one word: ready, limited (by a 429), open (too many failures), probing, or paused (the key is refused)."""
+    """Return one word: ready, limited (by a 429), open (too many failures), probing, or paused (key refused)."""
     if lane.circuit is CircuitState.OPEN and blocked and lane.blocked_until_s > lane.limited_until_s:
         return "open"
     if blocked:
@@ -163,21 +166,21 @@ def _state(lane: LaneStatistics, *, blocked: bool) -> str:
 
 
 def _limits(lane: LaneStatistics, lately: Lately) -> list[dict[str, Any]]:
-    """All limits that hold, and how much of them is used; where it is only spaced, reckoned from the last minute."""
+    """Return all limits that hold, and their use; where requests are only spaced, estimated from the last minute."""
     own = lately.sent_by.get((lane.provider, lane.key_id, lane.model), 0)
     of_key = sum(sent for name, sent in lately.sent_by.items() if name[:2] == (lane.provider, lane.key_id))
-    found = []
+    limits = []
     for number, pace in enumerate(lane.paces):
-        sent = own if number else of_key  # the first is what all models of the key share
+        sent = own if number else of_key  # the first limit is shared by all models of the key
         for unit, figures in (("requests", pace.requests), ("tokens", pace.tokens)):
             for limit, span_s, used in figures:
                 shown = min(limit, sent * span_s / LATELY_S) if used is None else used
-                found.append({"unit": unit, "limit": limit, "perS": span_s, "used": shown})
-    return found
+                limits.append({"unit": unit, "limit": limit, "perS": span_s, "used": shown})
+    return limits
 
 
 def _chain(chain: ChainStatistics, only: str | None) -> dict[str, Any]:
-    waiting = sorted((one for one in chain.waiting if is_of(one[0], only)), key=lambda one: -one[1])
+    waiting = sorted((entry for entry in chain.waiting if is_of(entry[0], only)), key=lambda entry: -entry[1])
     return {
         "model": chain.model,
         "chain": [{"provider": provider, "model": model} for provider, _, model in chain.chain],
@@ -191,7 +194,7 @@ def _chain(chain: ChainStatistics, only: str | None) -> dict[str, Any]:
 
 
 def _most(items: Sequence[_Item], weight: Callable[[_Item], Any]) -> list[_Item]:
-    """The weightiest, as many as are shown, in the order in which they came."""
+    """Return the top rows, as many as are shown, in their original order."""
     if len(items) <= MOST_ROWS:
         return list(items)
     return [items[number] for number in sorted(nlargest(MOST_ROWS, range(len(items)), lambda at: weight(items[at])))]
@@ -209,23 +212,23 @@ def _sessions(
 ) -> list[dict[str, Any]]:
     served = lately.served_by
     rows = []
-    for one in sessions:
-        tally = tallies.get(one.label)
+    for session in sessions:
+        tally = tallies.get(session.label)
         rows.append(
             {
-                "session": one.label,
-                "sessionId": one.id,
-                "owner": one.owner,
-                "weight": one.weight,
-                "connectedMs": int(1000 * (now_s - one.connected_s)),
-                "idleMs": 0 if one.waiting else int(1000 * (now_s - one.last_seen_s)),
-                "requestCount": one.requests,
-                "waiting": one.waiting,
-                "queued": queued.get(one.label, 0),
-                "deferred": deferred.get(one.label, 0),
-                "servedLately": served.get(one.label, 0),
-                "share": served.get(one.label, 0) / lately.served if lately.served else 0.0,
-                "dueShare": due.get(one.label, 0.0),
+                "session": session.label,
+                "sessionId": session.id,
+                "owner": session.owner,
+                "weight": session.weight,
+                "connectedMs": int(1000 * (now_s - session.connected_s)),
+                "idleMs": 0 if session.waiting else int(1000 * (now_s - session.last_seen_s)),
+                "requestCount": session.requests,
+                "waiting": session.waiting,
+                "queued": queued.get(session.label, 0),
+                "deferred": deferred.get(session.label, 0),
+                "servedLately": served.get(session.label, 0),
+                "share": served.get(session.label, 0) / lately.served if lately.served else 0.0,
+                "dueShare": due.get(session.label, 0.0),
                 "served": tally.sums.ok if tally is not None else 0,
                 "refused": tally.refused if tally is not None else 0,
                 "usd": tally.sums.cost_usd if tally is not None else 0.0,
@@ -236,11 +239,11 @@ def _sessions(
 
 
 def _due_shares(active: list[Session]) -> dict[str, float]:
-    """What each could claim if all wanted more: its owner's weight among all, divided by the owner's sessions."""
-    weights = {one.owner: one.weight for one in active}
-    sessions = Counter([one.owner for one in active])
+    """Return what each could claim if all wanted more: its owner's weight among all, divided by its sessions."""
+    weights = {session.owner: session.weight for session in active}
+    sessions = Counter([session.owner for session in active])
     total = sum(weights.values())
-    return {one.label: one.weight / total / sessions[one.owner] for one in active}
+    return {session.label: session.weight / total / sessions[session.owner] for session in active}
 
 
 def _sum(amounts: Iterable[tuple[str, int]]) -> dict[str, int]:

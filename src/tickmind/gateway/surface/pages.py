@@ -1,4 +1,4 @@
-"""The endpoints that show: statistics, health, metrics, the OpenAPI document and the dashboard."""
+"""The endpoints for statistics, health, metrics, the OpenAPI document and the dashboard."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _Figure = Callable[["Gateway", str | None], dict[str, Any]]
 _NO_STORE = b"cache-control: no-store\r\nx-content-type-options: nosniff\r\n"
-# Scripts and styles only from ourselves, none inline, and no other site may frame the page.
+# Scripts and styles only from the gateway itself, none inline, and no other site may frame the page.
 _POLICY = (
     b"content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     b"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -43,16 +43,16 @@ _FILES = {
 
 
 class Pages:
-    """Reads nothing but the gateway's own figures. With callers' keys on, all of it but the page itself needs one.
+    """Serves the gateway's own figures. If callers have keys, all but the page itself needs one.
 
-    A caller's key shows what is its own, an admin's all.
+    A caller's key shows the caller's own figures, an admin's all.
     """
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
 
     def add_to(self, routes: Routes) -> None:
-        """Serve all of them."""
+        """Register all endpoints."""
         for path, figure in (
             ("/api/llm/stats", figures.stats),
             ("/api/llm/sessions", figures.sessions),
@@ -67,21 +67,21 @@ class Pages:
             routes.add("GET", path, _file(name, kind))
 
     def health(self, request: Request, responder: Responder) -> None:
-        """`GET /healthz`, for whoever watches over the process: no key is needed."""
+        """`GET /healthz`, for process monitors: no key is needed."""
         body = figures.health(self._gateway)
         responder.reply(
             503 if body["status"] == "stopping" else 200, JSON + _NO_STORE + cors(request), orjson.dumps(body)
         )
 
     def metrics(self, request: Request, responder: Responder) -> None:
-        """`GET /metrics`, which tell what all callers cost."""
+        """`GET /metrics`, which cover all callers."""
         try:
             only = self._caller_shown(request)
         except RefusedError as exc:
             reply_refusal(responder, exc.refusal, cors(request))
             return
         if only is not None:
-            refusal = Refusal(Code.FORBIDDEN, "the metrics are of all callers: use a key with `admin: true`")
+            refusal = Refusal(Code.FORBIDDEN, "the metrics cover all callers: use a key with `admin: true`")
             reply_refusal(responder, refusal, cors(request))
             return
         head = b"content-type: %b\r\n" % CONTENT_TYPE.encode()
@@ -104,7 +104,7 @@ class Pages:
         return show
 
     def _caller_shown(self, request: Request) -> str | None:
-        """The one caller of whom may be told, None if of all; raises `RefusedError` for a key that is not known."""
+        """Return the caller whose figures may be shown, None for all; raises `RefusedError` for an unknown key."""
         caller = self._gateway.call_options(request).caller
         return None if caller is None or caller.admin else caller.name
 

@@ -1,4 +1,4 @@
-"""About how many tokens a request's prompt has: by its length, with pictures and sounds for what they are."""
+"""Estimates of a prompt's tokens: by its length, with images and audio counted separately."""
 
 import re
 

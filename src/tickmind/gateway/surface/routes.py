@@ -1,4 +1,4 @@
-"""Which request goes where, and whom a browser may speak for."""
+"""The table of endpoints, with the checks of `Host`, `Origin` and CORS."""
 
 import re
 from collections.abc import Iterable
@@ -21,8 +21,8 @@ _TAKEN_HEADERS = (
     b"x-tickmind-session", b"x-tickmind-agent", b"x-tickmind-priority", b"x-tickmind-timeout-ms",
     b"x-tickmind-drop-after-ms", b"x-tickmind-replace",
 )  # fmt: skip
-_OTHERS_TAKEN = re.compile(rb"x-(?:stainless|tickmind)-[a-z0-9-]{1,64}")  # what official clients say of themselves
-MAX_ASKED_HEADERS = 64  # of a preflight, that are looked at
+_OTHERS_TAKEN = re.compile(rb"x-(?:stainless|tickmind)-[a-z0-9-]{1,64}")  # what official SDKs send about themselves
+MAX_ASKED_HEADERS = 64  # of a preflight that are read
 _SHOWN_HEADERS = (
     b"access-control-expose-headers: retry-after, retry-after-ms, x-should-retry, x-tickmind-attempts, "
     b"x-tickmind-cooldown, x-tickmind-provider, x-tickmind-shared, x-tickmind-waited-ms\r\n"
@@ -32,43 +32,43 @@ _SHOWN_HEADERS = (
 class Routes:
     """The table of endpoints. A page of another site can't use the gateway: `Host` and `Origin` are checked.
 
-    Pages of the gateway itself and of the listed `origins` may use it. Those of `local_pages` may, too: every origin on
-    this machine. Any program can open a port here, so they are for gateways that ask each caller for a key.
+    Pages of the gateway itself and of the listed `origins` may use it, with `local_pages` also every origin on this
+    machine. Any program can open a port here, so they are for gateways that require keys.
     """
 
     def __init__(self, *, origins: tuple[str, ...], local_pages: bool) -> None:
-        self._hosts: frozenset[bytes] = frozenset()  # names by which we may be called; empty: any
+        self._hosts: frozenset[bytes] = frozenset()  # accepted names; empty: any
         self._origins = frozenset(origin.encode() for origin in origins)
         self._local_pages = local_pages
         self._table: dict[bytes, dict[bytes, Handler]] = {}  # path -> method -> endpoint
-        self._open_paths: dict[bytes, bytes] = {}  # how a path begins -> its name in the table
+        self._open_paths: dict[bytes, bytes] = {}  # prefix of a path -> its name in the table
 
     def add(self, method: str, path: str, endpoint: Handler) -> None:
-        """Serve a path; one that ends with `*` is served with everything below it."""
+        """Serve a path; a path that ends with `*` is served with everything below it."""
         self._table.setdefault(path.encode(), {})[method.encode()] = endpoint
         if path.endswith("*"):
             self._open_paths[path[:-1].encode()] = path.encode()
 
     def answer_to(self, names: Iterable[str], port: int) -> None:
-        """Serve only requests that call us by one of these names."""
+        """Serve only requests for one of these host names."""
         self._hosts = frozenset(f"{name}:{port}".lower().encode() for name in names)
 
     def handle(self, request: Request, responder: Responder) -> None:
-        """Serve a request, or say why not."""
+        """Serve a request, or refuse it."""
         endpoint = request.head.endpoint
         if endpoint is None:
             endpoint = request.head.endpoint = self._endpoint_of(request)
         endpoint(request, responder)
 
     def _endpoint_of(self, request: Request) -> Handler:
-        """Who serves a request; it depends on the head alone."""
+        """Return the handler of a request; it depends on the head alone."""
         headers, method = request.headers, request.method
         if self._hosts and headers.get(b"host", b"").lower() not in self._hosts:
             host = headers.get(b"host", b"").decode("latin-1")
-            return _refusing(Refusal(Code.NOT_FOUND, f"this gateway is not called {host!r}"))
+            return _refusing(Refusal(Code.NOT_FOUND, f"{host!r} is no host name of this gateway"))
         origin = headers.get(b"origin")
         if origin is not None and not self._may_speak(origin, headers.get(b"host", b"")):
-            words = "pages of this origin may not use the gateway; list it under `allowed_origins` in its settings"
+            words = "pages of this origin may not use the gateway; the operator can list it under `allowed_origins`"
             return _refusing(Refusal(Code.FORBIDDEN_URL, words))
         methods = self._table.get(request.path)
         if methods is None:
@@ -95,7 +95,7 @@ class Routes:
 
 
 def _is_local(origin: bytes) -> bool:
-    """Whether an origin is one of this machine."""
+    """Whether an origin is on this machine."""
     try:
         parts = urlsplit(origin.decode("ascii"))
         plain = parts.scheme in {"http", "https"} and f"{parts.scheme}://{parts.netloc}".encode() == origin
@@ -105,7 +105,7 @@ def _is_local(origin: bytes) -> bool:
 
 
 def cors(request: Request) -> bytes:
-    """The header with which a browser lets the page of an allowed origin read the reply."""
+    """Return the header by which a browser lets the page of an allowed origin read the reply."""
     head = request.head
     if head.cors is None:
         origin = head.headers.get(b"origin")
@@ -116,14 +116,14 @@ def cors(request: Request) -> bytes:
 
 
 def reply_refusal(responder: Responder, refusal: Refusal, headers: bytes = b"") -> None:
-    """Answer with a refusal outside of any call."""
+    """Send a refusal outside of any call."""
     responder.reply(refusal.status, JSON + headers, _ERRORS.refusal(refusal, b""))
 
 
 def _allow_page(request: Request, responder: Responder) -> None:
-    """Tell a browser what the page of an allowed origin may send."""
-    asked = request.headers.get(b"access-control-request-headers", b"").lower().split(b",")[:MAX_ASKED_HEADERS]
-    others = [name for name in map(bytes.strip, asked) if _OTHERS_TAKEN.fullmatch(name)]
+    """Answer a preflight: what the page of an allowed origin may send."""
+    requested = request.headers.get(b"access-control-request-headers", b"").lower().split(b",")[:MAX_ASKED_HEADERS]
+    others = [name for name in map(bytes.strip, requested) if _OTHERS_TAKEN.fullmatch(name)]
     responder.reply(204, cors(request) + _PREFLIGHT % b", ".join(dict.fromkeys((*_TAKEN_HEADERS, *others))), b"")
 
 

@@ -202,7 +202,7 @@ def test_a_budget_is_never_exceeded_by_what_was_reserved(steps):
 
 def test_what_other_gateways_used_counts_and_what_is_untold_is_not_lost():
     budgets, clock = house(Budget(requests=10))
-    budgets.tells = True
+    budgets.publishes = True
     for _ in range(2):
         budgets.settle(held(budgets.reserve(GAME, "m", 0, 0)), 5, 0.5)
     ((owner, day, spent, known),) = budgets.to_share(10, 60.0)
@@ -224,7 +224,7 @@ def test_what_other_gateways_used_counts_and_what_is_untold_is_not_lost():
 
 def test_every_owner_gets_its_turn_to_be_told_of_however_many_there_are():
     budgets, clock = house(Budget(requests=10))
-    budgets.tells = True
+    budgets.publishes = True
     names = [f"game{number}" for number in range(25)]
     told = []
     for _ in range(3):

@@ -24,7 +24,7 @@ async def test_an_address_that_can_not_be_read_is_a_loss_that_is_told_without_it
         await shared.stop()
     assert statistics.degraded
     assert statistics.reason == "ValueError"
-    assert "the shared state is lost" in caplog.text
+    assert "lost the connection to the shared state" in caplog.text
     assert CANARY not in caplog.text
 
 

@@ -285,7 +285,7 @@ def test_events_of_a_circuit_are_reported_and_logged(desk, time, caplog):
     time.run_for(1)
     assert [event.kind for event in d.events] == [QueueEventKind.CIRCUIT_OPENED, QueueEventKind.CIRCUIT_CLOSED]
     assert "circuit opened" in caplog.text
-    assert "5 failures one after the other" in caplog.text
+    assert "5 failures in a row" in caplog.text
     assert "circuit closed" in caplog.text
 
 

@@ -165,7 +165,7 @@ def test_a_provider_that_a_caller_names_gets_the_callers_key_and_not_ours(router
 def test_a_caller_without_a_key_is_not_given_ours(router):
     refusal = refused(router, "https://api.groq.com/openai/v1", key="")
     assert refusal.code is Code.FORBIDDEN_URL
-    assert "bring your own apiKey" in refusal.message
+    assert "send your own apiKey" in refusal.message
 
 
 def test_an_endpoint_that_needs_no_key_gets_none(router):
@@ -192,7 +192,7 @@ def test_a_callers_headers_go_with_its_own_lane_and_are_masked(router):
         ([("Host", "evil.example")], "sets this header itself"),
         ([("authorization", "Bearer x")], "apiKey"),
         ([("Content-Length", "0")], "sets this header itself"),
-        ([("x y", "z")], "no name of a header"),
+        ([("x y", "z")], "no valid header name"),
         ([("x", "a\r\nHost: evil")], "plain ASCII"),
         ([("x", "é")], "plain ASCII"),
         ([("x", "1"), ("X", "2")], "twice"),

@@ -299,7 +299,7 @@ def test_llm_concurrency_is_how_many_requests_may_be_under_way():
 
 @pytest.mark.parametrize("said", ["0", "-1", "many", "1.5", "²", "9" * 5000])
 def test_a_wrong_llm_concurrency_is_told(said):
-    with pytest.raises(ConfigFileError, match="LLM_CONCURRENCY must be how many requests"):
+    with pytest.raises(ConfigFileError, match="LLM_CONCURRENCY must be the number of requests"):
         load_config(env={"LLM_BASE_URL": "http://127.0.0.1:9000/v1", "LLM_CONCURRENCY": said})
 
 
@@ -431,7 +431,7 @@ def test_a_literal_secret_is_refused_and_not_repeated(complaint, text):
 
 def test_a_literal_key_is_told_how_to_do_it(complaint):
     said = complaint(LITERAL_SECRETS[0])
-    assert said.startswith("gateway.yaml:1:33: providers.groq.keys[0].key: keys are not written into the file")
+    assert said.startswith("gateway.yaml:1:33: providers.groq.keys[0].key: don't write keys into the file")
     assert "key_env: ITS_NAME" in said
     assert "key_file: PATH" in said
 
@@ -620,7 +620,7 @@ def test_two_callers_can_not_share_a_name_or_a_key(complaint):
     said = complaint(f"callers: [{{name: a, key_hash: '{first}'}}, {{name: a, key_hash: '{second}'}}]")
     assert "two callers named 'a'" in said
     said = complaint(f"callers: [{{name: a, key_hash: '{first}'}}, {{name: b, key_hash: '{first}'}}]")
-    assert "callers[1].key_hash: it is the key of 'a' too" in said
+    assert "callers[1].key_hash: 'a' has the same key" in said
 
 
 def test_a_missing_file_says_how_to_make_one(tmp_path):

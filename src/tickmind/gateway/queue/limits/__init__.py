@@ -1,1 +1,1 @@
-"""Limits of lanes: pace, learnt rates, circuits, retries and service times."""
+"""Limits of lanes: rate limiters, learnt rates, circuits, retries and service times."""

@@ -1,4 +1,4 @@
-"""Leaves a provider that keeps failing alone for a while, and finds out by one request whether it is back."""
+"""A circuit breaker: pauses a provider that keeps failing, and probes with single requests whether it is back."""
 
 from enum import Enum
 
@@ -24,16 +24,16 @@ class Circuit:
         self.failures = 0  # one after the other
         self.state = CircuitState.CLOSED
         self.until_s = 0.0  # when a probe may go out, while it is open
-        self._probe_s = 0.0  # when the probe was sent; what was sent before and ends later decides nothing
+        self._probe_s = 0.0  # when the probe was sent; requests sent before it decide nothing
 
     def sent(self, now: float) -> None:
-        """A request went out; if the circuit is open, it is the probe."""
+        """Record a sent request; if the circuit is open, it is the probe."""
         if self.state is CircuitState.OPEN:
             self.state = CircuitState.PROBING
             self._probe_s = now
 
     def succeeded(self) -> bool:
-        """The provider answered; True if the circuit closed by it."""
+        """Record an answer; return True if that closed the circuit."""
         self.failures = 0
         if self.state is CircuitState.CLOSED:
             return False
@@ -42,7 +42,7 @@ class Circuit:
         return True
 
     def failed(self, now: float, sent_s: float) -> bool:
-        """The provider failed; True if the circuit opened by it."""
+        """Record a failure; return True if that opened the circuit."""
         self.failures += 1
         if self.state is CircuitState.PROBING:
             if sent_s < self._probe_s:
@@ -55,7 +55,7 @@ class Circuit:
         return True
 
     def undecided(self, now: float, sent_s: float) -> None:
-        """A request came to no end that says anything (its caller went away); after a probe the next may go at once."""
+        """Record a request without a result (its caller disconnected); after a probe the next may go at once."""
         if self.state is CircuitState.PROBING and sent_s >= self._probe_s:
             self.state = CircuitState.OPEN
             self.until_s = now

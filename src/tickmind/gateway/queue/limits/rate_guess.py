@@ -1,10 +1,10 @@
-"""What a provider takes that never said so: felt for at the start, reckoned from its refusals, tried out again later.
+"""A guess of an undeclared rate limit: probed at the start, computed from refusals, and raised again over time.
 
-A limit may be a window, fixed or sliding, or a bucket that refills; nobody tells which. But at a refusal all of it is
-used up, so between two refusals it took just what came back in that time. Where a refusal asks for a long wait, a
-window is counted until its end instead: the next one begins then. The first refusal has none before it to compare with,
-and says the least; what is reckoned from it is put right by the second. Where less was sent than might have been, what
-was taken says how much was asked for, not how much there was: nothing is learnt from that.
+A limit may be a fixed or sliding window, or a bucket that refills; the provider does not say which. But at a refusal
+all of it is used up, so between two refusals the provider took just what came back in that time. Where a refusal asks
+for a long wait, a window is counted until its end instead: the next one begins then. The first refusal has none before
+it to compare with, so it says the least, and the second corrects it. Where less was sent than allowed, the count shows
+the demand, not the limit: nothing is learnt from that.
 """
 
 import math
@@ -13,29 +13,29 @@ from dataclasses import dataclass
 
 from tickmind.gateway.queue.limits.rate_limiter import MINUTE_S
 
-START_S = 0.5  # over how many were sent is the distance at the start, so that the rate doubles every third of a second
-START_COUNT = 256  # requests without a refusal, and there seems to be no limit
-CAUTION = 0.98  # of what was reckoned is tried next
-FIRST_CAUTION = 0.9  # of what was reckoned from the first refusal, as a bucket was full before it
-FIRST_COUNT = 2  # requests are as much as it says of a bucket
-FIRST_RATE = 1.0  # requests per second are tried at least: others, or we before a restart, may have used most of it
-SETBACK = 0.93  # of the last guess is tried at least, if it held for a while: a bucket may have run over meanwhile
+START_S = 0.5  # over the number sent is the initial spacing: the rate doubles every third of a second
+START_COUNT = 256  # requests without a refusal: there seems to be no limit
+CAUTION = 0.98  # of the computed rate is tried next
+FIRST_CAUTION = 0.9  # of the rate from the first refusal, as a bucket was full before it
+FIRST_COUNT = 2  # requests' evidence is what the first refusal counts for
+FIRST_RATE = 1.0  # requests per second at least: other clients, or this one before a restart, may have used most of it
+SETBACK = 0.93  # of the last guess at least, if it held for a while: a bucket may have overflowed meanwhile
 HELD_COUNT = 10  # requests are a while
-SHORT_WAIT_S = 2.0  # who asks to wait no longer refills, or counts in seconds
+SHORT_WAIT_S = 2.0  # a provider with shorter waits refills, or counts in seconds
 SURE_COUNT = 20  # requests between two refusals that say enough
 SURE_S = 10.0  # and the time between them
-IDLE_S = 2.0  # without a request that might have gone out: what came back since the last refusal may have run over
-UNUSED = 0.2  # of the time between two refusals, and they say nothing of the rate
-MARK_S = 0.5  # between two notes of how many went out
+IDLE_S = 2.0  # of unused capacity: the bucket may have overflowed since the last refusal
+UNUSED = 0.2  # of the time between two refusals: more, and they say nothing about the rate
+MARK_S = 0.5  # between two marks of how many were sent
 MIN_RATE = 0.05  # requests per second
 _GROWTH = 0.001  # of the rate, per second at first
 _REQUEST_GROWTH = 0.0005  # for each request, if that is less
-_UNSURE_GROWTH = 0.03  # over how many there were to reckon with, if that is more
+_UNSURE_GROWTH = 0.03  # over the number of samples, if that is more
 _MAX_GROWTH = 0.01  # per second in the end, or what it was at first
-_DOUBLING_COUNT = 40  # requests without a refusal, and it grows twice as quick
+_DOUBLING_COUNT = 40  # requests without a refusal, and growth doubles
 _MIN_DOUBLING_S = 20.0
 _MAX_DOUBLING_S = 60.0
-_FORGET = 50.0  # grown by this, the guess is no guess any more
+_FORGET = 50.0  # grown by this factor, the guess is dropped
 _TURNS = 32  # refusals that are remembered
 
 Mark = tuple[float, int]  # time, how many were taken before
@@ -43,21 +43,21 @@ Mark = tuple[float, int]  # time, how many were taken before
 
 @dataclass(slots=True)
 class _Turn:
-    """A refusal, or several between which nothing was taken."""
+    """A refusal, or several between which no request was accepted."""
 
     at_s: float  # when there was nothing left: the last of them, or the window's end
     taken: int  # how many had been taken
     first_s: float  # when the first of them came
     wait_s: float | None  # how long they asked to wait in all, as far as they said
     last: float  # the guess before them
-    unused_s: float  # for how long requests might have gone out and none did, ever
+    unused_s: float  # total time in which requests could have been sent and none was
     held: bool = False  # whether that had held for a while
 
 
 class RateGuess:
-    """Requests per second that a provider takes, once a refusal has shown that there is a limit; 0 before that.
+    """Requests per second that a provider accepts, once a refusal has shown that there is a limit; 0 before that.
 
-    Without further refusals it grows, slowly at first, then quicker, so a guess that was too low does not stay.
+    Without further refusals it grows, slowly at first, then faster, so a guess that was too low does not stay.
     """
 
     __slots__ = (
@@ -76,14 +76,14 @@ class RateGuess:
         self._doubling_s = _MAX_DOUBLING_S
 
     def mark(self, now: float, sent: int) -> None:
-        """Note how many requests were sent before; called before a request is, from `next_mark_s` on."""
+        """Record how many requests were sent before; call it before each request from `next_mark_s` on."""
         self._marks.append((now, sent - self._refused))
         self.next_mark_s = now + MARK_S
 
     def refused(self, now: float, sent: int, wait_s: float | None, *, hurried: bool = False) -> None:
-        """A request was refused for a limit that is not known; `sent` counts all that were, ever.
+        """Record a refusal for an unknown limit; `sent` counts all requests ever sent.
 
-        `hurried`: they went out quicker than by the guess, to make up for a wait.
+        `hurried`: they were sent faster than the guess, to make up for a wait.
         """
         self._refused += 1
         at_s = now if wait_s is None or wait_s <= SHORT_WAIT_S else now + wait_s
@@ -92,31 +92,31 @@ class RateGuess:
         self.hold(now)
 
     def not_taken(self) -> None:
-        """A request was refused that was on its way when a refusal had come already."""
+        """Record a refusal of a request that was in flight at an earlier refusal."""
         self._refused += 1
         if self._turns:
             self._turns[-1].taken -= 1
             self._reckon()
 
     def hold(self, until_s: float) -> None:
-        """Nothing goes out before; it does not grow meanwhile."""
+        """Stop growing until `until_s`, before which nothing is sent."""
         self._since_s = max(self._since_s, until_s)
 
     def idle(self) -> None:
-        """Nothing was sent for long, so what is taken until the next refusal says nothing."""
+        """Note that nothing was sent for long, so that the count until the next refusal says nothing."""
         self._turns.clear()
 
     def unused(self, for_s: float) -> None:
-        """A request might have gone out for so long before one did."""
+        """Note that capacity was unused for `for_s` before a request."""
         self._unused_s += for_s
 
     def rate(self, now: float) -> float:
-        """Requests per second, 0 if there is no guess."""
+        """Return requests per second, 0 if there is no guess."""
         if not self._base:
             return 0.0
         for_s = max(0.0, now - self._since_s)
         doubling_s, most = self._doubling_s, max(_MAX_GROWTH, self._growth)
-        quickest_s = doubling_s * math.log2(most / self._growth)  # when it grows no quicker any more
+        quickest_s = doubling_s * math.log2(most / self._growth)  # when it reaches its fastest growth
         growth = self._growth * doubling_s / math.log(2) * (2 ** (min(for_s, quickest_s) / doubling_s) - 1)
         growth += most * max(0.0, for_s - quickest_s)
         if growth > math.log(_FORGET):
@@ -125,7 +125,7 @@ class RateGuess:
         return self._base * math.exp(growth)
 
     def _reckon(self, *, hurried: bool = False) -> None:
-        """Set the guess by the last refusal and those before it."""
+        """Compute the guess from the last refusal and those before it."""
         turns = self._turns
         turn = turns[-1]
         if len(turns) > 1 and turns[-2].taken >= turn.taken:
@@ -156,29 +156,29 @@ class RateGuess:
         self._doubling_s = min(max(_DOUBLING_COUNT / rate, _MIN_DOUBLING_S), _MAX_DOUBLING_S)
 
     def _was_used(self, before: _Turn | None, turn: _Turn) -> bool:
-        """Whether as much was sent before a refusal as might have been, by and large."""
+        """Whether roughly as much was sent before a refusal as was allowed."""
         if before is None:
             return len(self._turns) > 1
         return turn.unused_s - before.unused_s <= UNUSED * (turn.at_s - before.at_s)
 
     def _before(self) -> _Turn | None:
-        """The latest refusal that was long enough before the last one, or else the first of all, if there was any."""
+        """Return the latest refusal long enough before the last one, or else the first of all, if there was any."""
         turns = self._turns
         last = turns[-1]
-        found = None
+        before = None
         for number in range(len(turns) - 2, -1, -1):
             turn = turns[number]
             if last.at_s <= turn.at_s:
                 continue
-            found = turn
+            before = turn
             if last.taken - turn.taken >= SURE_COUNT and last.at_s - turn.at_s >= SURE_S:
                 break
-        return found
+        return before
 
     def _first_rate(self, turn: _Turn) -> tuple[int, float]:
-        """What the last minute says by itself: a window's count, or the most that a bucket can have refilled.
+        """Return what the last minute alone shows: a window's count, or the most that a bucket can have refilled.
 
-        Before it, how many requests say so.
+        The first value is the number of requests that support it.
         """
         now, taken = turn.first_s, turn.taken
         recent = [mark for mark in self._marks if now - MINUTE_S <= mark[0] <= now]

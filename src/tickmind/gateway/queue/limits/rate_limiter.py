@@ -1,4 +1,4 @@
-"""How fast requests may go out: every limit on requests and tokens holds at the same time, exactly.
+"""The rate limiter: how fast requests may be sent, with every limit on requests and tokens held exactly.
 
 Requests are spaced evenly (the generic cell rate algorithm) at 99 % of each rate per second and minute. A timer that
 fires late is caught up by at most half a percent of the window, so in any window of the provider's, wherever it begins,
@@ -7,9 +7,9 @@ A `burst` above one would break this promise (burst and refill both fall into on
 tokens, whose amounts differ, a counter of the last window holds the limit besides: what was used at once is missing
 at the window's end. Limits per day are only counted, not spaced: a day's allowance may be used when it is needed.
 
-Who takes only what the others leave (`spare`) has no part in the burst: what runs over when it is full is saved for
+Owners that take only spare capacity (`spare`) have no part in the burst: what overflows when it is full is saved for
 them, one request at most. The others find just the burst that they would find without them. So at most one request
-more than the burst goes out at once; the windows hold for all of them together.
+more than the burst is sent at once; the windows hold for all of them together.
 """
 
 # ruff: noqa: FURB136, PLR1730 - on the hot path a comparison is several times quicker than a call of max()
@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from tickmind.gateway.settings.config import Limits
 
 MARGIN = 0.01  # of every rate stays unused
-SLACK = 0.005  # of a window is how much a late send is caught up
+SLACK = 0.005  # of a window is how far a late send is caught up
 MAX_SLACK_S = 0.05
-KEPT = 0.01  # of a window at most is kept from who takes only what is spare, or the burst would be there in name only
-MIN_KEPT_LIMIT = 25  # a window of so many keeps one request at least; what is kept is not used
-ROOM = 8  # requests that are kept besides the burst, for those who come right after it
+KEPT = 0.01  # of a window at most is kept from spare requests, or there would be no real burst
+MIN_KEPT_LIMIT = 25  # a window of so many requests keeps at least one
+ROOM = 8  # requests kept besides the burst, for those right after it
 SLOTS = 362  # of a window's counter; a slot is a 360th of the window, and what is in it counts until all of it is out
 MINUTE_S = 60.0
 DAY_S = 86_400.0
@@ -47,7 +47,7 @@ class Window:
         self.slots = [0.0] * SLOTS
 
     def earliest_s(self, now: float, amount: float) -> float:
-        """When this much more fits; more than the whole limit is taken for the whole limit, or it would never fit."""
+        """Return when this much more fits; more than the whole limit counts as the limit, or it would never fit."""
         self._roll(now)
         over = self.total + min(amount, self.limit) - self.limit
         if over <= 0:
@@ -67,14 +67,14 @@ class Window:
         self.total += amount
 
     def correct(self, then: float, change: float) -> None:
-        """Change what was counted at a time; nothing if that is out of the window by now."""
+        """Change the count at a time; does nothing if that has left the window."""
         number = int(then / self._width_s)
         if self._newest - number < SLOTS:
             self.slots[number % SLOTS] += change
             self.total += change
 
     def used(self, now: float, last_s: float) -> float:
-        """What was counted in the last seconds, at most the window."""
+        """Return the count of the last seconds, at most the window."""
         self._roll(now)
         count = min(SLOTS, max(1, math.ceil(last_s / self._width_s)))
         return sum(self.slots[number % SLOTS] for number in range(self._newest - count + 1, self._newest + 1))
@@ -102,7 +102,7 @@ class Window:
 
 
 class RateMeter:
-    """One limit. `spaced`: evenly, else only counted; `spares`: somebody may ask for what is spare."""
+    """One limit. `spaced`: evenly, else only counted; `spares`: spare capacity may be requested."""
 
     __slots__ = (
         "_kept", "_most_spare_s", "_slack_s", "_spare_s", "_tolerance", "limit", "span_s", "tat_s", "unit_s", "window",
@@ -116,29 +116,29 @@ class RateMeter:
         self.limit = limit
         self.span_s = span_s
         self.unit_s = span_s / limit * (1 + MARGIN) if spaced else 0.0
-        self.tat_s = -math.inf  # the theoretical time of the next one's arrival
+        self.tat_s = -math.inf  # the theoretical arrival time of the next request
         self._tolerance = min(float(burst), limit) - 1
         self._slack_s = min(SLACK * span_s, MAX_SLACK_S)
         self.window = Window(limit, span_s) if counted or not spaced else None
-        self._spare_s = 0.0  # what ran over, in seconds
+        self._spare_s = 0.0  # overflow of the burst, in seconds
         spares = spares and spaced and self._tolerance >= 1
-        self._most_spare_s = self.unit_s + self._slack_s if spares else 0.0  # 0: all is alike
+        self._most_spare_s = self.unit_s + self._slack_s if spares else 0.0  # 0: no distinction
         self._kept = min(burst + ROOM, max(int(limit >= MIN_KEPT_LIMIT), int(KEPT * limit)))
 
     def earliest_s(self, now: float, amount: float, spare: bool = False) -> float:
-        """When this much may go out; a time in the past is now."""
+        """Return when this much may be sent; a time in the past means now."""
         if spare and self._most_spare_s:
             missing_s = amount * self.unit_s - self._spare_s
             at = now if missing_s <= 0 else self.tat_s + self._slack_s + missing_s
             return at if self.window is None else max(at, self.window.earliest_s(now, amount + self._kept))
         at = self.tat_s - self._tolerance * amount * self.unit_s
         window = self.window
-        if window is not None and window.total + amount > window.limit:  # else it fits, whatever is out of it by now
+        if window is not None and window.total + amount > window.limit:  # else it fits in any case
             return max(at, window.earliest_s(now, amount))
         return at
 
     def take(self, now: float, amount: float, spare: bool = False) -> float:
-        """It goes out now. Returns when as much again may, infinite if `earliest_s` must say."""
+        """Use an amount now. Return when as much again may be sent, infinite if `earliest_s` must decide."""
         late = now - self._slack_s
         tat = self.tat_s
         used_s = amount * self.unit_s
@@ -155,7 +155,7 @@ class RateMeter:
         self.tat_s = tat
         window = self.window
         if window is not None:
-            if now < window.ends_s:  # as `add` does, without a call
+            if now < window.ends_s:  # inlined `add`
                 window.slots[window.place] += amount
                 window.total += amount
             else:
@@ -165,13 +165,13 @@ class RateMeter:
         return tat - self._tolerance * used_s
 
     def spend_burst(self, now: float) -> None:
-        """What was saved up is gone; the even spacing holds from here."""
+        """Drop the saved burst; even spacing holds from here."""
         full = now + self._tolerance * self.unit_s
         self.tat_s = max(self.tat_s, full)
         self._spare_s = 0.0
 
     def is_fresh(self, now: float) -> bool:
-        """Whether nothing of the past matters any more, so that a new one would do as well."""
+        """Whether no state of the past matters, so that a new object would do as well."""
         return self.tat_s <= now and (self.window is None or self.window.earliest_s(now, self.window.limit) <= now)
 
 
@@ -184,9 +184,9 @@ class RateLimiterStatistics:
 
 
 class RateLimiter:
-    """All limits of one provider, key or model, together; shared by whatever they bind.
+    """All limits of one provider, key or model together; shared by all that they bind.
 
-    Ask `earliest_s`, then `take`; `settle` when the real number of tokens is known (0 if the provider did no work).
+    Call `earliest_s`, then `take`; `settle` when the real number of tokens is known (0 if the provider did no work).
     """
 
     __slots__ = ("_free_s", "_requests", "_tokens", "request_s", "token_s")
@@ -209,18 +209,18 @@ class RateLimiter:
             for limit, span_s, spaced in tokens
             if limit is not None
         )
-        self._free_s = math.inf  # from when on the limits on requests let one through, if nothing is taken before
+        self._free_s = math.inf  # when the request limits admit the next one, if nothing is taken before
         # What one request and one token use of the scarcest limit, in seconds of all of it.
         self.request_s = max((meter.span_s / meter.limit for meter in self._requests), default=0.0)
         self.token_s = max((meter.span_s / meter.limit for meter in self._tokens), default=0.0)
 
     @property
     def interval_s(self) -> float:
-        """The even distance of requests; 0 if there is no rate for them."""
+        """Return the even distance of requests; 0 if there is no rate for them."""
         return max((meter.unit_s for meter in self._requests), default=0.0)
 
     def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
-        """When a request with so many tokens may go out, if nothing else goes before; `now` if at once.
+        """Return when a request with so many tokens may be sent, if nothing else goes before; `now` if at once.
 
         `spare`: it takes only what others leave of the burst.
         """
@@ -237,10 +237,10 @@ class RateLimiter:
                     at = own
         return at
 
-    look_s = earliest_s  # the same for who only wants to know; of a pace that is shared it asks nobody
+    look_s = earliest_s  # for a mere estimate; a shared limiter overrides it to lease nothing
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:
-        """It goes out now; `spare` as it was asked."""
+        """Use the limits for a request that is sent now; `spare` as passed to `earliest_s`."""
         free_s = now
         for meter in self._requests:
             own = meter.take(now, 1, spare)
@@ -252,7 +252,7 @@ class RateLimiter:
                 meter.take(now, tokens)
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
-        """A request that went out at `taken_s` used other than the estimated tokens."""
+        """Correct the tokens of a request sent at `taken_s` from estimated to actual."""
         change = actual - estimated
         if change:
             for meter in self._tokens:
@@ -261,17 +261,17 @@ class RateLimiter:
                     meter.window.correct(taken_s, change)
 
     def spend_burst(self, now: float) -> None:
-        """Nothing saved up may go out at once, as after a limit."""
+        """Drop the saved burst, as after a limit."""
         self._free_s = math.inf
         for meter in self._requests:
             meter.spend_burst(now)
 
     def is_fresh(self, now: float) -> bool:
-        """Whether it may be forgotten."""
+        """Whether it may be dropped and remade."""
         return all(meter.is_fresh(now) for meter in (*self._requests, *self._tokens))
 
     def statistics(self, now: float) -> RateLimiterStatistics:
-        """For people to look at."""
+        """Return how much of each limit is used."""
 
         def figures(meters: tuple[RateMeter, ...]) -> tuple[tuple[float, float, float | None], ...]:
             return tuple(
@@ -282,21 +282,21 @@ class RateLimiter:
         return RateLimiterStatistics(figures(self._requests), figures(self._tokens))
 
 
-PaceMaker = Callable[[str, Limits], RateLimiter]  # (name, limits) -> one that may be shared by name
+PaceMaker = Callable[[str, Limits], RateLimiter]  # (name, limits) -> a limiter that may be shared by name
 
 
 def local_pace(_name: str, limits: Limits) -> RateLimiter:
-    """A pace that this gateway keeps by itself."""
+    """Return a limiter that this gateway uses alone."""
     return RateLimiter(limits)
 
 
 def tightest(limits: Limits, other: Limits | None) -> Limits:
-    """The limits that hold if both do."""
+    """Return the limits that hold if both do."""
     if other is None:
         return limits
 
-    def least(one: float | None, two: float | None) -> float | None:
-        return one if two is None else two if one is None else min(one, two)
+    def least(first: float | None, second: float | None) -> float | None:
+        return first if second is None else second if first is None else min(first, second)
 
     concurrency = least(limits.concurrency, other.concurrency)
     return Limits(

@@ -1,9 +1,9 @@
-"""What providers say in `x-ratelimit-*` headers about limits, what is left of them and when they are new.
+"""Rate limit headers: what `x-ratelimit-*` says about limits, what is left of them and when they reset.
 
 There are several forms: `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, the same with `-minute` or `-day` at
 the end or with neither (then it is about requests), resets as `6m0s`, `120ms`, seconds or Unix stamps. One large
-provider's `limit-requests` is per day although nothing says so, except that it is then far more than a minute until it
-is new. What can't be read counts as not said.
+provider's `limit-requests` is per day although nothing says so, except that its reset is then far more than a minute
+away. Unreadable values are ignored.
 """
 
 import math
@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,12})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """One limit as a provider tells it; what it left out is None."""
+    """One limit as a provider states it; a missing value is None."""
 
     kind: Kind
     window_s: float
@@ -52,7 +52,7 @@ class Allowance:
 
     @property
     def refills(self) -> bool:
-        """Whether it comes back bit by bit: the reset then tells when all of it is back, not when some is."""
+        """Whether it refills gradually: then the reset is when all of it is back, not some."""
         if self.limit is None or self.remaining is None or self.reset_s is None:
             return False
         full_s = (self.limit - self.remaining) * self.window_s / self.limit
@@ -61,12 +61,12 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class RateLimits:
-    """All that one reply told; never empty."""
+    """All limits stated by one reply; never empty."""
 
     allowances: tuple[Allowance, ...]
 
     def limit(self, kind: Kind, window_s: float) -> float | None:
-        """The limit of a kind and window, if it was told."""
+        """Return the limit of a kind and window, if it was stated."""
         for allowance in self.allowances:
             if allowance.kind == kind and allowance.window_s == window_s:
                 return allowance.limit
@@ -76,11 +76,11 @@ class RateLimits:
 def read_rate_limits(
     headers: Mapping[str, str], *, now_wall_s: float, requests_window_s: float = MINUTE_S
 ) -> RateLimits | None:
-    """Read the headers (names in lower case), None if there is nothing of use in them.
+    """Read the headers (names in lower case); return None if they state no limit.
 
-    `requests_window_s` is what a limit on requests means at this provider if it does not say.
+    `requests_window_s` is the window of a request limit at this provider if the headers don't name it.
     """
-    found: list[Allowance] = []
+    allowances: list[Allowance] = []
     for kind, said_s, limit_name, remaining_name, reset_name in _NAMES:
         if limit_name not in headers and remaining_name not in headers:
             continue
@@ -92,15 +92,15 @@ def read_rate_limits(
         if limit is None and (remaining is None or reset_s is None):
             continue
         window_s = said_s or _window(limit, remaining, reset_s, requests_window_s if kind == "requests" else MINUTE_S)
-        found.append(Allowance(kind, window_s, limit, remaining, reset_s))
-    return RateLimits(tuple(found)) if found else None
+        allowances.append(Allowance(kind, window_s, limit, remaining, reset_s))
+    return RateLimits(tuple(allowances)) if allowances else None
 
 
 def wait_of(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
-    """How long a refusal asks to wait by its resets: the longest of what is used up, None if they don't say."""
+    """Return the wait that a refusal's resets ask for: the longest of the exhausted limits, None if not stated."""
     waits = []
     for _, _, _, remaining_name, reset_name in _NAMES:
-        remaining = _count(headers.get(remaining_name, "0"))  # where only the reset is told, it is what was met
+        remaining = _count(headers.get(remaining_name, "0"))  # a reset without a count belongs to the exhausted limit
         reset_s = parse_reset(headers.get(reset_name, ""), now_wall_s=now_wall_s)
         if reset_s is not None and remaining is not None and remaining < 1:
             waits.append(reset_s)
@@ -108,7 +108,7 @@ def wait_of(headers: Mapping[str, str], *, now_wall_s: float) -> float | None:
 
 
 def parse_reset(text: str, *, now_wall_s: float) -> float | None:
-    """Seconds until a limit is new, from a duration, a number of seconds or a Unix stamp; None if it is no such."""
+    """Parse the seconds until a reset, from a duration, a number of seconds or a Unix stamp; None if invalid."""
     text = text.strip().lower()
     if not text:
         return None
@@ -135,11 +135,11 @@ def _count(text: str) -> float | None:
 
 
 def _window(limit: float | None, remaining: float | None, reset_s: float | None, default_s: float) -> float:
-    """A minute or a day, by what fits the figures."""
+    """Return a minute or a day, whichever fits the figures."""
     if reset_s is None:
         return default_s
     if limit is not None and remaining is not None and remaining < limit:
-        whole_s = reset_s * limit / (limit - remaining)  # if it comes back bit by bit
+        whole_s = reset_s * limit / (limit - remaining)  # if it refills gradually
         for window_s in (MINUTE_S, DAY_S):
             if math.isclose(whole_s, window_s, rel_tol=_NEAR):
                 return window_s

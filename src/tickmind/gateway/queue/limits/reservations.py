@@ -1,7 +1,7 @@
-"""Keep places for callers that were told to come back, each at a time of its own, so that they don't return together.
+"""Reservations: places for refused callers, each at its own time, so that they don't return together.
 
-A request that can't be answered in time is refused at once, and its caller is told when its turn will be. Those times
-are spaced as the lanes get free. A caller that returns early keeps its time; one that is served gives it up. Owners
+A request that can't be answered in time is refused at once, with the time of its turn. Those times are spaced as the
+lanes get free. A caller that returns early keeps its time; a caller that is served gives it up. Owners
 take turns: the first place of each comes before the second place of any other.
 """
 
@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 from tickmind.gateway.fairness.sessions import Session
 
-MAX_RESERVATIONS = 256  # in one queue; who comes after them is told the end of the line
-MAX_UNNAMED = 32  # of one session whose callers don't say which agent asks
-LATE_PART = 0.5  # of the spacing: a caller that is later than this is not expected any more
+MAX_RESERVATIONS = 256  # in one queue; further callers get the time of the last place
+MAX_UNNAMED = 32  # of one session whose callers name no agent
+LATE_PART = 0.5  # of the spacing: a caller later than this loses its place
 
 
 class Reservation(NamedTuple):
-    """When a caller is expected, monotonic, and whose it is."""
+    """When a caller is expected, monotonic, and which owner it belongs to."""
 
     at_s: float
-    told_s: float  # when it was asked to come, at the latest then
+    announced_s: float  # the time announced to the caller, at the latest
     owner: str
     weight: float
     since_s: float  # when it was expected first
-    hasty: bool  # it came before it was asked to
+    hasty: bool  # it came before the announced time
 
 
 class Reservations:
@@ -39,15 +39,15 @@ class Reservations:
         return len(self._by_caller)
 
     def arrived(self, session: Session, agent: str, now: float, early_s: float) -> Reservation | None:
-        """Give up the place of a caller that is here, and return it; None if it had none, or came too early for it.
+        """Give up the place of a caller that has come, and return it; None if it had none, or came too early for it.
 
-        Agents of one session may use each other's places, as our client lets them: one that comes before its own time
-        takes the place of another that is due, which gets its own instead. A caller without an agent's name takes the
-        first place of its session.
+        Agents of one session may use each other's places, as our client lets them: an agent that comes before its own
+        time takes the place of another that is due, which gets its own instead. A caller without an agent's name takes
+        the first place of its session.
         """
         if agent:
             return self._arrived_by_name((session, agent, 0), now + early_s)
-        own = [(one.at_s, key) for key, one in self._by_caller.items() if key[0] is session and not key[1]]
+        own = [(place.at_s, key) for key, place in self._by_caller.items() if key[0] is session and not key[1]]
         if not own:
             return None
         at_s, key = min(own, key=lambda pair: pair[0])
@@ -58,11 +58,11 @@ class Reservations:
     def _arrived_by_name(self, key: tuple[Session, str, int], due_s: float) -> Reservation | None:
         places = self._by_caller
         own = places.pop(key, None)
-        if own is not None and (own.told_s <= due_s or own.hasty):
+        if own is not None and (own.announced_s <= due_s or own.hasty):
             return own
-        of_session = ((one.told_s, other) for other, one in places.items() if other[0] is key[0] and other[1])
-        told_s, other = min(of_session, key=lambda pair: pair[0], default=(math.inf, key))
-        if told_s > due_s:
+        of_session = ((place.announced_s, other) for other, place in places.items() if other[0] is key[0] and other[1])
+        announced_s, other = min(of_session, key=lambda pair: pair[0], default=(math.inf, key))
+        if announced_s > due_s:
             return own
         taken = places.pop(other)
         if own is not None:
@@ -70,40 +70,41 @@ class Reservations:
         return taken
 
     def expire(self, now: float, late_s: float) -> None:
-        """Forget who did not come."""
+        """Drop the places of callers that did not come."""
         before_s = now - late_s
-        if any(one.at_s < before_s for one in self._by_caller.values()):
-            self._by_caller = {key: one for key, one in self._by_caller.items() if one.at_s >= before_s}
+        if any(place.at_s < before_s for place in self._by_caller.values()):
+            self._by_caller = {key: place for key, place in self._by_caller.items() if place.at_s >= before_s}
 
     def expected(self, now: float) -> int:
-        """Return how many are still to come."""
-        return sum(one.at_s >= now for one in self._by_caller.values())
+        """Return how many callers are still expected."""
+        return sum(place.at_s >= now for place in self._by_caller.values())
 
     def due(self, now: float, but: str, within_s: float) -> str | None:
         """Return an owner other than `but` whose caller is expected by then, None if there is none."""
         until_s = now + within_s
-        return next((one.owner for one in self._by_caller.values() if one.at_s <= until_s and one.owner != but), None)
+        places = self._by_caller.values()
+        return next((place.owner for place in places if place.at_s <= until_s and place.owner != but), None)
 
     def next_s(self, session: Session, free_s: float, spacing_s: float) -> float:
         """Return when the next caller of a session should come, if requests can start at `free_s` and so far apart."""
-        own = sum(one.owner == session.owner for one in self._by_caller.values())
+        own = sum(reserved.owner == session.owner for reserved in self._by_caller.values())
         passed: dict[str, int] = {}  # owner -> how many of its places were passed
         next_s = free_s
         for at_s, _, owner, weight, *_ in sorted(self._by_caller.values()):
             place = passed[owner] = passed.get(owner, 0) + 1
             if place * session.weight > (own + 1) * weight:
                 continue
-            if next_s + spacing_s <= at_s:  # there is a gap, as after a caller that did not come or when all is faster
+            if next_s + spacing_s <= at_s:  # there is a gap, e.g. after a caller that did not come
                 break
             next_s = max(next_s, at_s) + spacing_s
         return next_s
 
     def before(self, place: Reservation) -> int:
-        """Return how many were promised a place before a caller that came at its time and was not served."""
-        return sum(one.since_s < place.since_s for one in self._by_caller.values())
+        """Return how many got their place before a caller that came at its time and was not served."""
+        return sum(other.since_s < place.since_s for other in self._by_caller.values())
 
     def reserve(
-        self, session: Session, agent: str, at_s: float, told_s: float, kept: Reservation | None, *, hasty: bool
+        self, session: Session, agent: str, at_s: float, announced_s: float, kept: Reservation | None, *, hasty: bool
     ) -> None:
         """Expect a caller at a time; `kept` is the place that it had before."""
         if len(self._by_caller) >= MAX_RESERVATIONS:
@@ -114,13 +115,14 @@ class Reservations:
         else:
             self._number += 1
             key = (session, "", self._number)
-        self._by_caller[key] = Reservation(at_s, told_s, session.owner, session.weight, since_s, hasty)
+        self._by_caller[key] = Reservation(at_s, announced_s, session.owner, session.weight, since_s, hasty)
 
     def of(self, session: Session, agent: str) -> float | None:
-        """Return when a caller was asked to come; of those without a name the last one of its session."""
+        """Return the announced time of a caller; without an agent's name, that of the last caller of its session."""
         if agent:
-            found = self._by_caller.get((session, agent, 0))
-            return None if found is None else found.told_s
+            place = self._by_caller.get((session, agent, 0))
+            return None if place is None else place.announced_s
         return max(
-            (one.told_s for key, one in self._by_caller.items() if key[0] is session and not key[1]), default=None
+            (place.announced_s for key, place in self._by_caller.items() if key[0] is session and not key[1]),
+            default=None,
         )

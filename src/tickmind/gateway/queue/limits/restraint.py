@@ -1,8 +1,8 @@
-"""What a lane holds itself to beyond the limits that it was given: what replies taught it, and care after a limit.
+"""Restraint: limits of a lane beyond the configured ones, learnt from replies, and care after a refusal.
 
-Five things make requests keep a distance: the rate ramps up after a limit, with no burst; limits that headers told; an
-allowance that runs low is spread until it is renewed; and where no limit is known, a start that feels for one and then
-the rate that was guessed. What was missed by waiting is made up for a little above that rate: most providers keep it.
+Five things space requests: the rate ramps up after a limit, with no burst; limits stated in headers hold; a low
+allowance is spread until it is renewed; and where no limit is known, a start that probes for one and then the guessed
+rate. Capacity missed by waiting is made up for a little above that rate: most providers save it.
 """
 
 import math
@@ -14,15 +14,15 @@ from tickmind.gateway.settings.config import Limits
 
 RAMP_START = 0.25  # of the rate, right after a limit
 RAMP_COST = (1 - RAMP_START) / 2  # of a ramp's time is lost by it
-MOST_MISSED_S = 5.0  # that is made up for
-LOST = 8  # refusals, after one that came of it
+MOST_MISSED_S = 5.0  # of missed capacity that is made up for
+LOST = 8  # refusals to pause making up, after it caused one
 MAKING_UP = 0.25  # of the guessed rate is added meanwhile
-LOW = 0.2  # of an allowance is little
-FEW = 5.0  # is little where the allowance is not known
+LOW = 0.2  # of an allowance is low
+FEW = 5.0  # requests are low where the allowance is unknown
 
 
 class Restraint:
-    """See the module. `given` are the paces that hold anyway; `feel`: nothing else is known either."""
+    """Spaces requests by learnt and guessed limits. `given`: configured limiters; `feel`: probe for a limit."""
 
     __slots__ = (
         "_given",
@@ -47,7 +47,7 @@ class Restraint:
     def __init__(self, given: tuple[RateLimiter, ...], *, ramp_s: float, max_wait_s: float, feel: bool = False) -> None:
         self.next_s = -math.inf  # when the next request may go out
         self.guess = None if any(pace.interval_s for pace in given) else RateGuess()
-        self._start_left = START_COUNT if feel and self.guess is not None else 0  # requests that feel for a limit
+        self._start_left = START_COUNT if feel and self.guess is not None else 0  # requests that probe for a limit
         self.active = self._start_left > 0  # whether anything here matters now
         self.learnt: RateLimits | None = None
         self.learnt_pace: RateLimiter | None = None
@@ -60,32 +60,32 @@ class Restraint:
         self._ramp_s = ramp_s
         self._ramp_from_s = -math.inf
         self._missed_s = 0.0
-        self._lost = 0  # refusals until it is tried again to make up for what was missed
+        self._lost = 0  # refusals until missed capacity is made up for again
         self._max_wait_s = max_wait_s
 
     def paces(self) -> tuple[RateLimiter, ...]:
-        """All paces that hold."""
+        """Return all limiters that hold."""
         return self._given if self.learnt_pace is None else (*self._given, self.learnt_pace)
 
     def interval_s(self, now: float) -> float:
-        """The even distance of requests by all that is known or guessed, 0 if nothing is."""
+        """Return the even distance of requests by all known or guessed limits, 0 if there are none."""
         interval_s = max(pace.interval_s for pace in self.paces())
         if self.guess is not None and (rate := self.guess.rate(now)):
             interval_s = max(interval_s, 1 / rate)
         return interval_s
 
     def is_ramping(self, now: float) -> bool:
-        """Whether the rate still comes back after a limit."""
+        """Whether the rate still ramps up after a limit."""
         return now < self._ramp_from_s + self._ramp_s
 
     def earliest_s(self, now: float, tokens: int, spare: bool = False) -> float:
-        """When a request may go out; only asked while active."""
+        """Return when a request may be sent; call it only while active."""
         if self.learnt_pace is None:
             return self.next_s
         return max(self.next_s, self.learnt_pace.earliest_s(now, tokens, spare))
 
     def take(self, now: float, tokens: int, spare: bool = False) -> None:
-        """A request goes out; only told while active."""
+        """Record a sent request; call it only while active."""
         if self.learnt_pace is not None:
             self.learnt_pace.take(now, tokens, spare)
         gap_s = 0.0 if self.guess is None else self._guessed_gap_s(self.guess, now)
@@ -104,12 +104,12 @@ class Restraint:
         self.next_s = max(self.next_s, now - slack_s) + gap_s
 
     def settle(self, taken_s: float, estimated: int, actual: int) -> None:
-        """The real number of tokens is known."""
+        """Correct the estimate when the real number of tokens is known."""
         if self.learnt_pace is not None:
             self.learnt_pace.settle(taken_s, estimated, actual)
 
     def refused(self, now: float, sent: int, wait_s: float | None, *, news: bool) -> None:
-        """A 429 came; `sent` counts all that were sent, ever. No news: it was on its way when the limit was met."""
+        """Record a 429; `sent` counts all requests ever sent. Not `news`: it was in flight when the limit was met."""
         self._start_left = 0
         if self.guess is None:
             return
@@ -121,7 +121,7 @@ class Restraint:
         self._lost = LOST if hurried else max(0, self._lost - 1)
 
     def limited(self, until_s: float, now: float) -> None:
-        """There is a limit until then; after it the rate ramps up, for as long as the limit held."""
+        """Hold until then; afterwards ramp the rate up, for as long as the limit held."""
         self._ramp_s = min(self._max_ramp_s, max(until_s - now, 0.0))
         self._ramp_from_s = max(self._ramp_from_s, until_s)
         missed_s = until_s - now + self._ramp_s * RAMP_COST
@@ -132,7 +132,7 @@ class Restraint:
             self.guess.hold(until_s)
 
     def learn(self, limits: RateLimits, now: float, *, burst: int) -> bool:
-        """Take over what headers said; True if the limits are other than those known before."""
+        """Take over limits from headers; return True if they differ from those known before."""
         rates = Limits(
             requests_per_minute=limits.limit("requests", MINUTE_S),
             requests_per_day=limits.limit("requests", DAY_S),
@@ -154,7 +154,7 @@ class Restraint:
         return changed
 
     def _guessed_gap_s(self, guess: RateGuess, now: float) -> float:
-        """The distance to the next request where no rate is given; 0 if there seems to be no limit."""
+        """Return the distance to the next request where no rate is given; 0 if there seems to be no limit."""
         if self._start_left:
             gap_s = START_S / (START_COUNT + 1 - self._start_left)
             self._start_left -= 1
@@ -173,7 +173,7 @@ class Restraint:
         return gap_s
 
     def _spread(self, allowance: Allowance, now: float) -> None:
-        """Spread what is left of an allowance until it is renewed, if it is little."""
+        """Spread the rest of an allowance until it is renewed, if it is low."""
         left, reset_s, limit = allowance.remaining, allowance.reset_s, allowance.limit
         if left is None or reset_s is None or left > (LOW * limit if limit else FEW):
             return

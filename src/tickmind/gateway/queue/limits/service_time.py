@@ -1,10 +1,10 @@
-"""Learn how long a lane takes to answer: mean and deviation of the last attempts, by size where that explains more.
+"""Service times: mean and deviation of a lane's last attempts, by size where that explains more.
 
 An attempt that was cut off, by its deadline or because its caller left, is a lower bound: it raises the estimate and
 never lowers it. What came before a change of speed is forgotten as soon as three attempts show the change.
 
-`fit` is pure; `ServiceTimes` keeps the attempts of one lane and fits them only when an estimate is wanted, because a
-lane whose requests never wait needs none.
+`fit` is pure; `ServiceTimes` keeps the attempts of one lane and fits them only on demand, because a lane whose requests
+never wait needs no estimate.
 """
 
 import math
@@ -13,16 +13,16 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 KEPT = 64  # attempts that an estimate is made of
-REFIT = 8  # attempts after which a fit of many is made anew; of fewer after each
-SAFETY = 2.0  # deviations above the mean that a request needs to be all but sure of its answer
+REFIT = 8  # attempts after which a full fit is renewed; a smaller one after each
+SAFETY = 2.0  # deviations above the mean: a request's margin to be almost sure of its answer
 MIN_DEVIATION = 0.02  # of the mean: no provider is more regular than that
-NEWEST = 4  # attempts among which those are looked for that show a change of speed
-CHANGED = 3  # of them that must show it
+NEWEST = 4  # attempts that are searched for a change of speed
+CHANGED = 3  # of them must show it
 CHANGE_QUARTILES = 1.5  # distances of the quartiles by which each of them is off
 CHANGE_PART = 0.25  # of the mean by which each of them is off at least
 EXPLAINS = 0.7  # of the deviation may be left for the sizes to count
 MIN_SIZED = 8  # attempts of different sizes that a fit by size needs
-MAX_PART = 0.998  # of its patience is the most that a request is said to need, else no idle slot could ever try it
+MAX_PART = 0.998  # of its time left is the longest need of a request, else an idle slot would never be tried
 
 
 new_tuple = tuple.__new__  # every request makes a sample, and this takes a third of the usual time
@@ -38,9 +38,9 @@ class Sample(NamedTuple):
 
 
 class ServiceTime(NamedTuple):
-    """What the next attempt may be expected to take, learnt from so many `attempts`; 0: nothing is known.
+    """The expected time of the next attempt, learnt from so many `attempts`; 0: nothing is known.
 
-    The time is `base_s` and so much for each token of the prompt and of the reply that was asked for.
+    The time is `base_s` plus a part for each token of the prompt and of the requested reply.
     """
 
     attempts: int = 0
@@ -56,9 +56,9 @@ class ServiceTime(NamedTuple):
         return sized_s if sized_s > 0 else 0.0
 
     def need_s(self, prompt_tokens: int, reply_tokens: int, patience_s: float) -> float:
-        """Return the time that a request must have left when it starts, at most nearly all of its patience.
+        """Return the time that a request must have left when it starts, at most nearly all of `patience_s`.
 
-        Without that bound a lane that is slower than every caller's patience would never be tried again.
+        Without that bound a lane that is slower than every caller's deadline would never be tried again.
         """
         need_s = self.expected_s(prompt_tokens, reply_tokens) + SAFETY * self.deviation_s
         return min(need_s, MAX_PART * patience_s)
@@ -77,8 +77,8 @@ def fit(samples: Sequence[Sample]) -> ServiceTime:
     if not counted:
         return UNKNOWN
     count = len(counted)
-    mean_s = math.fsum(one.took_s for one in counted) / count
-    spread = math.fsum((one.took_s - mean_s) ** 2 for one in counted)
+    mean_s = math.fsum(sample.took_s for sample in counted) / count
+    spread = math.fsum((sample.took_s - mean_s) ** 2 for sample in counted)
     deviation_s = max(math.sqrt(spread / count), MIN_DEVIATION * mean_s)
     flat = ServiceTime(count, mean_s, deviation_s, mean_s)
     if count < MIN_SIZED:
@@ -87,8 +87,8 @@ def fit(samples: Sequence[Sample]) -> ServiceTime:
     sized_s = math.sqrt(max(left, 0.0) / count)
     if sized_s > EXPLAINS * deviation_s:
         return flat
-    prompt = sum(one.prompt_tokens for one in counted) / count
-    reply = sum(one.reply_tokens for one in counted) / count
+    prompt = sum(sample.prompt_tokens for sample in counted) / count
+    reply = sum(sample.reply_tokens for sample in counted) / count
     base_s = mean_s - by_prompt * prompt - by_reply * reply
     return ServiceTime(count, mean_s, max(sized_s, MIN_DEVIATION * mean_s), base_s, by_prompt, by_reply)
 
@@ -96,17 +96,17 @@ def fit(samples: Sequence[Sample]) -> ServiceTime:
 def since_change(samples: Sequence[Sample]) -> Sequence[Sample]:
     """Return the attempts since the speed last changed: three of the newest four, if all are far off the others.
 
-    Far is measured by quartiles, because the mean and the deviation give way to the first few of the new kind.
+    The distance is measured by quartiles, because the first few new values already move mean and deviation.
     """
     older, newest = samples[:-NEWEST], samples[-NEWEST:]
     before = fit(older)
     if before.attempts < NEWEST:
         return samples
-    errors = sorted(_error_s(one, before) for one in older if one.whole) or [0.0]
+    errors = sorted(_error_s(sample, before) for sample in older if sample.whole) or [0.0]
     low_s, high_s = errors[len(errors) // 4], errors[3 * len(errors) // 4]
     off_s = max(CHANGE_QUARTILES * (high_s - low_s), CHANGE_PART * before.mean_s)
-    slower = [one for one in newest if _error_s(one, before) > high_s + off_s]
-    faster = [one for one in newest if one.whole and _error_s(one, before) < low_s - off_s]
+    slower = [sample for sample in newest if _error_s(sample, before) > high_s + off_s]
+    faster = [sample for sample in newest if sample.whole and _error_s(sample, before) < low_s - off_s]
     changed = max(slower, faster, key=len)
     return changed if len(changed) >= CHANGED else samples
 
@@ -116,21 +116,21 @@ def _error_s(sample: Sample, known: ServiceTime) -> float:
 
 
 def _informative(samples: Iterable[Sample]) -> list[Sample]:
-    """Leave out the cut-off attempts that lasted no longer than whole ones do anyway."""
-    counted = [one for one in samples if one.whole]
-    cut_off = [one for one in samples if not one.whole]
+    """Leave out cut-off attempts that lasted no longer than whole ones."""
+    counted = [sample for sample in samples if sample.whole]
+    cut_off = [sample for sample in samples if not sample.whole]
     if not counted:
-        most_s = max((one.took_s for one in cut_off), default=0.0)
-        return [one for one in cut_off if one.took_s >= most_s / 2]
-    mean_s = math.fsum(one.took_s for one in counted) / len(counted)
-    return counted + [one for one in cut_off if one.took_s > mean_s]
+        most_s = max((sample.took_s for sample in cut_off), default=0.0)
+        return [sample for sample in cut_off if sample.took_s >= most_s / 2]
+    mean_s = math.fsum(sample.took_s for sample in counted) / len(counted)
+    return counted + [sample for sample in cut_off if sample.took_s > mean_s]
 
 
 def _by_size(samples: Sequence[Sample], mean_s: float, spread: float) -> tuple[float, float, float]:
-    """Return the seconds per prompt token and reply token by least squares, and what of the spread they leave."""
+    """Return the seconds per prompt and reply token by least squares, and the part of the spread they leave."""
     count = len(samples)
-    prompt = sum(one.prompt_tokens for one in samples) / count
-    reply = sum(one.reply_tokens for one in samples) / count
+    prompt = sum(sample.prompt_tokens for sample in samples) / count
+    reply = sum(sample.reply_tokens for sample in samples) / count
     pp = rr = pr = pt = rt = 0.0
     for took_s, prompt_tokens, reply_tokens, _ in samples:
         p, r, t = prompt_tokens - prompt, reply_tokens - reply, took_s - mean_s
@@ -148,12 +148,12 @@ def _by_size(samples: Sequence[Sample], mean_s: float, spread: float) -> tuple[f
     if both > 1e-6 * pp * rr:
         by_prompt, by_reply = (pt * rr - rt * pr) / both, (rt * pp - pt * pr) / both
         choices.append((by_prompt, by_reply, spread - by_prompt * pt - by_reply * rt))
-    # More text never takes less time: what says so is chance.
-    return min((one for one in choices if one[0] >= 0 and one[1] >= 0), key=lambda one: one[2])
+    # More text never takes less time: a negative slope is chance.
+    return min((choice for choice in choices if choice[0] >= 0 and choice[1] >= 0), key=lambda choice: choice[2])
 
 
 class ServiceTimes:
-    """The last attempts of one lane; the estimate is made when it is wanted."""
+    """The last attempts of one lane; the estimate is computed on demand."""
 
     __slots__ = ("_estimate", "_fitted", "_samples", "added")
 
@@ -164,12 +164,12 @@ class ServiceTimes:
         self.added = 0
 
     def add(self, took_s: float, prompt_tokens: int, reply_tokens: int, whole: bool = True) -> None:
-        """Note an attempt that was answered, or, if not `whole`, cut off."""
+        """Record an attempt that was answered or, if not `whole`, cut off."""
         self._samples.append(new_tuple(Sample, (took_s, prompt_tokens, reply_tokens, whole)))
         self.added += 1
 
     def estimate(self) -> ServiceTime:
-        """Return what the next attempt may be expected to take."""
+        """Return the expected time of the next attempt."""
         fresh = self.added - self._fitted
         if fresh and (fresh >= REFIT or len(self._samples) < KEPT or not self._is_expected()):
             kept = since_change(tuple(self._samples))
@@ -180,7 +180,7 @@ class ServiceTimes:
         return self._estimate
 
     def _is_expected(self) -> bool:
-        """Whether the last attempt was about as long as expected, so that a new fit can wait."""
+        """Whether the last attempt took about as long as expected, so that a new fit can wait."""
         last, known = self._samples[-1], self._estimate
         error_s = abs(last.took_s - known.expected_s(last.prompt_tokens, last.reply_tokens))
         return error_s <= SAFETY * known.deviation_s

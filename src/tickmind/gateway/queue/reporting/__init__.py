@@ -1,1 +1,1 @@
-"""What the queue says: refusals to callers, events to watchers, figures for statistics."""
+"""Reports of the queue: refusals to callers, events to watchers, figures for statistics."""

@@ -1,4 +1,4 @@
-"""Reports what happens to jobs at lanes: everything to those who watch, and to the log what an operator must know."""
+"""The queue's reporter: all events go to watchers, and to the log what an operator must know."""
 
 from collections.abc import Callable
 
@@ -19,11 +19,11 @@ class QueueReporter:
     def __init__(self, monotonic: Callable[[], float], on_event: Callable[[QueueEvent], None] | None) -> None:
         self._monotonic = monotonic
         self._on_event = on_event
-        self.fallbacks = 0  # attempts after one elsewhere
-        self.retries = 0  # attempts after another one of the same job, wherever
+        self.fallbacks = 0  # attempts after one at another target
+        self.retries = 0  # attempts beyond the first of a job, at any target
 
     def report(self, kind: QueueEventKind, job: Job, lane: Lane, until_s: float = 0.0, detail: str = "") -> None:
-        """Report an event; `until_s` is when what began with it is over, 0 where that has no meaning."""
+        """Report an event; `until_s` is when its effect is over, 0 if it has none."""
         if kind in _LOGGED:
             _log.warning(
                 kind.value.replace("_", " "),
@@ -41,7 +41,7 @@ class QueueReporter:
         self.report(QueueEventKind.CIRCUIT_CLOSED, job, lane, detail="it answers again")
 
     def sent_again(self, job: Job, lane: Lane) -> None:
-        """Count an attempt that is not the first of its job, and report it if it goes elsewhere than the last one."""
+        """Count an attempt that is not the first of its job, and report it if its target differs from the last one."""
         self.retries += 1
         last, target = job.attempts[-1], job.target
         assert target is not None, "a job that is sent has a target"

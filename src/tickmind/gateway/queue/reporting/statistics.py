@@ -1,4 +1,4 @@
-"""What the queue shows of itself: frozen figures for statistics, the dashboard and tests."""
+"""The queue's statistics and events: frozen figures for the dashboard and tests."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from tickmind.gateway.queue.job import Job
 from tickmind.gateway.queue.lane import Lane, LaneStatistics
 from tickmind.gateway.refusal import Code
 
-_RECENT = 1024  # waits that are looked at
+_RECENT = 1024  # waits that are kept
 
 
 class QueueEventKind(Enum):
-    """What is worth telling when it happens."""
+    """The kinds of events that are reported."""
 
     LIMITED = "limited"
     CIRCUIT_OPENED = "circuit_opened"
@@ -26,9 +26,9 @@ class QueueEventKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueueEvent:
-    """Something that happened at a lane. `until_s` is monotonic, 0 where it has no meaning; `session` is its label.
+    """An event at a lane. `until_s` is monotonic, 0 if it has no effect in time; `session` is its label.
 
-    The `detail` of a fallback is where it comes from and how that ended, else the lane's reason.
+    The `detail` of a fallback is its previous target and result, else the lane's reason.
     """
 
     kind: QueueEventKind
@@ -41,13 +41,13 @@ class QueueEvent:
 
     @classmethod
     def of(cls, kind: QueueEventKind, job: Job, lane: Lane, until_s: float, detail: str) -> "QueueEvent":
-        """What happened to a job at a lane."""
+        """Make the event of a job at a lane."""
         key, words = lane.key, detail or lane.reason
         return cls(kind, key.provider.name, key.key.id, lane.model, job.session.label, until_s, words)
 
 
 def fallback_detail(job: Job) -> str:
-    """Say where a job was tried before, and how that ended; empty if that was where it goes now."""
+    """Return the previous target of a job and its result; empty if it is the current target."""
     last, target = job.attempts[-1], job.target
     assert target is not None, "a job that is sent has a target"
     if (last.provider, last.key_id, last.model) == (target.provider.name, target.key.id, target.model):
@@ -57,19 +57,19 @@ def fallback_detail(job: Job) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChainStatistics:
-    """One queue: its chain as (provider, key id, model), and who waits in it."""
+    """One queue: its chain as (provider, key id, model), and its waiting jobs."""
 
     model: str  # as callers name it
     chain: tuple[tuple[str, str, str], ...]
     depth: int
     capacity: int
     waiting: tuple[tuple[str, int], ...]  # (session's label, jobs)
-    expected: int  # callers that were told to come back
-    wait_s: float  # that one more would wait for its turn
+    expected: int  # callers with a reserved place
+    wait_s: float  # expected wait of one more request
 
     @classmethod
     def of(cls, queue: FairQueue[Any], now: float) -> "ChainStatistics":
-        """The figures of a queue."""
+        """Return the figures of a queue."""
         expected = queue.reserved.expected(now)
         return cls(
             model=queue.plan.model,
@@ -84,7 +84,7 @@ class ChainStatistics:
 
 @dataclass(frozen=True, slots=True)
 class WaitStatistics:
-    """How long the jobs waited that were sent last, those that need not wait included."""
+    """How long the jobs sent last had waited, including those that did not wait."""
 
     count: int
     mean_s: float
@@ -96,14 +96,14 @@ class WaitStatistics:
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """All of the queue at one moment."""
+    """All figures of the queue at one moment."""
 
     queued: int
     in_flight: int
     submitted: int
     sent: int
     fallbacks: int
-    retries: int  # attempts beyond the first of a request, wherever
+    retries: int  # attempts beyond the first of a request
     rounds: int
     retries_left: float
     retries_refused: int  # for want of budget
@@ -123,7 +123,7 @@ class Waits:
         self.add = self._recent.append
 
     def statistics(self) -> WaitStatistics:
-        """Mean and percentiles; zeros if there was none."""
+        """Return mean and percentiles; zeros if there are no waits."""
         waits = sorted(self._recent)
         if not waits:
             return WaitStatistics(0, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -16,7 +16,7 @@ const find = (id) => document.getElementById(id);
 class Page {
   constructor() {
     this.panels = new Panels();
-    this.failures = 0; // one after the other
+    this.failures = 0; // in a row
     this.goodAt = null; // when figures came last
     this.nextAt = 0; // when they are asked for again
     this.timer = null;
@@ -76,7 +76,7 @@ class Page {
     const { shared } = overview;
     const others = shared.used ? `, limits shared by ${shared.gateways} ${shared.gateways === 1 ? "gateway" : "gateways"}` : "";
     say(find("about"), `up ${duration(overview.upMs)}, ${overview.sharing} sharing${others}`);
-    const problem = overview.stopping ? "The gateway is stopping: what is under way ends, nothing new is taken." : shared.problem;
+    const problem = overview.stopping ? "The gateway is shutting down: requests in flight end, new ones are refused." : shared.problem;
     say(find("problem"), problem);
     show(find("problem"), Boolean(problem));
     this.showStatus();
