@@ -1,10 +1,10 @@
-"""The authority over a world: ticks on time, leases, intents, and who is told what.
+"""The world server: runs ticks on time, grants leases, takes intents and sends observations.
 
     world = TileWorld.from_scenario(load_scenario("scenarios/clearing.yaml"))
     async with WorldServer(world, ServerConfig("127.0.0.1:50051")) as server:
         await server.run()
 
-`Authority` is all of it without a network, a thread or a clock of its own, for simulations and tests.
+`Authority` is the same world without network, threads or clock, for simulations and tests.
 """
 
 from tickmind.server.authority import Authority

@@ -1,14 +1,14 @@
-"""The authority over one world, without any network, thread or waiting of its own.
+"""The authority over one world, without network, threads or waiting.
 
 A tick goes through these calls, made by `TickLoop` or by a simulation:
 
-    begin()       the tick opens: leases that ran out end, observations are sent, intents are taken from now on
+    begin()       opens the tick: ends expired leases, sends observations, takes intents from now on
     ready()       in lockstep: whether all controllers have answered
-    resolve()     the tick closes: all intents go through the rules; gives the record, which nobody has seen yet
-    publish()     the record is kept for good: viewers are told
-    prepare()     the observations of the next tick are made, some at a time
+    resolve()     closes the tick: applies the rules to all intents; returns the record, which is not shown yet
+    publish()     shows a record that is stored: sends it to viewers
+    prepare()     makes the observations of the next tick, some at a time
 
-What agents ask for in between is answered at once, with a value.
+Requests of agents in between are answered at once, with a value.
 """
 
 from bisect import bisect_right
@@ -59,16 +59,16 @@ from tickmind.world import TileWorld, WorldView
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
 
-MOST_ACKS = 64  # different ones that are kept for a tick
-MOST_KNOWN = 1024  # different intents that are kept for a tick
-LONGEST_KNOWN = 64  # bytes of the longest of them; speeches are rarely said twice
+MOST_ACKS = 64  # distinct ones cached for a tick
+MOST_KNOWN = 1024  # distinct intents cached for a tick
+LONGEST_KNOWN = 64  # bytes of the longest cached intent; speeches rarely repeat
 
 
 class Authority:
-    """One world with all that decides who may do what in it and who is told of it. Time and chance come from outside.
+    """One world with its leases, inbox and streams: decides who may act and who receives what.
 
-    `on_progress` is called when an intent came in or control changed hands, for loops that wait for that. `run_id` is
-    told to all, so that nobody takes another run of the world for this one.
+    `on_progress` is called after an intent or a change of control, for loops that wait for that. `run_id` is sent to
+    all clients, so that none confuses two runs of a world.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Authority:
         self.lifecycle = Lifecycle(info.actors)
         self.audience = Audience(world, self.pace.deadline_ms, int(limits.actors_per_part.maximum))
         self.reports = ReportBuffer(reports, limits)
-        self._reported = self.reports.take()  # what agents told until the tick was closed
+        self._reported = self.reports.take()  # reports until the tick was closed
         self.tally = TickTally()
         self.stopping = False
         self.on_progress: Callable[[], None] = lambda: None
@@ -117,11 +117,11 @@ class Authority:
         self._names = [name for name, _ in in_order]  # ascending
         self._rows = np.array([row for _, row in in_order], dtype=np.int32)  # of the names
         self._acks: dict[tuple[int, Reason], bytes] = {}  # tick and reason -> frame
-        self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> what was read from it in this tick
-        self._view: WorldView | None = None  # the world after the last tick on record
+        self.read_intents: dict[bytes, ControlIntent] = {}  # frame -> its decoded intent, in this tick
+        self._view: WorldView | None = None  # the world after the last recorded tick
         self.viewing = Viewing(info, world.view().actors, run_id)
         self._started_s = clock.monotonic()
-        self._tick = self._tick_event()  # the tick that is or was open last
+        self._tick = self._tick_event()  # the tick opened last
 
     # The tick
 
@@ -148,19 +148,19 @@ class Authority:
         )
 
     def ready(self) -> bool:
-        """Whether enough actors are controlled and all of those have an intent; for worlds in lockstep."""
+        """Whether enough actors are controlled and all of them have an intent; for worlds in lockstep."""
         self.leases.expire()
         if self.audience.has_late:
-            self.audience.send(self._tick)  # to those that came after the tick began
+            self.audience.send(self._tick)  # to clients that came after the tick began
         controlled = self.leases.controlled
         return bool(controlled.sum() >= self.pace.controllers and (self.inbox.answered | ~controlled).all())
 
     def resolve(self) -> TickRecord:
-        """Close the tick and let the rules decide. Nobody may see the record before it is kept."""
+        """Close the tick, apply the rules and return the record, which must be stored before it is shown."""
         self.leases.expire()
         started_s = self.clock.monotonic()
         self.world_on_record()
-        self._reported = self.reports.take()  # what comes later is kept with the next tick, and shown with that
+        self._reported = self.reports.take()  # later reports belong to the next tick
         single, batches = self.inbox.close()
         columns = merge([self.world.compile(single), *batches]) if batches else single
         record = self.world.step(columns, self.leases.controlled.copy())
@@ -169,21 +169,21 @@ class Authority:
         return record
 
     def publish(self, record: TickRecord) -> None:
-        """Show a record that is kept for good."""
+        """Show a stored record to viewers."""
         self._view = None
         happened = self.lifecycle.take()
         events = (event for changes in happened for event in changes.events(self.info.actors))
         self.viewing.publish(record, events, self._reported)
         for stream, view in list(self.viewers.items()):
             if not stream.outbox.ended and not stream.outbox.put(self.viewing.encoded(view)):
-                self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and start again")
+                self.streams.cut_off(stream, "the viewer can't keep up; take a new snapshot and reconnect")
 
     def prepare(self) -> Iterator[None]:
         """Make the observations of the next tick, some at a time."""
         return self.audience.prepare()
 
     def stop(self) -> None:
-        """Refuse everything from now on, and end all streams."""
+        """Refuse all requests from now on, and end all streams."""
         self.stopping = True
         for seat in list(self.seats.values()):
             seat.close(Reason.STOPPING)
@@ -199,12 +199,12 @@ class Authority:
     # Control
 
     def acquire(self, request: AcquireRequest) -> Lease | Closed:
-        """Give a lease, or say why not."""
-        found = self.take(request.entity_id, request.controller_id, request.previous_lease_id)
-        return found if isinstance(found, Closed) else found[1]
+        """Grant a lease, or return why not."""
+        result = self.take(request.entity_id, request.controller_id, request.previous_lease_id)
+        return result if isinstance(result, Closed) else result[1]
 
     def take(self, entity_id: str, controller_id: str, previous: Secret | None) -> tuple[Grant, Lease] | Closed:
-        """The same, with the grant, for control streams."""
+        """Grant a lease and return it with its grant, for control streams; or return why not."""
         if self.stopping:
             return Closed(Reason.STOPPING)
         row = self.world.row_of(entity_id)
@@ -213,7 +213,7 @@ class Authority:
         return self.leases.acquire(row, controller_id, previous)
 
     def submit(self, request: SubmitRequest) -> Ack:
-        """Take an intent, or say why not."""
+        """Accept an intent, or return why not."""
         row = self.world.row_of(request.entity_id)
         if self.stopping:
             return self.refuse(Reason.STOPPING)
@@ -232,7 +232,7 @@ class Authority:
         return Ack(False, reason)
 
     def acknowledgement(self, tick_id: int, ack: Ack) -> bytes:
-        """The frame that answers an intent; most of a tick are the same."""
+        """Return the frame that acknowledges an intent; most of a tick are equal."""
         key = tick_id, ack.reason
         data = self._acks.get(key)
         if data is None:
@@ -242,18 +242,18 @@ class Authority:
         return data
 
     def remember(self, data: bytes, frame: ControlIntent) -> None:
-        """Keep what was read from a frame, because a thousand agents have only eight directions to go."""
+        """Cache a decoded frame, because a thousand agents have only eight directions to go."""
         if len(data) <= LONGEST_KNOWN and len(self.read_intents) < MOST_KNOWN:
             self.read_intents[data] = frame
 
     def count_answers(self, count: int) -> None:
-        """Count intents that were taken, and how long after the start of the tick that was."""
+        """Count accepted intents, and their delay after the start of the tick."""
         self.tally.accepted += count
         self.tally.answers.add(self.clock.monotonic() - self._started_s, count)
         self.on_progress()
 
     def listen(self, request: ObservationsRequest, outbox: Outbox[bytes]) -> ActorListener | Reason:
-        """Send observations to a plain stream, or say why not. `leave` ends it."""
+        """Send observations to a plain stream, or return why not. `leave` ends it."""
         row = self.world.row_of(request.entity_id)
         if row is None:
             return Reason.UNKNOWN_ENTITY
@@ -271,11 +271,11 @@ class Authority:
         return listener
 
     def _left_ms(self) -> int:
-        """The time that is left for intents of the open tick, at least 1."""
+        """Return the milliseconds left for intents of the open tick, at least 1."""
         return max(1, self.pace.deadline_ms - round((self.clock.monotonic() - self._started_s) * 1000))
 
     def leave(self, listener: ActorListener) -> None:
-        """Send no more observations to a plain stream, which ends."""
+        """Send no more observations to a plain stream that ends."""
         self.audience.remove(listener)
         listener.outbox.end()
         others = self._plain.get(listener.grant.number, [])
@@ -287,17 +287,17 @@ class Authority:
     # Reports
 
     def report_thought(self, request: ThoughtRequest) -> Ack:
-        """Keep a deliberation, or say why not."""
+        """Store a deliberation, or return why not."""
         reason = self._may_report(request.lease_id, request.report.entity_id)
         return _ack(reason or self.reports.add_thought(request.report))
 
     def report_status(self, request: StatusRequest) -> Ack:
-        """Keep a status, or say why not."""
+        """Store a status, or return why not."""
         reason = self._may_report(request.lease_id, request.status.entity_id)
         return _ack(reason or self.reports.add_status(request.status))
 
     def report_insights(self, request: InsightsRequest) -> Ack:
-        """Keep what is shown of minds, or say why not all of it was kept."""
+        """Store insights into minds, or return why not all were stored."""
         refused = Reason.NONE
         for insight in request.insights:
             reason = self._may_report(request.lease_id, insight.entity_id) or self.reports.add_insight(insight)
@@ -308,10 +308,10 @@ class Authority:
         row = self.world.row_of(entity_id)
         return self.leases.check(lease_id, row) if row is not None else Reason.UNKNOWN_ENTITY
 
-    # Those who only look
+    # Read-only clients
 
     def entities(self, request: EntitiesRequest) -> tuple[list[EntityInfo], bool]:
-        """A page of the actors in ascending ids, and whether there are more."""
+        """Return a page of the actors in ascending ids, and whether there are more."""
         self.leases.expire()
         most = int(self.limits.page.maximum)
         size = min(request.page_size or most, most)
@@ -322,22 +322,22 @@ class Authority:
         return [self.info.actors[row] for row in rows[:size].tolist()], len(rows) > size
 
     def present(self) -> list[Changes]:
-        """What there is, for readers of the lifecycle that begin with that."""
+        """Return the present state as changes, for new readers of the lifecycle."""
         self.leases.expire()
         return self.lifecycle.present(self.world.tick_id, self.leases.controlled)
 
     def world_on_record(self) -> WorldView:
-        """The world after the last tick on record; the same object until there is another tick."""
+        """Return the world after the last recorded tick; the same object until the next one."""
         if self._view is None:
             self._view = self.world.view()
         return self._view
 
     def snapshot(self, view: ViewFilter) -> ViewerSnapshot:
-        """What a filter lets through of the world after the last tick on record."""
+        """Return the world after the last recorded tick, narrowed by a filter."""
         return self.viewing.snapshot(self.world_on_record(), view)
 
     def statistics(self) -> ServerStatistics:
-        """How the world is doing."""
+        """Return the server's figures."""
         tally = self.tally
         return ServerStatistics(
             tick_id=self.world.tick_id,
@@ -364,21 +364,21 @@ class Authority:
             calls_refused=tally.calls_refused,
         )
 
-    # What leases tell
+    # Callbacks of leases
 
     def _control_changed(self, rows: "Int32", controlled: bool) -> None:
         if not controlled:
             self.inbox.forget(rows)
         kind = LifecycleKind.CONTROLLED if controlled else LifecycleKind.UNCONTROLLED
         for stream in self.lifecycle.tell(self.world.tick_id, kind, rows):
-            self.streams.cut_off(stream, "the reader can't keep up; start again with what is present")
+            self.streams.cut_off(stream, "the reader can't keep up; reconnect to get the present state")
         self.on_progress()
 
     def _lease_lost(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
         seat = self.seats.get(grant.number)
         if seat is not None:
             seat.lose(rows, reason)
-        for listener in [one for one in self._plain.get(grant.number, ()) if one.row in rows]:
+        for listener in [reader for reader in self._plain.get(grant.number, ()) if reader.row in rows]:
             self.leave(listener)
 
 

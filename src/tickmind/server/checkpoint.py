@@ -1,4 +1,4 @@
-"""What a world continues from after a restart: the last checkpoint, and the recorded ticks after it."""
+"""Checkpoints: a world resumes from the last one, and from the recorded ticks after it."""
 
 import hashlib
 import json
@@ -17,9 +17,9 @@ EVERY_TICKS = 60
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A world at one moment, and the number of the server's start, from which the epochs of leases grow.
+    """The state of a world, and the number of the server's start (incarnation), from which lease epochs grow.
 
-    Leases themselves are not in it: after a restart everybody asks again, and every epoch is greater than all before.
+    It holds no leases: after a restart every client acquires anew, and every epoch is greater than all before.
     """
 
     incarnation: int
@@ -27,19 +27,19 @@ class Checkpoint:
     snapshot: bytes
 
     def encode(self) -> bytes:
-        """The checkpoint as bytes, with a checksum."""
+        """Return the checkpoint as bytes, with a checksum."""
         head = json.dumps({"incarnation": self.incarnation, "tick_id": self.tick_id}).encode()
         body = b"".join((MAGIC, len(head).to_bytes(4, "little"), head, self.snapshot))
         return body + hashlib.sha256(body).digest()
 
     @classmethod
     def decode(cls, data: bytes) -> "Checkpoint":
-        """Read it; anything else than what `encode` wrote is a `CheckpointError`."""
+        """Decode it; raises `CheckpointError` for anything that `encode` did not write."""
         body, digest = data[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
         if not data.startswith(MAGIC):
-            raise CheckpointError("this is no checkpoint of a world, or one of a later version")
+            raise CheckpointError("this is no checkpoint of a world, or it is of a later version")
         if hashlib.sha256(body).digest() != digest:
-            raise CheckpointError("the checkpoint is damaged; use an older one, or start without")
+            raise CheckpointError("the checkpoint is damaged; use an older one, or start without it")
         start = len(MAGIC) + 4
         size = int.from_bytes(body[len(MAGIC) : start], "little")
         head = json.loads(body[start : start + size])
@@ -47,34 +47,34 @@ class Checkpoint:
 
 
 class CheckpointStore(Protocol):
-    """Where checkpoints are kept. What `save` has returned from survives a crash; `load` gives the last one."""
+    """Stores checkpoints. After `save` returns, the checkpoint survives a crash; `load` returns the last one."""
 
     def save(self, data: bytes) -> None:
-        """Keep a checkpoint in the place of the one before."""
+        """Store a checkpoint in place of the one before."""
         ...
 
     def load(self) -> bytes | None:
-        """The last checkpoint, if there is one."""
+        """Return the last checkpoint, if there is one."""
         ...
 
 
 class RunHistory(Protocol):
-    """The record of a world so far, as a restart reads it; `record` implements it."""
+    """The recorded ticks of a world, as a restart reads them; `record` implements it."""
 
     @property
     def last_tick_id(self) -> int | None:
-        """The last tick on record, or None if there is none."""
+        """The last recorded tick, or None if there is none."""
         ...
 
     def records(self, first: int, /) -> Iterable[TickRecord]:
-        """The ticks from this one to the last."""
+        """Iterate over the ticks from this one to the last."""
         ...
 
 
 def resume(world: TileWorld, checkpoint: Checkpoint | None, history: RunHistory | None = None) -> int:
-    """Bring a new world to where it was: to the checkpoint, then through the recorded ticks after it.
+    """Bring a new world to its former state: to the checkpoint, then through the recorded ticks after it.
 
-    Gives the incarnation for the new start. A record that gives another world than it did is a `ReplayError`. A
+    Returns the incarnation for the new start. Raises `ReplayError` if a recorded tick is missing or differs. A
     checkpoint may be ahead of a record that was not synced with every tick; then the record alone counts.
     """
     last_tick_id = (history.last_tick_id or 0) if history is not None else None
@@ -90,6 +90,6 @@ def resume(world: TileWorld, checkpoint: Checkpoint | None, history: RunHistory 
 
 def _repeat(world: TileWorld, record: TickRecord) -> None:
     if record.tick_id != world.tick_id:
-        raise ReplayError(f"tick {world.tick_id} is missing from the record; the next one there is {record.tick_id}")
+        raise ReplayError(f"tick {world.tick_id} is missing from the record; the next one is {record.tick_id}")
     if world.step(record.intents, record.controlled).state_hash != record.state_hash:
-        raise ReplayError(f"tick {record.tick_id} gives another world than it did; was it run by other rules?")
+        raise ReplayError(f"tick {record.tick_id} gives another state than recorded; use the same rules and version")

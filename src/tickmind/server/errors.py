@@ -1,4 +1,4 @@
-"""What can keep a world from being served.
+"""Errors of serving a world.
 
     ServerError
     ├── AddressError        an address is taken or can't be used (also a ConfigError)
@@ -6,7 +6,7 @@
     ├── CheckpointError     a checkpoint is damaged, or of another world
     └── ReplayError         a recorded tick can't be repeated
 
-What agents do wrong is none of these: it is refused with a reason.
+Mistakes of agents are none of these: they are refused with a reason.
 """
 
 from tickmind.base import ConfigError, TickmindError
@@ -29,4 +29,4 @@ class CheckpointError(ServerError):
 
 
 class ReplayError(ServerError):
-    """A recorded tick can't be repeated: it is missing, or gives another world than the one that was recorded."""
+    """A recorded tick can't be repeated: it is missing, or gives another state than recorded."""

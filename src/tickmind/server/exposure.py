@@ -1,4 +1,4 @@
-"""Who can reach a world: this machine by itself, others only over TLS and with a token."""
+"""Access to a world: this machine freely, other machines only over TLS and with a token."""
 
 import hashlib
 import hmac
@@ -24,7 +24,7 @@ _OPEN_TO_ALL = "/grpc.health.v1.Health/"
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """A server's certificates as PEM text. With `client_roots` callers need a certificate too."""
+    """A server's certificates as PEM text. With `client_roots` clients need a certificate too."""
 
     certificate_chain: bytes
     private_key: bytes = field(repr=False)
@@ -32,7 +32,7 @@ class ServerTls:
 
     @classmethod
     def load(cls, certificate: Path, key: Path) -> "ServerTls":
-        """Read the two files; a key that others may read is a `ConfigError`."""
+        """Read the two files; raises `ConfigError` for a key that other users may read."""
         try:
             return cls(certificate.read_bytes(), read_private(key, MAX_KEY_FILE_BYTES, "the private key"))
         except OSError as error:
@@ -41,7 +41,7 @@ class ServerTls:
             raise ConfigError(str(error)) from error
 
     def credentials(self) -> Any:
-        """What gRPC wants."""
+        """Return gRPC's credentials."""
         return grpc.ssl_server_credentials(
             [(self.private_key, self.certificate_chain)],
             root_certificates=self.client_roots,
@@ -50,9 +50,9 @@ class ServerTls:
 
 
 def load_tokens(path: Path) -> tuple[Secret, ...]:
-    """Read a file with one token in each line; empty lines and those that begin with # are left out.
+    """Read a file with one token per line; empty lines and lines that begin with # are skipped.
 
-    Raises `ConfigError` for a file that others may read, and for tokens that are too short.
+    Raises `ConfigError` for a file that other users may read, and for tokens that are too short.
     """
     try:
         text = read_private(path, MAX_TOKEN_FILE_BYTES, "the token file").decode("utf-8")
@@ -68,7 +68,7 @@ def load_tokens(path: Path) -> tuple[Secret, ...]:
 
 
 def check_exposure(address: str, tls: ServerTls | None, tokens: tuple[Secret, ...]) -> None:
-    """Refuse an address beyond this machine unless callers are known and nobody can listen."""
+    """Raise `ExposureError` for an address beyond this machine without TLS and tokens."""
     any_port = address.removesuffix(":0") + ":1" if address.endswith(":0") else address
     if is_local(any_port):
         return
@@ -81,7 +81,7 @@ def check_exposure(address: str, tls: ServerTls | None, tokens: tuple[Secret, ..
 
 
 def check_free(address: str) -> None:
-    """Refuse an address that somebody has; gRPC's own complaint would be hard to understand."""
+    """Raise `AddressError` for an address in use; gRPC's own error would be hard to understand."""
     if address.startswith("unix:"):
         path = address.removeprefix("unix:")
         with socket.socket(socket.AF_UNIX) as probe:
@@ -89,7 +89,7 @@ def check_free(address: str) -> None:
                 probe.connect(path)
             except OSError:
                 return
-        raise AddressError(f"somebody serves at {address} already; stop it, or choose another path")
+        raise AddressError(f"another server already listens at {address}; stop it, or choose another path")
     host, port = address.rsplit(":", 1)
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -102,7 +102,7 @@ def check_free(address: str) -> None:
 
 
 class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has no types
-    """Lets those in who show one of the tokens. Health checks need none."""
+    """Admits calls with one of the tokens. Health checks need none."""
 
     def __init__(self, tokens: tuple[Secret, ...]) -> None:
         self._known = [hashlib.sha256(token.reveal().encode()).digest() for token in tokens]
@@ -122,4 +122,4 @@ class TokenCheck(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # gRPC has 
 
 
 async def _deny(_requests: Any, context: Any) -> None:
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "show a token of this world as `authorization: Bearer ...`")
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "missing or wrong token; send `authorization: Bearer TOKEN`")

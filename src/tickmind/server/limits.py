@@ -9,18 +9,18 @@ MAX_EXPIRED_LEASES = Limit("number of expired leases that are remembered", 10_00
 MAX_STREAMS = Limit("number of open streams", 20_000)
 MAX_PEER_STREAMS = Limit("number of open streams of one host", 10_000)
 MAX_VIEWERS = Limit("number of viewers", 256)
-MAX_UNREAD_BYTES = Limit("size of what readers that were cut off have left unread", 32_000_000, "bytes")
-MAX_UNANSWERED = Limit("number of acknowledgements that wait for one reader", 256)
-MAX_VIEWER_BACKLOG = Limit("number of ticks that wait for one viewer", 8)
-MAX_LIFECYCLE_BACKLOG = Limit("number of changes of control that wait for one reader", 4096)
+MAX_UNREAD_BYTES = Limit("size of unread data of readers that were cut off", 32_000_000, "bytes")
+MAX_UNANSWERED = Limit("number of pending acknowledgements of one reader", 256)
+MAX_VIEWER_BACKLOG = Limit("number of pending ticks of one viewer", 8)
+MAX_LIFECYCLE_BACKLOG = Limit("number of pending control changes of one reader", 4096)
 MAX_FRAMES_PER_TICK = Limit("number of frames that one stream sends in a tick", 64)
 MAX_REPORTS_PER_TICK = Limit("number of thoughts, statuses and insights in one tick", 10_000)
 MAX_REPORT_CHARS_PER_TICK = Limit("length of all thoughts, statuses and insights of one tick", 8_000_000, "characters")
 MAX_ACTORS_PER_PART = Limit("number of observers in one part of a batch", 8192)
-MAX_WAITING_CALLS = Limit("number of plain calls that wait for their turn", 4096)
-MAX_WAITING_SNAPSHOTS = Limit("number of snapshots that are waited for", 64)
+MAX_WAITING_CALLS = Limit("number of waiting plain calls", 4096)
+MAX_WAITING_SNAPSHOTS = Limit("number of waiting snapshots", 64)
 MAX_PAGE = Limit("number of entities in one page", 1000)
-MAX_OPEN_S = Limit("time until a control stream says what it wants", 10, "s")
+MAX_OPEN_S = Limit("time until a control stream sends its first frame", 10, "s")
 MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
 
 
@@ -28,9 +28,9 @@ MAX_STALL_S = Limit("time that a reader takes for one message", 5, "s")
 class ServerLimits:
     """The limits of one server; `ServerLimits(viewers=MAX.viewers.at(10))` sets one of them.
 
-    Memory for readers that stall is bounded by these: what waits for a reader is the newest observation or a short
-    backlog, and what gRPC itself holds back for readers that were cut off is counted until they are gone. While that
-    is too much, no viewer and nobody who wants the whole world is let in, but agents are.
+    These bound the memory for readers that stall: pending data is the newest observation or a short backlog, and what
+    gRPC itself holds for readers that were cut off is counted until they are gone. While that is too much, viewers and
+    readers of the whole world are refused, but agents are not.
     """
 
     streams: Limit = MAX_STREAMS

@@ -19,17 +19,17 @@ BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 def metrics_of(authority: Authority) -> str:
-    """All figures of a world as text."""
+    """Return all figures of a world as text."""
     stats, tally = authority.statistics(), authority.tally
     page = Exposition()
-    page.gauge("tickmind_world_tick", "The tick that comes next or is open.", [({}, stats.tick_id)])
+    page.gauge("tickmind_world_tick", "The tick that is open or comes next.", [({}, stats.tick_id)])
     page.counter("tickmind_world_ticks_total", "Ticks that were resolved.", [({}, stats.ticks)])
     page.counter("tickmind_world_overruns_total", "Ticks that took too long.", [({}, stats.overruns)])
-    page.counter("tickmind_world_overrun_seconds_total", "By how much ticks were put off.", [({}, tally.late_s)])
+    page.counter("tickmind_world_overrun_seconds_total", "Seconds by which ticks were delayed.", [({}, tally.late_s)])
     page.gauge("tickmind_world_actors", "Actors in the world.", [({}, stats.actors)])
-    page.gauge("tickmind_world_controlled_actors", "Actors that somebody controls.", [({}, stats.controlled)])
+    page.gauge("tickmind_world_controlled_actors", "Actors that have a controller.", [({}, stats.controlled)])
     page.gauge("tickmind_world_leases", "Leases that are running.", [({}, stats.leases)])
-    page.counter("tickmind_world_intents_accepted_total", "Intents that were taken.", [({}, stats.accepted)])
+    page.counter("tickmind_world_intents_accepted_total", "Intents that were accepted.", [({}, stats.accepted)])
     page.counter(
         "tickmind_world_intents_refused_total",
         "Intents that were refused.",
@@ -43,7 +43,7 @@ def metrics_of(authority: Authority) -> str:
     page.counter(
         "tickmind_world_streams_cut_total", "Readers that stalled and were cut off.", [({}, stats.streams_cut)]
     )
-    page.gauge("tickmind_world_unread_bytes", "What those have left unread.", [({}, stats.unread_bytes)])
+    page.gauge("tickmind_world_unread_bytes", "Bytes unread by cut-off readers.", [({}, stats.unread_bytes)])
     page.counter(
         "tickmind_world_calls_refused_total",
         "Plain calls that were refused because too many waited.",
@@ -53,12 +53,12 @@ def metrics_of(authority: Authority) -> str:
         ("jitter", "How late ticks began.", tally.jitter),
         ("answer", "From the start of a tick to its intents.", tally.answers),
         ("step", "How long the rules took for a tick.", tally.steps),
-        ("keep", "How long it took until a tick was on record.", tally.keeps),
+        ("keep", "How long it took to store a tick.", tally.keeps),
         ("prepare", "How long it took to make the observations of a tick.", tally.prepares),
     ]
-    for name, meaning, found in durations:
+    for name, meaning, histogram in durations:
         page.histogram(
-            f"tickmind_world_{name}_seconds", meaning, BOUNDS_S, [({}, found.buckets(BOUNDS_S), found.total_s)]
+            f"tickmind_world_{name}_seconds", meaning, BOUNDS_S, [({}, histogram.buckets(BOUNDS_S), histogram.total_s)]
         )
     return page.text()
 
@@ -74,7 +74,7 @@ def check_metrics_port(port: int) -> None:
 
 
 def _taken(port: int, error: OSError) -> AddressError:
-    return AddressError(f"the metrics can't have port {port}: {error.strerror}; choose another one (--metrics-port)")
+    return AddressError(f"can't serve metrics on port {port}: {error.strerror}; choose another port (--metrics-port)")
 
 
 class MetricsPage:
@@ -87,7 +87,7 @@ class MetricsPage:
 
     @classmethod
     async def open(cls, authority: Authority, port: int) -> "MetricsPage":
-        """Serve the page; port 0 takes any that is free."""
+        """Serve the page; port 0 takes any free port."""
         page = cls(authority)
         try:
             page._server = await asyncio.start_server(page._answer, HOST, port, limit=MAX_REQUEST_BYTES)
@@ -97,7 +97,7 @@ class MetricsPage:
         return page
 
     async def close(self) -> None:
-        """Serve it no longer."""
+        """Stop serving."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
@@ -109,7 +109,7 @@ class MetricsPage:
             writer.write(self._reply(request))
             await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
-            pass  # whoever asks like that gets no answer
+            pass  # malformed requests get no answer
         finally:
             writer.close()
 
@@ -118,9 +118,9 @@ class MetricsPage:
         words = first.split(" ")
         kind, text = "text/plain; charset=utf-8", ""
         if not _is_from_here(lines):
-            status, text = "403 Forbidden", "Only this machine's names and no pages of other sites are served here.\n"
+            status, text = "403 Forbidden", "Use a host name of this machine; pages of other sites are refused.\n"
         elif words[:2] != ["GET", "/metrics"]:
-            status, text = "404 Not Found", "There is only GET /metrics here.\n"
+            status, text = "404 Not Found", "Not found; use GET /metrics.\n"
         else:
             status, kind, text = "200 OK", CONTENT_TYPE, metrics_of(self._authority)
         body = text.encode()
@@ -129,7 +129,7 @@ class MetricsPage:
 
 
 def _is_from_here(lines: list[str]) -> bool:
-    """Whether a request has one `Host`, a name of this machine, and comes from no page but our own."""
+    """Whether a request has one `Host`, a name of this machine, and no foreign `Origin`."""
     fields = [(name.lower(), value.strip()) for name, _, value in (line.partition(":") for line in lines)]
     hosts = [value for name, value in fields if name == "host"]
     origins = [value for name, value in fields if name == "origin"]

@@ -1,4 +1,4 @@
-"""When ticks begin and end. The grid of starts never drifts; only a tick that takes too long moves it, and says so."""
+"""The pace of ticks. The grid of starts never drifts; only an overrun moves it, and is reported."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ class TickPace:
     """How long a tick takes, and how much of it is for intents. `lockstep` waits for intents instead of the clock.
 
     In lockstep a tick is resolved as soon as every controlled actor has an intent, and there are at least
-    `controllers` of them; a controller that dies is waited for until its lease runs out.
+    `controllers` of them; a controller that dies delays it until its lease expires.
     """
 
     tick_s: float = 1.0
@@ -40,7 +40,7 @@ class TickPace:
         lockstep: bool = False,
         controllers: int = 1,
     ) -> "TickPace":
-        """The pace of a world whose rules give these times; `tps` and `speed` scale both of them."""
+        """Return the pace of a world with these rules; `tps` and `speed` scale both times."""
         if tps is not None and not 0 < tps <= MAX_TPS:
             raise ConfigError(f"ticks per second must be more than 0 and at most {MAX_TPS:g}, not {tps:g}")
         if not 0 < speed <= MAX_SPEED:
@@ -55,11 +55,11 @@ class TickPace:
 
     @property
     def deadline_ms(self) -> int:
-        """The time for intents in whole milliseconds, at least 1; in lockstep the longest that can be told."""
+        """The time for intents in whole milliseconds, at least 1; in lockstep the longest possible value."""
         return int(MAX_DURATION_MS.maximum) if self.lockstep else max(1, round(self.deadline_s * 1000))
 
     def state_in(self, info: WorldInfo) -> WorldInfo:
-        """A world's description with the times of this pace; lockstep has none, so the rules' own stay."""
+        """Return a world's description with the times of this pace; in lockstep the rules' own times stay."""
         if self.lockstep:
             return info
         return replace(info, tick_duration_ms=self.tick_ms, intent_deadline_ms=self.deadline_ms)
@@ -67,13 +67,13 @@ class TickPace:
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """A tick was not done when the next one was due; all later ones are put off by that much."""
+    """A tick was not done when the next one was due; all later ticks are delayed by that much."""
 
     late_s: float
 
 
 class TickSchedule:
-    """Plans the starts of ticks on a grid. No tick is skipped or cut short: one that overruns puts the grid off."""
+    """Plans the starts of ticks on a grid. No tick is skipped or cut short: an overrun shifts the grid."""
 
     __slots__ = ("_anchor_s", "_number", "_period_s")
 
@@ -84,16 +84,16 @@ class TickSchedule:
 
     @property
     def start_s(self) -> float:
-        """When the present or next tick begins."""
+        """When the current or next tick begins."""
         return self._anchor_s + self._number * self._period_s
 
     @property
     def next_s(self) -> float:
-        """When the one after that begins."""
+        """When the tick after that begins."""
         return self._anchor_s + (self._number + 1) * self._period_s
 
     def finish(self, now_s: float) -> Overrun | None:
-        """A tick is done. If the next one is due already, it begins now, and so do those after it in their turn."""
+        """End a tick. If the next one is due already, it begins now, and the grid shifts."""
         self._number += 1
         late_s = now_s - self.start_s
         if late_s <= 0:

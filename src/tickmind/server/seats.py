@@ -1,4 +1,4 @@
-"""Control streams without the network: a seat takes frames up and leaves frames down in its outbox."""
+"""Control streams without the network: a seat takes frames from a client and puts frames into its outbox."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -31,14 +31,14 @@ from tickmind.wire.v1 import control_pb2
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, UInt8
 
-WORN_OUT = 10  # so many times the allowed number of frames end a stream
+WORN_OUT = 10  # times the allowed number of frames end a stream
 INVALID = REASON_CODES[Reason.INVALID_LEASE]
 ACCEPTED = Ack(True)
 ReaderT = TypeVar("ReaderT", bound=ActorListener | Host)
 
 
 class FrameMeter:
-    """Counts the frames of a stream; the count begins anew with each tick, and with each second of a long one."""
+    """Counts the frames of a stream; the count restarts with each tick, and with each second of a long tick."""
 
     __slots__ = ("_authority", "_count", "_since_s", "_tick_id")
 
@@ -49,7 +49,7 @@ class FrameMeter:
         self._count = 0
 
     def add(self) -> int:
-        """Count a frame, and give the number of them."""
+        """Count a frame, and return the count."""
         tick_id, now_s = self._authority.inbox.tick_id, self._authority.clock.monotonic()
         if tick_id != self._tick_id or now_s - self._since_s >= 1.0:
             self._tick_id, self._since_s, self._count = tick_id, now_s, 0
@@ -58,7 +58,7 @@ class FrameMeter:
 
 
 class _Seat(ABC, Generic[ReaderT]):
-    """What streams of one actor and of many have in common: the grant, the count of frames, and the end."""
+    """The common part of streams of one actor and of many: the grant, the frame count, and the end."""
 
     def __init__(self, authority: Authority, stream: Stream[bytes], grant: Grant, reader: ReaderT) -> None:
         self._authority = authority
@@ -69,11 +69,11 @@ class _Seat(ABC, Generic[ReaderT]):
         self._limit = int(authority.limits.frames_per_tick.maximum)
 
     def close(self, reason: Reason) -> None:
-        """End the stream and say why; leases run on if they have time left."""
+        """End the stream with a reason; leases run on if they have time left."""
         self._end(Closed(reason))
 
     def leave(self) -> None:
-        """Let go of a stream that is gone; leases run on until their time is over."""
+        """Remove a closed stream; leases run on until they expire."""
         self._authority.audience.remove(self._reader)
         if self._authority.seats.get(self._grant.number) is self:
             del self._authority.seats[self._grant.number]
@@ -95,22 +95,22 @@ class _Seat(ABC, Generic[ReaderT]):
 
     def _send(self, data: bytes) -> None:
         if not self._stream.outbox.put(data) and not self._stream.outbox.ended:
-            self._authority.streams.cut_off(self._stream, "acknowledgements were not read")
+            self._authority.streams.cut_off(self._stream, "the client does not read its acknowledgements")
 
     @abstractmethod
     def lose(self, rows: "Int32", reason: Reason) -> None:
-        """Take some of its actors out of its control."""
+        """Remove some of its actors from its control."""
 
     @abstractmethod
     def _encode(self, frame: Any) -> bytes: ...
 
 
 class ControlSeat(_Seat[ActorListener]):
-    """One actor under control over one stream."""
+    """One actor controlled over one stream."""
 
     @classmethod
     def open(cls, authority: Authority, opening: ControlOpen, stream: Stream[bytes]) -> "ControlSeat | None":
-        """Take control as the first frame asks; a refusal is the last frame down."""
+        """Acquire control as the first frame asks; a refusal is the last frame down."""
         taken = authority.take(opening.entity_id, opening.controller_id, opening.previous_lease_id)
         if isinstance(taken, Closed):
             stream.outbox.end(encode_down(taken).SerializeToString())
@@ -122,7 +122,7 @@ class ControlSeat(_Seat[ActorListener]):
         return seat
 
     def take(self, data: bytes) -> None:
-        """Take a frame. One that can't be read at all is a `MessageError`; what is wrong with an intent is its ack."""
+        """Handle a frame. Raises `MessageError` if it is malformed; a bad intent is refused by its ack."""
         frames = self._meter.add()
         known = self._authority.read_intents.get(data)
         message = parse(control_pb2.ControlRequest, data) if known is None else None
@@ -136,7 +136,7 @@ class ControlSeat(_Seat[ActorListener]):
             self._take_new(message, data, overloaded=frames > self._limit)
 
     def _take_new(self, message: control_pb2.ControlRequest, data: bytes, *, overloaded: bool) -> None:
-        """Take a frame that nobody has sent in this tick yet."""
+        """Handle a frame that no client has sent in this tick yet."""
         try:
             frame = decode_up(message)
         except MessageError as error:
@@ -169,7 +169,7 @@ class ControlSeat(_Seat[ActorListener]):
         self._send(self._authority.acknowledgement(tick_id, ack))
 
     def lose(self, _rows: "Int32", reason: Reason) -> None:
-        """The lease is over, or belongs to a newer stream."""
+        """End: the lease is over, or belongs to a newer stream."""
         self.close(reason)
 
     def _encode(self, frame: ControlOpened | Closed) -> bytes:
@@ -177,11 +177,11 @@ class ControlSeat(_Seat[ActorListener]):
 
 
 class HostSeat(_Seat[Host]):
-    """Many actors of one host under control over one stream."""
+    """Many actors of one host controlled over one stream."""
 
     @classmethod
     def open(cls, authority: Authority, opening: BatchOpen, stream: Stream[bytes]) -> "HostSeat | None":
-        """Take control as the first frame asks; a refusal is the last frame down."""
+        """Acquire control as the first frame asks; a refusal is the last frame down."""
         taken = (
             Closed(Reason.STOPPING)
             if authority.stopping
@@ -204,7 +204,7 @@ class HostSeat(_Seat[Host]):
         return seat
 
     def take(self, data: bytes) -> None:
-        """Take a frame. What is wrong with the frame itself is a `MessageError`; with one intent, its ack."""
+        """Handle a frame. Raises `MessageError` if it is malformed; a bad intent is refused by its ack."""
         frames = self._meter.add()
         frame = decode_batch_up(parse(control_pb2.ControlBatchRequest, data), self._authority.bounds)
         if self._authority.leases.renew_grant(self._grant):
@@ -245,7 +245,7 @@ class HostSeat(_Seat[Host]):
         return codes
 
     def lose(self, rows: "Int32", reason: Reason) -> None:
-        """Some of the actors, or all of them, are no longer under control."""
+        """Remove some of the actors, or all, from its control."""
         if self._grant.ended:
             self.close(reason)
             return

@@ -1,4 +1,4 @@
-"""A world behind its gRPC services: bound, run and stopped."""
+"""The world server: a world behind its gRPC services."""
 
 import asyncio
 from collections.abc import Callable
@@ -34,7 +34,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """Where and how a world is served. Port 0 takes any that is free."""
+    """Where and how a world is served. Port 0 takes any free port."""
 
     address: str = DEFAULT_ADDRESS
     tls: ServerTls | None = None
@@ -43,11 +43,11 @@ class ServerConfig:
     metrics_port: int | None = None  # on 127.0.0.1; without one there is no /metrics
     lease_ttl_ms: int = LEASE_TTL_MS
     checkpoint_every_ticks: int = EVERY_TICKS
-    keep_garbage: bool = False  # whether to rule over this process's garbage collector, which steadies ticks
+    keep_garbage: bool = False  # False: schedule the garbage collector between ticks, which steadies them
     limits: ServerLimits = MAX
 
     def check(self) -> None:
-        """Raise if the world can't be served there: the address is taken, or open to others without protection."""
+        """Raise if the world can't be served there: the address is taken, or exposed without protection."""
         check_exposure(self.address, self.tls, self.tokens)
         check_free(self.address)
         if self.metrics_port:
@@ -57,10 +57,9 @@ class ServerConfig:
 class WorldServer:
     """Serves one world. Use it in `async with`, and `run` its ticks inside.
 
-    Every tick goes to `sink` before anybody sees it. With `checkpoints` the world continues from the last one, and
-    with `history` through the recorded ticks after it. `run_id` tells viewers and agents
-    whether it is the same world as before.
-    Clock and secrets come in as arguments, so that tests decide over time and chance.
+    Every tick goes to `sink` before any client sees it. With `checkpoints` the world resumes from the last one, and
+    with `history` through the recorded ticks after it. `run_id` lets viewers and agents recognise the run.
+    Clock and secrets are arguments, so that tests control time and chance.
     """
 
     def __init__(
@@ -111,12 +110,12 @@ class WorldServer:
 
     @property
     def address(self) -> str:
-        """Where the world can be reached, with the port that it really has."""
+        """The address of the world, with its real port."""
         return self._address
 
     @property
     def metrics_url(self) -> str:
-        """Where the metrics are; empty if they are off."""
+        """The address of the metrics; empty if they are off."""
         return self._metrics.url if self._metrics is not None else ""
 
     async def __aenter__(self) -> "WorldServer":
@@ -142,19 +141,19 @@ class WorldServer:
         await self.close()
 
     async def run(self, ticks: int | None = None) -> int:
-        """Run so many ticks, or until `stop`; gives the number of ticks."""
+        """Run so many ticks, or until `stop`; return the number of ticks."""
         return await self._loop.run(ticks)
 
     def stop(self) -> None:
-        """Let `run` come back after the tick that is being resolved."""
+        """Let `run` return after the tick that is being resolved."""
         self._loop.stop()
 
     def statistics(self) -> ServerStatistics:
-        """How the world is doing."""
+        """Return the server's figures."""
         return self.authority.statistics()
 
     async def close(self) -> None:
-        """Tell all that the world stops, and end their streams."""
+        """Close all streams, with the reason that the world stops."""
         self._loop.stop()
         self.authority.stop()
         if self._garbage is not None:
@@ -199,6 +198,6 @@ class WorldServer:
                 server.add_insecure_port(address) if tls is None else server.add_secure_port(address, tls.credentials())
             )
         except RuntimeError as error:
-            raise AddressError(f"{address} can't be used; choose another address") from error
+            raise AddressError(f"can't listen on {address}; choose another address") from error
         if not address.startswith("unix:"):
             self._address = f"{address.rsplit(':', 1)[0]}:{port}"

@@ -1,4 +1,4 @@
-"""How a world is doing, in numbers."""
+"""Figures of a world server."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ from tickmind.protocol import Reason
 
 
 class DurationHistogram:
-    """Counts durations in steps of one size, so that any quantile can be told later within that step."""
+    """Counts durations in equal steps, for quantiles within one step."""
 
     __slots__ = ("_bins", "_step_s", "most_s", "total_s")
 
     def __init__(self, step_s: float = 0.0005, longest_s: float = 2.0) -> None:
         self._step_s = step_s
-        # a list, because adding to one of its numbers is much cheaper than to one of an array; the last: and all above
+        # a list, because incrementing its items is much cheaper than an array's; the last item counts all above
         self._bins = [0] * (round(longest_s / step_s) + 1)
         self.most_s = 0.0
         self.total_s = 0.0
@@ -26,14 +26,14 @@ class DurationHistogram:
         return sum(self._bins)
 
     def add(self, duration_s: float, count: int = 1) -> None:
-        """Count a duration, as often as it was seen."""
+        """Count a duration, `count` times."""
         place = min(int(max(duration_s, 0.0) / self._step_s), len(self._bins) - 1)
         self._bins[place] += count
         self.total_s += duration_s * count
         self.most_s = max(self.most_s, duration_s)
 
     def quantile(self, part: float) -> float:
-        """The duration that this part of all did not exceed; 0 if there is none."""
+        """Return the duration that this part of all did not exceed; 0 if there is none."""
         seen = np.cumsum(self._bins)
         if not seen[-1]:
             return 0.0
@@ -41,19 +41,19 @@ class DurationHistogram:
         return min((place + 1) * self._step_s, self.most_s) if place < len(self._bins) - 1 else self.most_s
 
     def buckets(self, bounds_s: tuple[float, ...]) -> list[int]:
-        """How many lie up to each bound, and how many above all, each counted once."""
+        """Return how many lie up to each bound, and how many above all, each counted once."""
         edges = [0, *(round(bound / self._step_s) for bound in bounds_s), len(self._bins)]
-        assert edges[-2] < edges[-1], "bounds are no longer than what is told apart"
+        assert edges[-2] < edges[-1], "bounds lie within the counted range"
         return [sum(self._bins[low:high]) for low, high in pairwise(edges)]
 
 
 @dataclass(slots=True)
 class TickTally:
-    """What a server counts while it runs."""
+    """Counters of a running server."""
 
     ticks: int = 0
     overruns: int = 0
-    late_s: float = 0.0  # by how much overruns have put ticks off, together
+    late_s: float = 0.0  # total delay by overruns
     late_most_s: float = 0.0
     accepted: int = 0
     refused: Counter[Reason] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class TickTally:
 
 @dataclass(frozen=True, slots=True)
 class ServerStatistics:
-    """How a world is doing. Durations that end in `_ms` are in milliseconds."""
+    """The figures of a world server. Durations that end in `_ms` are in milliseconds."""
 
     tick_id: int
     ticks: int

@@ -1,4 +1,4 @@
-"""A world to try servers and agents in."""
+"""A small world for tests of servers and agents."""
 
 import math
 import random
@@ -48,7 +48,7 @@ def meadow(
     deadline_ms: int | None = None,
     seed: int = 1,
 ) -> Scenario:
-    """An open field with rocks, bushes, beds and doors strewn over it; actors stand about, one on ten tiles or fewer.
+    """Return an open field with rocks, bushes, beds and doors; at most one actor on ten tiles.
 
     The same arguments give the same field.
     """

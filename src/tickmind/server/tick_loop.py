@@ -1,4 +1,4 @@
-"""Takes a world through its ticks, on time."""
+"""The tick loop: runs a world's ticks on time."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from tickmind.server.authority import Authority
 from tickmind.server.checkpoint import EVERY_TICKS, Checkpoint, CheckpointStore
 from tickmind.server.pace import TickSchedule
 
-REPORT_EVERY_S = 10.0  # the log tells of overruns no more often; statistics count them all
-LOOK_AGAIN_S = 0.25  # how often a world in lockstep looks whether leases have run out
-KEPT_PART = 2 / 3  # of the time before the next tick that is kept for preparing it, whatever others want to do
-KEPT_TIMES = 1.5  # the same, as a multiple of the work that it was last time
+REPORT_EVERY_S = 10.0  # shortest time between two log lines about overruns; statistics count them all
+LOOK_AGAIN_S = 0.25  # how often a world in lockstep checks for expired leases
+KEPT_PART = 2 / 3  # of the time before the next tick is reserved for preparing it
+KEPT_TIMES = 1.5  # the same, as a multiple of the last preparation's time
 _log = get_logger(__name__)
 
 
 class TickWaiter(Protocol):
-    """How a loop waits; a simulation brings its own."""
+    """Waits for the loop; a simulation brings its own."""
 
     async def until(self, at_s: float, poke: asyncio.Event) -> None:
-        """Come back at that monotonic time, or as soon as the event is set."""
+        """Return at that monotonic time, or as soon as the event is set."""
         ...
 
 
@@ -33,29 +33,29 @@ class RealPacer:
         self._clock = clock
 
     async def until(self, at_s: float, poke: asyncio.Event) -> None:
-        """Come back at that monotonic time, or as soon as the event is set."""
+        """Return at that monotonic time, or as soon as the event is set."""
         left_s = at_s - self._clock.monotonic()
         if left_s <= 0:
-            await asyncio.sleep(0)  # others get a turn even if there is nothing to wait for
+            await asyncio.sleep(0)  # other tasks get a turn even if there is no wait
             return
         try:
             async with asyncio.timeout(left_s):
                 await poke.wait()
         except TimeoutError:
-            pass  # which is what was waited for
+            pass  # the time has come
 
 
 class DiscardSink:
-    """Keeps no record, for worlds that nobody needs to see again."""
+    """Keeps no record, for worlds that need none."""
 
     def publish(self, record: TickRecord) -> None:
-        """Forget the tick."""
+        """Drop the tick."""
 
 
 class TickLoop:
     """The loop of one world: begin, wait for intents, resolve, keep, publish, prepare, and the next on time.
 
-    A record goes to `sink` in a thread of its own, so that a slow disk holds up the next tick but not the answers to
+    A record goes to `sink` in a thread of its own, so that a slow disk delays the next tick but not the answers to
     agents; nothing of a tick is shown before the sink has it. `on_tick` is called after each published tick.
     """
 
@@ -80,22 +80,22 @@ class TickLoop:
         self._garbage = garbage
         self._on_tick = on_tick
         self._report_again_s = self._clock.monotonic()
-        self._quiet_work_s = 0.0  # what preparing and collecting garbage took last time, without others' turns
+        self._quiet_work_s = 0.0  # last time of preparing and collecting garbage, without other tasks
         self._poke = asyncio.Event()
         self._stopping = asyncio.Event()
 
     def save(self) -> None:
-        """Keep a checkpoint. Do so before anybody can ask for a lease: then no later start gives the same epochs."""
+        """Save a checkpoint. Do so before the first lease: then no later start grants the same epochs."""
         if self._checkpoints is not None:
             self._checkpoints.save(self._checkpoint().encode())
 
     def stop(self) -> None:
-        """Let `run` come back. A tick whose intents are still being waited for is not resolved any more."""
+        """Let `run` return. A tick that still waits for intents is not resolved."""
         self._stopping.set()
         self._poke.set()
 
     async def run(self, ticks: int | None = None) -> int:
-        """Run so many ticks, or until stopped; gives the number of ticks. The last state is kept as a checkpoint."""
+        """Run so many ticks, or until stopped; return the number of ticks. The last state is saved as a checkpoint."""
         self._authority.on_progress = self._poke.set if self._authority.pace.lockstep else lambda: None
         schedule = TickSchedule(self._authority.pace.tick_s, self._clock.monotonic())
         done = 0
@@ -157,7 +157,7 @@ class TickLoop:
             await self._pacer.until(self._clock.monotonic() + LOOK_AGAIN_S, self._poke)
 
     async def _prepare(self, next_s: float) -> None:
-        """Get the next tick ready. Others get a turn now and then, unless they take so long that it would be late."""
+        """Prepare the next tick. Other tasks get turns, unless that would make the tick late."""
         clock = self._clock
         started_s = turn_s = clock.monotonic()
         kept_s = max((next_s - started_s) * KEPT_PART, self._quiet_work_s * KEPT_TIMES)
@@ -181,7 +181,7 @@ class TickLoop:
         if now_s >= self._report_again_s:
             self._report_again_s = now_s + REPORT_EVERY_S
             late_ms = round(late_s * 1000, 1)
-            _log.warning("a tick took too long; later ones are put off", tick_id=tick_id, late_ms=late_ms)
+            _log.warning("a tick took too long; later ticks are delayed", tick_id=tick_id, late_ms=late_ms)
 
     def _checkpoint(self) -> Checkpoint:
         world = self._authority.world

@@ -127,7 +127,7 @@ def test_a_world_whose_metrics_port_is_taken_leaves_no_run(run):
         code, _, err = run(CLEARING, "--port", 0, "--metrics-port", port)
     assert (code, err) == (
         1,
-        f"the metrics can't have port {port}: Address already in use; choose another one (--metrics-port)\n",
+        f"can't serve metrics on port {port}: Address already in use; choose another port (--metrics-port)\n",
     )
     assert not Path("runs").exists()
 

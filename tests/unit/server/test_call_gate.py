@@ -23,7 +23,7 @@ from tickmind.world import TileWorld
 pytestmark = pytest.mark.asyncio
 
 LIMITS = replace(MAX, waiting_calls=MAX.waiting_calls.at(500))
-MANY = Limit("number of plain calls that wait for their turn", 1000)
+MANY = Limit("number of waiting plain calls", 1000)
 
 
 async def call(gate, peer, order):
@@ -106,7 +106,7 @@ async def test_more_than_may_wait_are_refused_and_counted(loop_clock):
         order: list[str] = []
         tasks = [asyncio.create_task(call(gate, "a", order)) for _ in range(3)]
         await turns()
-        with pytest.raises(CallsRefusedError, match="number of plain calls that wait"):
+        with pytest.raises(CallsRefusedError, match="number of waiting plain calls"):
             await call(gate, "b", order)
         assert refused == [1]
         tasks[1].cancel()

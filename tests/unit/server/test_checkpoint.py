@@ -85,7 +85,7 @@ def test_a_record_of_another_world_is_noticed():
     world = TileWorld.from_scenario(SCENARIO)
     record = world.step({}, np.zeros(8, dtype=np.bool_))
     other = TileWorld.from_scenario(meadow(8, radius=4, seed=2))
-    with pytest.raises(ReplayError, match="another world"):
+    with pytest.raises(ReplayError, match="another state"):
         resume(other, None, Past([record]))
 
 

@@ -1,1 +1,1 @@
-"""Control of actors: leases, the intents of a tick, and the streams that hold them."""
+"""Control of actors: leases, the intents of a tick, and control streams."""

@@ -1,4 +1,4 @@
-"""The intents of one tick: one for each actor, and the first one counts."""
+"""The inbox: the intents of one tick, one per actor; the first one counts."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,10 @@ DUPLICATE = REASON_CODES[Reason.DUPLICATE_INTENT]
 
 
 class Inbox:
-    """Takes intents while a tick is open. It knows nothing of leases: whoever calls it has checked those.
+    """Takes intents while a tick is open. It does not know leases: its caller has checked them.
 
-    A tick stays open until it is closed, which is at the deadline or as soon after it as the server gets there, so an
-    intent that has arrived in time is never refused because the server was busy.
+    A tick stays open until it is closed, at the deadline or as soon after it as the server can, so an intent that
+    arrived in time is never refused because the server was busy.
     """
 
     def __init__(self, actors: int) -> None:
@@ -29,16 +29,16 @@ class Inbox:
 
     @property
     def is_open(self) -> bool:
-        """Whether intents are taken."""
+        """Whether intents are accepted."""
         return self._open
 
     @property
     def tick_id(self) -> int:
-        """The tick that is or was open last."""
+        """The tick opened last."""
         return self._tick_id
 
     def open(self, tick_id: int) -> None:
-        """Begin a tick; what was left of another one is gone."""
+        """Open a tick, and drop what is left of another."""
         self._tick_id = tick_id
         self._open = True
         self.answered[:] = False
@@ -46,14 +46,14 @@ class Inbox:
         self._batches = []
 
     def close(self) -> tuple[dict[int, Intent], list[IntentColumns]]:
-        """End the tick, and give all intents: those that came one by one, and those that came in columns."""
+        """Close the tick, and return all intents: single ones, and those in columns."""
         self._open = False
-        found = self._single, self._batches
+        intents = self._single, self._batches
         self._single, self._batches = {}, []
-        return found
+        return intents
 
     def check_tick(self, tick_id: int) -> Reason:
-        """Whether intents for a tick are taken now."""
+        """Return whether intents for a tick are accepted now, as a reason."""
         if tick_id > self._tick_id:
             return Reason.EARLY_TICK
         if tick_id < self._tick_id or not self._open:
@@ -61,7 +61,7 @@ class Inbox:
         return Reason.NONE
 
     def offer(self, row: int, tick_id: int, intent: Intent) -> Reason:
-        """Take one intent, or say why not."""
+        """Accept one intent, or return why not."""
         if reason := self.check_tick(tick_id):
             return reason
         if self.answered[row]:
@@ -71,7 +71,7 @@ class Inbox:
         return Reason.NONE
 
     def offer_many(self, tick_id: int, intents: IntentColumns) -> "UInt8":
-        """Take many intents; the codes of the reasons say for each of them whether it was taken."""
+        """Accept many intents; return a reason code for each."""
         if reason := self.check_tick(tick_id):
             return np.full(len(intents), REASON_CODES[reason], dtype=np.uint8)
         again = self.answered[intents.actor]
@@ -82,7 +82,7 @@ class Inbox:
         return np.where(again, DUPLICATE, 0).astype(np.uint8)
 
     def forget(self, rows: "Int32") -> None:
-        """Drop the intents of these actors, because nobody may act for another: who has control next begins anew."""
+        """Drop the intents of these actors, so that no intent survives a change of control."""
         gone = rows[self.answered[rows]]
         self.answered[gone] = False
         batched = [row for row in gone.tolist() if self._single.pop(row, None) is None]
@@ -94,7 +94,7 @@ class Inbox:
 
 
 def select(intents: IntentColumns, kept: "Bool") -> IntentColumns:
-    """Some of the intents, with their texts."""
+    """Return the kept intents, with their texts."""
     moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
     texts = {int(moved_to[place]): said for place, said in intents.texts.items() if kept[place]}
     columns: dict[str, Any] = {name: getattr(intents, name)[kept] for name in COLUMNS}
@@ -102,11 +102,11 @@ def select(intents: IntentColumns, kept: "Bool") -> IntentColumns:
 
 
 def merge(parts: list[IntentColumns]) -> IntentColumns:
-    """All intents of a tick as one, in ascending rows; no actor is in two parts."""
+    """Merge all intents of a tick, in ascending rows; no actor is in two parts."""
     if len(parts) == 1:
         return parts[0]
     order = np.argsort(np.concatenate([part.actor for part in parts]), kind="stable")
-    place_of = np.empty(len(order), dtype=np.int64)  # place in the parts laid one after another -> place in the whole
+    place_of = np.empty(len(order), dtype=np.int64)  # place in the concatenated parts -> place in the result
     place_of[order] = np.arange(len(order))
     texts: dict[int, tuple[str, str]] = {}
     start = 0

@@ -1,4 +1,4 @@
-"""Who controls which actor: at most one controller each, for a short time, by a secret."""
+"""Leases: at most one controller per actor, for a short time, proved by a secret."""
 
 import hashlib
 import heapq
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tickmind.protocol.columns import Bool, Int32, Int64, UInt8
 
 NOBODY = -1
-EPOCH_BITS = 32  # an epoch is the start of the server, and below that the lease of the entity since then
+EPOCH_BITS = 32  # an epoch is the incarnation, and in its low bits the number of the entity's lease since then
 HELD = REASON_CODES[Reason.LEASE_HELD]
 
 
 class Grant:
-    """One lease as the server knows it, of one actor or of all actors of a host; the secret itself is not kept."""
+    """A lease inside the server, of one actor or of all actors of a host; only a hash of the secret is kept."""
 
     __slots__ = ("controller_id", "ended", "expires_s", "key", "number", "observed_tick", "rows", "single")
 
@@ -30,13 +30,13 @@ class Grant:
         self, number: int, rows: "Int32", key: bytes, controller_id: str, expires_s: float, *, single: bool
     ) -> None:
         self.number = number
-        self.rows = rows  # all that it was given; it may have lost some since
+        self.rows = rows  # all rows granted; some may be lost since
         self.key = key
         self.controller_id = controller_id
         self.expires_s = expires_s
         self.single = single
-        self.ended = Reason.NONE  # why it is over
-        self.observed_tick = 0  # the last one whose observation was asked for by itself
+        self.ended = Reason.NONE  # why it ended
+        self.observed_tick = 0  # the last tick whose observation was requested singly
 
     def __repr__(self) -> str:
         return f"Grant({self.number}, {self.controller_id!r}, ended={self.ended!r})"
@@ -44,7 +44,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchGrant:
-    """What a host got of the actors that it asked for."""
+    """The result of a host's request for many actors."""
 
     grant: Grant
     lease_id: Secret
@@ -55,11 +55,11 @@ class BatchGrant:
 
 
 class Leases:
-    """All leases of a world. Times are monotonic; `secrets` makes what nobody can guess.
+    """All leases of a world. Times are monotonic; `secrets` makes unguessable lease ids.
 
     `incarnation` counts the starts of the server: of two leases of an actor the newer has the greater epoch, also
-    when the older one was given before a restart. `on_change` is told which rows are controlled from now on, or no
-    longer, and `on_lost` which rows a lease has lost and why.
+    when the older was granted before a restart. `on_change` is called with rows whose control began or ended, and
+    `on_lost` with the rows that a grant has lost and the reason.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class Leases:
         self._controlled: Bool = np.zeros(count, dtype=np.bool_)
         self._grants: dict[int, Grant] = {}  # number -> grant that is not over
         self._by_key: dict[bytes, Grant] = {}  # hash of the secret -> grant that is not over
-        self._expired: dict[bytes, None] = {}  # hashes of the secrets that ran out last, oldest first
-        self._due: list[tuple[float, int]] = []  # heap of when to look at which grant again
+        self._expired: dict[bytes, None] = {}  # hashes of recently expired secrets, oldest first
+        self._due: list[tuple[float, int]] = []  # heap of (check at, number of a grant)
         self._next_number = 0
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class Leases:
 
     @property
     def ttl_ms(self) -> int:
-        """How long a lease lasts after it was given or renewed."""
+        """The lifetime of a lease after it was granted or renewed."""
         return self._ttl_ms
 
     @property
@@ -107,7 +107,7 @@ class Leases:
 
     @property
     def controlled(self) -> "Bool":
-        """Actor row -> whether somebody holds its lease, as of the last `expire`. Nobody else writes to it."""
+        """Actor row -> whether its lease is held, as of the last `expire`. Read-only for callers."""
         return self._controlled
 
     def expire(self) -> None:
@@ -124,7 +124,7 @@ class Leases:
                 heapq.heappush(self._due, (grant.expires_s, number))
 
     def acquire(self, row: int, controller_id: str, previous: Secret | None = None) -> tuple[Grant, Lease] | Closed:
-        """Give control of an actor that nobody controls; or back to whoever shows the secret of the present lease."""
+        """Grant an actor without a controller, or grant it again to the client with the secret of the present lease."""
         self.expire()
         holder = self._grants.get(int(self._holder[row]))
         if holder is not None:
@@ -137,7 +137,7 @@ class Leases:
         return grant, self._lease(secret, row, controller_id)
 
     def acquire_many(self, rows: "Int32", controller_id: str, previous: Secret | None = None) -> BatchGrant | Closed:
-        """Give control of all of these actors that can be had, under one secret. The previous lease ends as a whole."""
+        """Grant all of these actors that are free, under one secret. The previous lease ends as a whole."""
         self.expire()
         before = self._previous(previous, controller_id)
         holders = self._holder[rows]
@@ -157,24 +157,24 @@ class Leases:
         )
 
     def check(self, lease_id: Secret, row: int) -> Reason:
-        """Whether a secret gives control of an actor now."""
+        """Return whether a secret gives control of an actor now, as a reason."""
         grant = self._find(lease_id)
         if isinstance(grant, Reason):
             return grant
         return Reason.NONE if self._holder[row] == grant.number else Reason.INVALID_LEASE
 
     def renew(self, lease_id: Secret) -> Lease | Closed:
-        """Let the lease of one actor last its whole time again; an expired one can't be renewed."""
+        """Renew the lease of one actor for its whole lifetime; an expired lease can't be renewed."""
         grant = self._find(lease_id)
         if isinstance(grant, Reason):
             return Closed(grant)
         if not grant.single:
-            return Closed(Reason.INVALID_LEASE)  # the frames of its stream renew the lease of a host
+            return Closed(Reason.INVALID_LEASE)  # a host's lease is renewed by the frames of its stream
         grant.expires_s = self._clock.monotonic() + self._ttl_s
         return self._lease(lease_id, int(grant.rows[0]), grant.controller_id)
 
     def renew_grant(self, grant: Grant) -> Reason:
-        """The same for whoever has the grant itself, which is a control stream."""
+        """Renew the lease of a control stream, which holds the grant itself."""
         now_s = self._clock.monotonic()
         if not grant.ended and grant.expires_s <= now_s:
             self._end(grant, Reason.EXPIRED_LEASE)
@@ -183,16 +183,16 @@ class Leases:
         return grant.ended
 
     def holds(self, grant: Grant, rows: "Int32") -> "Bool":
-        """Which of these actors a grant controls; ask after `renew_grant`."""
+        """Return which of these actors a grant controls; call it after `renew_grant`."""
         held: Bool = self._holder[rows] == grant.number
         return held
 
     def grant_of(self, lease_id: Secret) -> Grant | Reason:
-        """The grant behind a secret, or why there is none."""
+        """Return the grant of a secret, or why there is none."""
         return self._find(lease_id)
 
     def release(self, lease_id: Secret) -> Reason:
-        """Give control up at once; the reason says why there was nothing to give up, if so."""
+        """Release a lease at once; return why that was not possible, if so."""
         grant = self._find(lease_id)
         if isinstance(grant, Reason):
             return grant
@@ -200,7 +200,7 @@ class Leases:
         return Reason.NONE
 
     def release_grant(self, grant: Grant) -> None:
-        """The same for whoever has the grant itself."""
+        """Release the lease of a control stream, which holds the grant itself."""
         if not grant.ended:
             self._end(grant, Reason.INVALID_LEASE)
 
@@ -221,7 +221,7 @@ class Leases:
         return grant
 
     def _previous(self, previous: Secret | None, controller_id: str) -> Grant | None:
-        """The lease that a controller had before, if the secret is right and it is still running."""
+        """Return a controller's running lease, if the secret is right."""
         grant = self._find(previous) if previous is not None else Reason.NONE
         return grant if isinstance(grant, Grant) and grant.controller_id == controller_id else None
 
@@ -249,14 +249,14 @@ class Leases:
         return held
 
     def _lose(self, grant: Grant, rows: "Int32", reason: Reason) -> None:
-        """Take rows from a grant for another one of the same controller."""
+        """Take rows from a grant in favour of another grant of the same controller."""
         self._holder[rows] = NOBODY
         if not len(self._held(grant)):
             self._forget(grant, reason)
         self._on_lost(grant, rows, reason)
 
     def _retire(self, grant: Grant, kept: "Int32") -> None:
-        """End a grant whose rows go over to another one, but for those that are not asked for any more."""
+        """End a grant whose rows go over to another one; rows outside `kept` become free."""
         rows = self._held(grant)
         given_up = rows[~np.isin(rows, kept)]
         self._holder[rows] = NOBODY

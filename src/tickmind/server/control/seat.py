@@ -1,4 +1,4 @@
-"""A control stream as the authority sees it."""
+"""The port of a control stream, as the authority uses it."""
 
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,9 +12,9 @@ class Seat(Protocol):
     """A control stream that holds a grant of leases."""
 
     def lose(self, rows: "Int32", reason: Reason, /) -> None:
-        """Take some of its actors out of its control."""
+        """Remove some of its actors from its control."""
         ...
 
     def close(self, reason: Reason) -> None:
-        """End the stream and say why."""
+        """End the stream with a reason."""
         ...

@@ -1,1 +1,1 @@
-"""What a world sends: observations, lifecycle events, reports and the view of viewers."""
+"""What a world sends: observations, lifecycle events, reports and viewer events."""

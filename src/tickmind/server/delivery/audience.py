@@ -1,4 +1,4 @@
-"""Who gets observations: prepared in the quiet part of a tick, sent at the start of the next."""
+"""The audience: clients that get observations, prepared late in a tick and sent at the start of the next."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -18,12 +18,12 @@ from tickmind.world import TileWorld
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32
 
-AT_ONCE = 64  # observers that are prepared together, before others get a turn
-ROWS_AT_ONCE = 150_000  # the same for actors of hosts
+AT_ONCE = 64  # observers prepared together, before the event loop gets a turn
+ROWS_AT_ONCE = 150_000  # actors of hosts prepared together
 
 
 class ActorListener:
-    """One actor's process, on a control stream or on a plain one."""
+    """The client of one actor, on a control stream or a plain one."""
 
     __slots__ = ("frames", "grant", "once", "outbox", "ready", "row", "sent", "tick_id", "want_floors")
 
@@ -35,14 +35,14 @@ class ActorListener:
         self.outbox = outbox
         self.frames = frames  # whether observations travel as frames of a control stream
         self.want_floors = want_floors
-        self.once = once  # whether it wants one observation, which its lease has not had yet
-        self.tick_id = grant.observed_tick if once else 0  # the last one that an observation was made for
+        self.once = once  # whether it requested one observation, which its lease has not had yet
+        self.tick_id = grant.observed_tick if once else 0  # tick of its last observation
         self.ready: bytes | None = None  # the observation, until it is sent
-        self.sent = False  # whether the one that it wanted was
+        self.sent = False  # whether the requested observation was sent
 
 
 class Host:
-    """A process with many actors."""
+    """The client of many actors."""
 
     __slots__ = ("grant", "outbox", "ready", "rows", "tick_id")
 
@@ -50,17 +50,17 @@ class Host:
         self.rows = rows
         self.grant = grant
         self.outbox = outbox
-        self.tick_id = 0  # the last one that observations were made for
+        self.tick_id = 0  # tick of its last observations
         self.ready: list[bytes] | None = None  # the observations, until they are sent
 
     def lose(self, rows: "Int32") -> None:
-        """Observe for these actors no longer; what was made for them is made anew without them."""
+        """Stop observing for these actors; prepared observations are made anew without them."""
         self.rows = self.rows[~np.isin(self.rows, rows)]
         self.tick_id, self.ready = 0, None
 
 
 class Audience:
-    """All that observe. What was prepared is kept until the tick begins; whoever comes later is served at once."""
+    """All observing clients. Prepared observations are kept until the tick begins; late clients are served at once."""
 
     def __init__(self, world: TileWorld, deadline_ms: int, actors_per_part: int) -> None:
         self._world = world
@@ -70,43 +70,45 @@ class Audience:
         self._writer_tick = 0
         self._listeners: dict[ActorListener, None] = {}
         self._hosts: dict[Host, None] = {}
-        self.has_late = False  # whether somebody came since observations were sent last
+        self.has_late = False  # whether a client came since observations were last sent
 
-    def add(self, one: ActorListener | Host) -> None:
-        """Let somebody observe from now on."""
-        if isinstance(one, ActorListener):
-            self._listeners[one] = None
+    def add(self, observer: ActorListener | Host) -> None:
+        """Add a client."""
+        if isinstance(observer, ActorListener):
+            self._listeners[observer] = None
         else:
-            self._hosts[one] = None
+            self._hosts[observer] = None
         self.has_late = True
 
-    def remove(self, one: ActorListener | Host) -> None:
-        """Let somebody observe no longer."""
-        if isinstance(one, ActorListener):
-            self._listeners.pop(one, None)
+    def remove(self, observer: ActorListener | Host) -> None:
+        """Remove a client."""
+        if isinstance(observer, ActorListener):
+            self._listeners.pop(observer, None)
         else:
-            self._hosts.pop(one, None)
+            self._hosts.pop(observer, None)
 
     def prepare(self) -> Iterator[None]:
-        """Make the observations of the next tick, some at a time; others get a turn in between."""
+        """Make the observations of the next tick, some at a time; the event loop gets a turn in between."""
         tick_id = self._world.tick_id
-        waiting = [one for one in self._listeners if one.tick_id != tick_id and not one.outbox.ended]
+        waiting = [
+            listener for listener in self._listeners if listener.tick_id != tick_id and not listener.outbox.ended
+        ]
         hosts = [host for host in self._hosts if host.tick_id != tick_id and not host.outbox.ended]
         if not waiting and not hosts:
             return
         self._look(waiting, hosts)
         yield
         for floors in (False, True):
-            alike = [one for one in waiting if one.want_floors is floors]
+            alike = [listener for listener in waiting if listener.want_floors is floors]
             for start in range(0, len(alike), AT_ONCE):
                 self._make(alike[start : start + AT_ONCE], floors=floors)
                 yield
         yield from self._make_parts(hosts)
 
     def send(self, event: TickEvent, left_ms: int | None = None) -> None:
-        """Send what was not sent yet of the tick that has begun; what is not prepared is made now.
+        """Send the observations of the tick that has begun which were not sent yet; missing ones are made now.
 
-        `left_ms` is the time that is left for intents where the tick has begun a while ago.
+        `left_ms` is the time left for intents if the tick began earlier.
         """
         self.has_late = False
         for _ in self.prepare():
@@ -131,23 +133,23 @@ class Audience:
         listener.outbox.end(message)
 
     def _look(self, listeners: Sequence[ActorListener], hosts: Sequence[Host]) -> None:
-        """Let all look at once. Rows of hosts are theirs alone and ascend, so mostly they are in order as they come."""
+        """Observe for all at once. The rows of each host ascend, so mostly they are already in order."""
         rows = np.concatenate([host.rows for host in hosts] or [np.zeros(0, dtype=np.int32)])
         if listeners or not bool((rows[1:] > rows[:-1]).all()):
-            rows = np.unique(np.concatenate((rows, np.array([one.row for one in listeners], dtype=np.int32))))
+            rows = np.unique(np.concatenate((rows, np.array([listener.row for listener in listeners], dtype=np.int32))))
         self._world.look(rows)
 
     def _make(self, listeners: Sequence[ActorListener], *, floors: bool) -> None:
         tick_id = self._world.tick_id
         if self._writer_tick != tick_id:
             self._writer, self._writer_tick = ObservationWriter(), tick_id
-        observations = self._world.observe([one.row for one in listeners], self._deadline_ms, floors=floors)
+        observations = self._world.observe([listener.row for listener in listeners], self._deadline_ms, floors=floors)
         for listener, seen in zip(listeners, observations, strict=True):
             write = self._writer.write_frame if listener.frames else self._writer.write_response
             listener.tick_id, listener.ready = tick_id, write(seen)
 
     def _make_parts(self, hosts: Sequence[Host]) -> Iterator[None]:
-        """Make the observations of some hosts together, and cut them into the parts of each."""
+        """Make the observations of some hosts together, and split them by host."""
         most, tick_id = self._actors_per_part, self._world.tick_id
         for group in _groups(hosts):
             rows = [host.rows for host in group]
@@ -160,16 +162,16 @@ class Audience:
                 start += len(own)
                 frames = [ObservationBatch(part, len(slices), some) for part, some in enumerate(slices)]
                 parts = [write_observations(frame) for frame in frames]
-                if own is host.rows:  # else it has lost some meanwhile
+                if own is host.rows:  # else it has lost rows meanwhile
                     host.tick_id, host.ready = tick_id, parts
                 yield
 
 
 def _groups(hosts: Sequence[Host]) -> Iterator[list[Host]]:
-    """Hosts that are observed together; so many at once that it is quick, and so few that others get a turn."""
+    """Group hosts for one pass: large enough to be fast, small enough for the event loop to get a turn."""
     group: list[Host] = []
     for host in hosts:
-        if group and sum(len(one.rows) for one in group) + len(host.rows) > ROWS_AT_ONCE:
+        if group and sum(len(member.rows) for member in group) + len(host.rows) > ROWS_AT_ONCE:
             yield group
             group = []
         group.append(host)

@@ -1,4 +1,4 @@
-"""Which tiles a viewer's regions hold, worked out once and looked up in any number."""
+"""Lenses: the tiles of a viewer's regions, computed once for fast lookups."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,10 @@ MOST_LENSES = 256  # that are kept; each is half a megabyte at most
 
 
 class Lens:
-    """Some regions of a map, as one. Without any region it holds every tile.
+    """A union of regions of a map. Without any region it holds every tile.
 
-    The edges of all regions cut the map into a grid, which is small however large the map is, and however many the
-    regions are, a look at a tile costs the same.
+    The edges of all regions cut the map into a grid, which is small however large the map is; a lookup costs the same
+    for any number of regions.
     """
 
     __slots__ = ("_all", "_cells", "_column", "_row")
@@ -35,16 +35,16 @@ class Lens:
         self._cells = np.packbits(covered, axis=1, bitorder="little")  # cell of the grid -> whether it is in a region
 
     def holds(self, x: "Int32", y: "Int32") -> "Bool":
-        """Which of these tiles of the map lie in a region."""
+        """Return which of these tiles lie in a region."""
         if self._all:
             return np.ones(len(x), dtype=np.bool_)
         column = self._column[x]
-        found: Bool = (self._cells[self._row[y], column >> 3] >> (column & 7).astype(np.uint8) & 1).astype(np.bool_)
-        return found
+        inside: Bool = (self._cells[self._row[y], column >> 3] >> (column & 7).astype(np.uint8) & 1).astype(np.bool_)
+        return inside
 
 
 def _cuts(low: Any, high: Any, size: int) -> tuple[Any, Any, Any]:
-    """Tile -> cell along one side of the map; and of each region the first cell, and the first one after it."""
+    """Return tile -> cell along one side of the map; and each region's first cell, and the first cell after it."""
     low, after = np.minimum(low, size), np.minimum(high + 1, size)
     edges = np.unique(np.concatenate((low, after, [size])))
     cells = np.searchsorted(edges, np.arange(size + 1), side="right").astype(np.int32)
@@ -52,14 +52,14 @@ def _cuts(low: Any, high: Any, size: int) -> tuple[Any, Any, Any]:
 
 
 class Lenses:
-    """The lenses of one map, those that were used last."""
+    """A cache of the lenses of one map, by last use."""
 
     def __init__(self, width: int, height: int) -> None:
         self._size = width, height
         self._known: dict[tuple[Region, ...], Lens] = {}  # those that were used last at the end
 
     def of(self, regions: tuple[Region, ...]) -> Lens:
-        """The lens of some regions."""
+        """Return the lens of some regions."""
         lens = self._known.pop(regions, None) or Lens(regions, *self._size)
         self._known[regions] = lens
         if len(self._known) > MOST_LENSES:

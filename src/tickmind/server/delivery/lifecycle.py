@@ -1,4 +1,4 @@
-"""What happens to actors as a whole, for runners and viewers."""
+"""Lifecycle events: control changes of actors, for runners and viewers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """Something that happened to several actors at once; it becomes single events only where somebody reads them."""
+    """A change of several actors at once; single events are made only when a client reads them."""
 
     tick_id: int
     kind: LifecycleKind
     rows: "Int32"
 
     def events(self, actors: tuple[EntityInfo, ...]) -> Iterator[LifecycleEvent]:
-        """One event for each actor."""
+        """Iterate over one event for each actor."""
         return (LifecycleEvent(self.tick_id, self.kind, actors[row]) for row in self.rows.tolist())
 
 
 class Lifecycle:
-    """Tells readers what happens as it happens, and keeps it for the viewers until the tick is over."""
+    """Sends changes to readers as they happen, and keeps them for viewers until the tick is over."""
 
     def __init__(self, actors: tuple[EntityInfo, ...]) -> None:
         self.actors = actors
@@ -35,21 +35,21 @@ class Lifecycle:
         self._of_tick: list[Changes] = []
 
     def tell(self, tick_id: int, kind: LifecycleKind, rows: "Int32") -> list[Stream[Changes]]:
-        """Pass on what happened; gives the streams of those readers whose backlog is full."""
+        """Send a change; return the streams of readers whose backlog is full."""
         changes = Changes(tick_id, kind, rows)
         self._of_tick.append(changes)
         return [reader for reader in self._readers if not reader.outbox.put(changes) and not reader.outbox.ended]
 
     def follow(self, reader: Stream[Changes]) -> None:
-        """Tell a reader of all that happens from now on."""
+        """Send a reader all changes from now on."""
         self._readers[reader] = None
 
     def leave(self, reader: Stream[Changes]) -> None:
-        """Tell it no more."""
+        """Remove a reader."""
         self._readers.pop(reader, None)
 
     def present(self, tick_id: int, controlled: "Bool") -> list[Changes]:
-        """What there is now, as if it had just happened."""
+        """Return the present state as changes."""
         everybody = np.arange(len(self.actors), dtype=np.int32)
         return [
             Changes(tick_id, LifecycleKind.SPAWNED, everybody),
@@ -57,11 +57,11 @@ class Lifecycle:
         ]
 
     def end(self) -> None:
-        """Nothing more happens."""
+        """End all readers' streams."""
         for reader in self._readers:
             reader.outbox.end()
 
     def take(self) -> list[Changes]:
-        """What has happened since this was asked last."""
-        found, self._of_tick = self._of_tick, []
-        return found
+        """Return the changes since the last call."""
+        changes, self._of_tick = self._of_tick, []
+        return changes

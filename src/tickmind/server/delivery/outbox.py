@@ -1,4 +1,4 @@
-"""What waits to be sent to one reader: little, and the newest wins."""
+"""The outbox: a small queue of messages for one reader, in which newer messages replace stale ones."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -12,10 +12,10 @@ def _nobody() -> None:
 
 
 class Outbox(Generic[T]):
-    """A bounded queue for one reader. `put` is for what must not be missed, `replace` for what the newest makes stale.
+    """A bounded queue for one reader. `put` is for messages that must not be lost, `replace` for the newest state.
 
-    What was put comes before what was replaced, and a last item after all. Nothing here waits: `wake` is called when
-    there is something to take, and a reader that lets the queue fill up is the caller's to cut off.
+    Items from `put` come before those from `replace`, and a last item after all. Nothing here waits: `wake` is called
+    when an item is available; the caller cuts off a reader that lets the queue fill up.
     """
 
     __slots__ = ("_capacity", "_last", "_newest", "_queue", "ended", "replaced", "wake")
@@ -26,14 +26,14 @@ class Outbox(Generic[T]):
         self._newest: deque[T] = deque()
         self._last: T | None = None
         self.ended = False
-        self.replaced = 0  # items that a newer one replaced before they were taken
+        self.replaced = 0  # items replaced by newer ones before they were taken
         self.wake = wake
 
     def __len__(self) -> int:
         return len(self._queue) + len(self._newest) + (self._last is not None)
 
     def put(self, item: T) -> bool:
-        """Put an item in line; False if there is no room, or nothing may follow any more."""
+        """Append an item; return False if the queue is full or ended."""
         if self.ended or len(self._queue) >= self._capacity:
             return False
         self._queue.append(item)
@@ -41,7 +41,7 @@ class Outbox(Generic[T]):
         return True
 
     def replace(self, items: Sequence[T]) -> None:
-        """Put the newest items in the place of those that nobody has taken yet."""
+        """Replace the items of the last `replace` that are not taken yet."""
         if self.ended:
             return
         self.replaced += len(self._newest)
@@ -50,7 +50,7 @@ class Outbox(Generic[T]):
         self.wake()
 
     def end(self, last: T | None = None) -> None:
-        """Take nothing more; what waits is still sent but for what has become stale, and then the last item."""
+        """End the queue: `put` items are still sent, stale ones dropped, and then the last item."""
         if not self.ended:
             self.ended = True
             self._newest.clear()
@@ -58,7 +58,7 @@ class Outbox(Generic[T]):
             self.wake()
 
     def drop(self) -> None:
-        """Take nothing more, and forget what waits."""
+        """End the queue, and drop all items."""
         self.ended = True
         self._queue.clear()
         self._newest.clear()
@@ -66,7 +66,7 @@ class Outbox(Generic[T]):
         self.wake()
 
     def take(self) -> T | None:
-        """The next item, or None if nothing waits."""
+        """Return the next item, or None if there is none."""
         if self._queue:
             return self._queue.popleft()
         if self._newest:

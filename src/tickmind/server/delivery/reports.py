@@ -1,4 +1,4 @@
-"""What agents tell of themselves: kept for the record at once, and for viewers until the tick is over."""
+"""Reports of agents about themselves: recorded at once, and kept for viewers until the tick is over."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,24 +8,24 @@ from tickmind.server.limits import MAX, ServerLimits
 
 
 class ReportSink(Protocol):
-    """Where reports are kept; `record` implements it. It must not block and never changes the world."""
+    """Stores reports; `record` implements it. It must not block and never changes the world."""
 
     def thought(self, report: ThoughtReport) -> None:
-        """Take a deliberation."""
+        """Store a deliberation."""
         ...
 
     def status(self, status: AgentStatus) -> None:
-        """Take how an agent is doing."""
+        """Store an agent's status."""
         ...
 
     def insight(self, insight: Insight) -> None:
-        """Take what an agent shows of a mind."""
+        """Store an insight into a mind."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What agents told in one tick."""
+    """The reports of one tick."""
 
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
@@ -40,12 +40,12 @@ class ReportBuffer:
         self._limits = limits
         self._thoughts: list[ThoughtReport] = []
         self._statuses: dict[str, AgentStatus] = {}  # entity -> its newest
-        self._insights: dict[tuple[str, int], Insight] = {}  # entity, tick -> what was shown
+        self._insights: dict[tuple[str, int], Insight] = {}  # entity, tick -> insight
         self._chars = 0
         self._count = 0
 
     def add_thought(self, report: ThoughtReport) -> Reason:
-        """Keep a deliberation, or say why not."""
+        """Add a deliberation, or return why not."""
         chars = self._chars + report.chars
         if not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
             return Reason.OVERLOADED
@@ -56,7 +56,7 @@ class ReportBuffer:
         return Reason.NONE
 
     def add_status(self, status: AgentStatus) -> Reason:
-        """Keep a status, or say why not; viewers get the newest of each agent."""
+        """Add a status, or return why not; viewers get the newest of each agent."""
         chars = self._chars + len(status.detail)
         if not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
             return Reason.OVERLOADED
@@ -67,7 +67,7 @@ class ReportBuffer:
         return Reason.NONE
 
     def add_insight(self, insight: Insight) -> Reason:
-        """Keep what is shown of a mind, or say why not; of an entity there is one for each of its ticks."""
+        """Add an insight, or return why not; there is one for each entity and tick."""
         place = insight.entity_id, insight.tick_id
         chars = self._chars + insight.chars
         if place in self._insights or not self._limits.report_chars_per_tick.allows(chars) or not self._count_one():
@@ -83,8 +83,8 @@ class ReportBuffer:
         return self._limits.reports_per_tick.allows(self._count)
 
     def take(self) -> Told:
-        """The reports since this was asked last."""
-        found = Told(tuple(self._thoughts), tuple(self._statuses.values()), tuple(self._insights.values()))
+        """Return the reports since the last call."""
+        reports = Told(tuple(self._thoughts), tuple(self._statuses.values()), tuple(self._insights.values()))
         self._thoughts, self._statuses, self._insights = [], {}, {}
         self._chars = self._count = 0
-        return found
+        return reports

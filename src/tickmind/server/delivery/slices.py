@@ -1,4 +1,4 @@
-"""Parts of the observations of many actors, without copying what they share."""
+"""Slices of the observations of many actors, without copying shared data."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +40,12 @@ LISTS = {  # column of offsets -> columns that they part
 
 
 def slice_columns(columns: ObservationColumns, start: int, stop: int) -> ObservationColumns:
-    """The observers from one place up to another; of what was said only what they heard."""
-    found: dict[str, Any] = {name: getattr(columns, name)[start:stop] for name in OF_OBSERVER}
+    """Return the observers from `start` to `stop`, with only the speech that they heard."""
+    parts: dict[str, Any] = {name: getattr(columns, name)[start:stop] for name in OF_OBSERVER}
     for offsets, names in LISTS.items():
-        first, last, found[offsets] = _bounds(getattr(columns, offsets), start, stop)
+        first, last, parts[offsets] = _bounds(getattr(columns, offsets), start, stop)
         for name in names:
-            found[name] = getattr(columns, name)[first:last]
+            parts[name] = getattr(columns, name)[first:last]
     first, last, heard_offset = _bounds(columns.heard_offset, start, stop)
     places, heard = np.unique(columns.heard[first:last], return_inverse=True)
     return ObservationColumns(
@@ -55,7 +55,7 @@ def slice_columns(columns: ObservationColumns, start: int, stop: int) -> Observa
         heard_offset=heard_offset,
         heard=heard.astype(np.int32),
         utterances=tuple(columns.utterances[place] for place in places.tolist()),
-        **found,
+        **parts,
     )
 
 

@@ -1,4 +1,4 @@
-"""All open streams: how many there may be, and which of them nobody reads."""
+"""All open streams: limits on their number, and detection of readers that stall."""
 
 import math
 from collections import Counter
@@ -9,12 +9,12 @@ from typing import Any, Generic, TypeVar
 from tickmind.server.delivery.outbox import Outbox
 from tickmind.server.limits import MAX, ServerLimits
 
-LOOK_S = 0.5  # between two looks at who stalls
+LOOK_S = 0.5  # between two checks for stalled readers
 T = TypeVar("T")
 
 
 class StreamKind(StrEnum):
-    """What a stream is for."""
+    """The purposes of streams."""
 
     TICKS = "ticks"
     LIFECYCLE = "lifecycle"
@@ -25,11 +25,11 @@ class StreamKind(StrEnum):
     VIEWER = "viewer"
 
 
-LARGE = frozenset({StreamKind.VIEWER, StreamKind.WORLD})  # whose messages fill memory; no agent has to wait for them
+LARGE = frozenset({StreamKind.VIEWER, StreamKind.WORLD})  # large messages: refused first when memory is short
 
 
 class Stream(Generic[T]):
-    """One open stream, apart from the network: what waits in its outbox, and whether a message is being sent."""
+    """An open stream, apart from the network: its outbox, and whether a message is being sent."""
 
     __slots__ = ("cut_off", "kind", "looks", "on_cut", "outbox", "peer", "unread_bytes", "writing", "writing_bytes")
 
@@ -39,17 +39,17 @@ class Stream(Generic[T]):
         self.outbox = outbox
         self.writing = False
         self.writing_bytes = 0
-        self.looks = 0  # that have found the same message still being sent
-        self.unread_bytes = 0  # what it held when it was cut off
-        self.cut_off = ""  # why it was
+        self.looks = 0  # checks that found the same message still being sent
+        self.unread_bytes = 0  # pending bytes when it was cut off
+        self.cut_off = ""  # reason, once cut off
         self.on_cut: Callable[[], None] = lambda: None
 
     def begin_write(self, size: int) -> None:
-        """A message is being sent."""
+        """Note that a message is being sent."""
         self.writing, self.writing_bytes, self.looks = True, size, 0
 
     def end_write(self) -> None:
-        """The message is gone."""
+        """Note that the message was sent."""
         self.writing, self.writing_bytes = False, 0
 
 
@@ -58,19 +58,19 @@ class Streams:
 
     def __init__(self, limits: ServerLimits = MAX) -> None:
         self._limits = limits
-        self._patient_looks = math.ceil(float(limits.stall_s.maximum) / LOOK_S) + 1  # that take so long at least
+        self._patient_looks = math.ceil(float(limits.stall_s.maximum) / LOOK_S) + 1  # checks within `stall_s`
         self._open: dict[Stream[Any], None] = {}
         self._by_peer: Counter[str] = Counter()
         self.by_kind: Counter[StreamKind] = Counter()
         self.cut = 0  # streams that were cut off so far
-        self.unread_bytes = 0  # what gRPC still holds for streams that were cut off
+        self.unread_bytes = 0  # bytes that gRPC still holds for cut-off streams
         self.refused = 0
 
     def __len__(self) -> int:
         return len(self._open)
 
     def why_not(self, kind: StreamKind, peer: str) -> str:
-        """Why a host may not open another stream; empty if it may."""
+        """Return why a host may not open another stream; empty if it may."""
         limits = self._limits
         wanted = [
             (limits.streams, len(self._open) + 1),
@@ -83,11 +83,11 @@ class Streams:
         for limit, value in wanted:
             if not limit.allows(value):
                 self.refused += 1
-                return f"the {limit.name} is at its limit of {limit.maximum:,}; close some, or try again later"
+                return f"the {limit.name} is at its limit of {limit.maximum:,}; close some, or retry later"
         return ""
 
     def open(self, kind: StreamKind, peer: str, outbox: Outbox[T]) -> Stream[T]:
-        """Add a stream; ask `why_not` before."""
+        """Add a stream; call `why_not` before."""
         stream = Stream(kind, peer, outbox)
         self._open[stream] = None
         self._by_peer[peer] += 1
@@ -95,7 +95,7 @@ class Streams:
         return stream
 
     def close(self, stream: Stream[T]) -> None:
-        """The stream is gone."""
+        """Remove a stream that is closed."""
         if stream not in self._open:
             return
         del self._open[stream]
@@ -106,7 +106,7 @@ class Streams:
         self.unread_bytes -= stream.unread_bytes
 
     def cut_off(self, stream: Stream[T], why: str) -> None:
-        """Send nothing more to a reader; it counts until it is gone."""
+        """Stop sending to a reader; its stream counts until it is closed."""
         if stream.cut_off:
             return
         stream.cut_off = why
@@ -117,9 +117,9 @@ class Streams:
         stream.on_cut()
 
     def cut_stalled(self) -> None:
-        """Look at all readers, every `LOOK_S`, and cut off those that have not taken a message in time.
+        """Check all readers, every `LOOK_S`, and cut off those that have not taken a message in time.
 
-        Looks are counted and not seconds: a server that stood still itself has looked once meanwhile, before it could
+        It counts checks instead of seconds: a server that stalled itself has made one check meanwhile, before it could
         notice which messages were taken.
         """
         stalled = []
@@ -129,4 +129,4 @@ class Streams:
                 if stream.looks >= self._patient_looks:
                     stalled.append(stream)
         for stream in stalled:
-            self.cut_off(stream, f"nothing was read for {self._limits.stall_s.maximum:g} s")
+            self.cut_off(stream, f"the client read nothing for {self._limits.stall_s.maximum:g} s")

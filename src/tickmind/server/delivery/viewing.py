@@ -1,4 +1,4 @@
-"""What viewers get: the results of a tick and the world as it stands, narrowed down to what they asked for."""
+"""Viewer events and snapshots: the results of a tick and the present world, narrowed by each viewer's filter."""
 
 import re
 import threading
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NOTHING_TOLD = Told()
-MOST = int(MAX_EVENTS.maximum)  # of each list in one event; what is more is left out
+MOST = int(MAX_EVENTS.maximum)  # entries of each list in one event; the rest is left out
 _GROUND = re.compile(r"ground:([0-9]+),([0-9]+)")
 
 
 class Viewing:
-    """Makes events and snapshots for viewers. An event is encoded once for all viewers with the same filter."""
+    """Makes events and snapshots for viewers. Each event is encoded once for all viewers with the same filter."""
 
     def __init__(self, world: WorldInfo, before: ActorColumns, run_id: str = "") -> None:
         self._run_id = run_id
@@ -46,14 +46,16 @@ class Viewing:
         self._object_y = np.array([thing.y for thing in world.objects], dtype=np.int32)
         self._lenses = Lenses(world.width, world.height)
         self._looking = threading.Lock()  # snapshots are made in another thread
-        self._before = before  # the actors as viewers saw them last
+        self._before = before  # the actors as last shown to viewers
         self._event: ViewerEvent | None = None
         self._old = before  # the actors before the event
         self._now = before
         self._encoded: dict[ViewFilter, bytes] = {}  # of the newest event
 
-    def publish(self, record: TickRecord, lifecycle: Iterable[LifecycleEvent] = (), told: Told = NOTHING_TOLD) -> None:
-        """Make the event of a tick that is on record."""
+    def publish(
+        self, record: TickRecord, lifecycle: Iterable[LifecycleEvent] = (), reports: Told = NOTHING_TOLD
+    ) -> None:
+        """Make the event of a recorded tick."""
         old, now = self._before, record.actor_state
         changed = (
             (old.x != now.x) | (old.y != now.y) | (old.status_bits != now.status_bits) | (old.facing != now.facing)
@@ -68,16 +70,16 @@ class Viewing:
             utterances=record.utterances[:MOST],
             object_deltas=record.object_deltas[:MOST],
             lifecycle=tuple(item for item, _ in zip(lifecycle, range(MOST), strict=False)),
-            thoughts=told.thoughts,
-            statuses=told.statuses,
-            insights=told.insights,
+            thoughts=reports.thoughts,
+            statuses=reports.statuses,
+            insights=reports.insights,
             needs=record.needs,
         )
         self._old, self._now, self._before = old, now, now
         self._encoded = {}
 
     def encoded(self, view: ViewFilter) -> bytes:
-        """The newest event for one filter, as a serialized response."""
+        """Return the newest event for a filter, as a serialized response."""
         data = self._encoded.get(view)
         if data is None:
             assert self._event is not None, "events are asked for after the first one was made"
@@ -86,12 +88,12 @@ class Viewing:
         return data
 
     def narrow(self, event: ViewerEvent, view: ViewFilter) -> ViewerEvent:
-        """What a filter lets through of the newest event."""
+        """Narrow the newest event by a filter."""
         if view.types:
             event = _of_types(event, frozenset(view.types))
         if not view.actor_ids and not view.regions:
             return event
-        shown = self._shown(view, self._now) | self._shown(view, self._old)  # who leaves a region is seen to leave
+        shown = self._shown(view, self._now) | self._shown(view, self._old)  # also who has left
         kept = shown[event.actor]
         return replace(
             event,
@@ -108,7 +110,7 @@ class Viewing:
         )
 
     def snapshot(self, world: WorldView, view: ViewFilter) -> ViewerSnapshot:
-        """What a filter lets through of a world; objects and ground go by regions only. Any thread may ask."""
+        """Return a world narrowed by a filter; objects and ground go by regions only. Thread-safe."""
         shown = self._shown(view, world.actors)
         rows = np.flatnonzero(shown).astype(np.int32)
         lens = self._lens(view)
@@ -130,7 +132,7 @@ class Viewing:
         )
 
     def _shown(self, view: ViewFilter, actors: ActorColumns) -> "Bool":
-        """Actor row -> whether the filter lets it through."""
+        """Return actor row -> whether the filter shows it."""
         shown = self._lens(view).holds(actors.x, actors.y)
         if view.actor_ids:
             named = np.zeros(len(shown), dtype=np.bool_)
@@ -146,8 +148,8 @@ class Viewing:
         placed: list[tuple[ObjectDelta, tuple[int, int]]] = []
         for delta in deltas:
             place = self._places.get(delta.object_id)
-            if place is None and (found := _GROUND.fullmatch(delta.object_id)):
-                place = int(found[1]), int(found[2])
+            if place is None and (match := _GROUND.fullmatch(delta.object_id)):
+                place = int(match[1]), int(match[2])
             if place is not None:
                 placed.append((delta, place))
         at = np.array([place for _, place in placed], dtype=np.int32).reshape(-1, 2)
@@ -193,12 +195,12 @@ def _some_results(results: ResultColumns, kept: "Bool") -> ResultColumns:
         results.action[kept],
         results.reason[kept],
         {int(moved_to[at]): name for at, name in results.target_ids.items() if kept[at]},
-        {int(moved_to[at]): found for at, found in results.effects.items() if kept[at]},
+        {int(moved_to[at]): effects for at, effects in results.effects.items() if kept[at]},
     )
 
 
 def _bounded(results: ResultColumns) -> ResultColumns:
-    """Results with details for no more of them than one message may have."""
+    """Limit the results with details to what one message may hold."""
     detailed = {*results.target_ids, *results.effects}
     if len(detailed) <= MOST:
         return results
@@ -206,5 +208,5 @@ def _bounded(results: ResultColumns) -> ResultColumns:
     return replace(
         results,
         target_ids={at: name for at, name in results.target_ids.items() if at in kept},
-        effects={at: found for at, found in results.effects.items() if at in kept},
+        effects={at: details for at, details in results.effects.items() if at in kept},
     )

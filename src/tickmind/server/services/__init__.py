@@ -13,13 +13,13 @@ from tickmind.server.services.snapshots import Snapshots
 from tickmind.server.services.watching import discovery_streams, observation_methods, tick_methods, viewer_streams
 
 PACKAGE = "tickmind.v1"
-LEASES_SHARE = 0.25  # of the loop's time, for the plain calls of leases
-CALLS_SHARE = 0.4  # for all other plain calls
+LEASES_SHARE = 0.25  # of the loop's time for calls of leases
+CALLS_SHARE = 0.4  # of the loop's time for all other plain calls
 LOCKSTEP_SHARE = 1.0
 
 
 def services_of(authority: Authority) -> dict[str, Any]:
-    """All services of a world: name -> handler for a gRPC server."""
+    """Return all services of a world: name -> handler for a gRPC server."""
     methods: dict[str, dict[str, Any]] = {
         "TickService": tick_methods(authority),
         "EntityDiscovery": discovery_streams(authority),
@@ -29,12 +29,12 @@ def services_of(authority: Authority) -> dict[str, Any]:
     }
     leases, others = (_gate(authority, share) for share in (LEASES_SHARE, CALLS_SHARE))
     for service, calls in plain_calls(authority).items():
-        gate = leases if service == "LeaseService" else others  # nobody may lose a lease because others ask a lot
+        gate = leases if service == "LeaseService" else others  # no client may lose its lease because of other calls
         methods.setdefault(service, {}).update({name: plain(answer, gate) for name, answer in calls.items()})
     snapshots = Snapshots(authority)
     methods["ViewerService"]["GetViewerSnapshot"] = beside(snapshots.answer, others)
-    names = {f"{PACKAGE}.{service}": found for service, found in methods.items()}
-    return {name: grpc.method_handlers_generic_handler(name, found) for name, found in names.items()}
+    names = {f"{PACKAGE}.{service}": handlers for service, handlers in methods.items()}
+    return {name: grpc.method_handlers_generic_handler(name, methods) for name, methods in names.items()}
 
 
 def _gate(authority: Authority, share: float) -> CallGate:

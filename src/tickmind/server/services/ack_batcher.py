@@ -1,15 +1,15 @@
-"""Intents first, answers afterwards: in a burst of frames, reading them all matters more than acknowledging each."""
+"""Batched acknowledgements: in a burst of frames, reading them all comes before answering each."""
 
 import asyncio
 from collections.abc import Callable
 
-QUIET_PART = 0.005  # of a tick: when no frame came for so long, answers go out
+QUIET_PART = 0.005  # of a tick: answers are sent after so long without a frame
 LONGEST_PART = 0.25  # of a tick: no answer waits longer
-MOST_TICK_S = 1.0  # longer ticks count as this one, because clients give up a world that does not answer
+MOST_TICK_S = 1.0  # longer ticks count as this, because clients give up on a silent world
 
 
 class AckBatcher:
-    """Holds answers back while frames keep coming in, for a small part of a tick at most.
+    """Delays answers while frames keep coming in, for a small part of a tick at most.
 
     Sending costs as much as reading. Without this, the last intent of a thousand waits for the answers to all others.
     """
@@ -21,7 +21,7 @@ class AckBatcher:
         self._first_s = self._last_s = 0.0
 
     def add(self, flush: Callable[[], None]) -> None:
-        """Call this when it is time to answer."""
+        """Register a callback that sends the answers."""
         loop = asyncio.get_running_loop()
         self._last_s = loop.time()
         if not self._waiting:

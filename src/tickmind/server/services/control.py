@@ -1,4 +1,4 @@
-"""ControlService: observations down, intents up, the lease kept alive by what comes up."""
+"""ControlService: observations down, intents up; the client's frames keep the lease alive."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Opener: TypeAlias = Callable[[bytes, Stream[bytes]], AnySeat | None]
 
 
 def control_methods(authority: Authority) -> dict[str, Any]:
-    """The methods of the service by name."""
+    """Return the methods of the service by name."""
     patience = AckBatcher(0.0 if authority.pace.lockstep else authority.pace.tick_s)
 
     def sit(data: bytes, stream: Stream[bytes]) -> AnySeat | None:
@@ -58,7 +58,7 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
             reading = asyncio.create_task(_read(context, seat, sender, stream, patience))
         await sender.run()
         if reading is not None and reading.done():
-            reading.result()  # what was wrong with a frame
+            reading.result()  # raises what was wrong with a frame
     finally:
         if reading is not None:
             reading.cancel()
@@ -68,7 +68,7 @@ async def _serve(authority: Authority, context: Any, kind: StreamKind, opener: O
 
 
 async def _first(authority: Authority, context: Any) -> bytes:
-    """The first frame, which must not let us wait for long."""
+    """Return the first frame, which must arrive in time."""
     limit_s = authority.limits.open_s.maximum
     try:
         async with asyncio.timeout(limit_s):
@@ -81,7 +81,7 @@ async def _first(authority: Authority, context: Any) -> bytes:
 
 
 async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[bytes], patience: AckBatcher) -> None:
-    """Take frames until there are no more; the end of them, good or bad, is the end of the stream."""
+    """Read frames until the stream ends; any end of reading ends the stream."""
     try:
         while (data := await context.read()) is not grpc.aio.EOF and not stream.outbox.ended:
             sender.answer(seat.take, data, patience)
@@ -89,5 +89,5 @@ async def _read(context: Any, seat: AnySeat, sender: Sender, stream: Stream[byte
     except grpc.aio.InternalError:
         stream.outbox.drop()  # the other side is gone
     except Exception:
-        stream.outbox.drop()  # what is wrong, with the frame or with us, is told by whoever serves the stream
+        stream.outbox.drop()  # the caller reports the error
         raise

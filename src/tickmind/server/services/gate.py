@@ -1,4 +1,4 @@
-"""How many plain calls a world answers: as many as fit into a share of its loop's time, so that ticks keep the rest."""
+"""The gate for plain calls: admits as many as fit into a share of the loop's time, so that ticks keep the rest."""
 
 import asyncio
 from collections import deque
@@ -7,22 +7,22 @@ from contextlib import asynccontextmanager
 
 from tickmind.base import Limit
 
-CALL_S = 0.0002  # what gRPC takes for a plain call, beside our own work
-LONGEST_BURST_S = 1.0  # of ticks that take longer, the share of this counts
+CALL_S = 0.0002  # gRPC's own time for a plain call
+LONGEST_BURST_S = 1.0  # longer ticks count as this
 
 
 class CallsRefusedError(Exception):
     """Too many calls wait already."""
 
     def __init__(self, limit: Limit) -> None:
-        super().__init__(f"the {limit.name} has reached {limit.maximum:,}; try again in a second")
+        super().__init__(f"the {limit.name} has reached {limit.maximum:,}; retry in a second")
 
 
 class CallGate:
-    """Lets plain calls through as long as they take no more than a share of the time; others wait.
+    """Admits plain calls as long as they take no more than a share of the time; others wait.
 
-    Those that wait go in turn by the connection that they came by, so that a flood from one keeps no other waiting.
-    A caller that waits for its answers is slowed down without costing anything; beyond `waiting` calls are refused.
+    Connections take turns, so that a flood from one does not delay the others. A client that waits for its answers is
+    slowed down at no cost; beyond `waiting` calls are refused.
 
         gate = CallGate(0.5, tick_s=1.0, waiting=MAX_WAITING_CALLS)
         async with gate.passing(context.peer()):
@@ -34,10 +34,10 @@ class CallGate:
     ) -> None:
         self._share = share
         self._most_s = share * min(tick_s, LONGEST_BURST_S)
-        self._credit_s = self._most_s  # of the loop's time; below 0 after a call that took long
-        self._counted_s = 0.0  # when the credit was as it is
+        self._credit_s = self._most_s  # of the loop's time; negative after a long call
+        self._counted_s = 0.0  # when the credit was updated
         self._limit = waiting
-        self._lines: dict[str, deque[asyncio.Future[None]]] = {}  # connection -> its calls; the next one's turn first
+        self._lines: dict[str, deque[asyncio.Future[None]]] = {}  # connection -> its calls; in order of turns
         self._count = 0
         self._timer: asyncio.TimerHandle | None = None
         self._on_refused = on_refused
@@ -49,7 +49,7 @@ class CallGate:
 
     @asynccontextmanager
     async def passing(self, peer: str, more_s: float = 0.0) -> AsyncIterator[None]:
-        """Wait for a turn, and count what the call takes and `more_s`; raises `CallsRefusedError` if too many wait."""
+        """Wait for a turn, and charge the call's time plus `more_s`; raises `CallsRefusedError` if too many wait."""
         loop = asyncio.get_running_loop()
         now_s = loop.time()
         self._refill(now_s)
@@ -78,7 +78,7 @@ class CallGate:
         try:
             await turn
         finally:
-            if turn.cancelled():  # the caller has given up; else its turn has been counted
+            if turn.cancelled():  # the client cancelled; else its turn has been counted
                 self._leave(peer, turn)
 
     def _leave(self, peer: str, turn: asyncio.Future[None]) -> None:
@@ -95,7 +95,7 @@ class CallGate:
             self._timer = loop.call_later(wait_s, self._go_on, loop)
 
     def _go_on(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let those through whose turn it is."""
+        """Admit the calls whose turn it is."""
         self._timer = None
         self._refill(loop.time())
         while self._count and self._credit_s > 0:

@@ -1,4 +1,4 @@
-"""Methods of services as gRPC takes them, on plain bytes: messages are read and written by our own codec."""
+"""Methods of services for gRPC, on plain bytes: our own codec reads and writes messages."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NoReturn
@@ -10,12 +10,12 @@ from tickmind.base import get_logger
 from tickmind.server.services.gate import CallGate, CallsRefusedError
 from tickmind.wire import MessageError
 
-SEND_BYTE_S = 2e-9  # what the loop takes for each byte of a large answer
+SEND_BYTE_S = 2e-9  # the loop's time per byte of a large answer
 _log = get_logger(__name__)
 
 
 def plain(answer: Callable[[bytes], bytes], gate: CallGate) -> Any:
-    """A method with one message each way, answered when the gate lets it through."""
+    """Make a unary method, answered when the gate admits it."""
 
     async def call(data: bytes, context: Any) -> bytes:
         try:
@@ -32,13 +32,13 @@ def plain(answer: Callable[[bytes], bytes], gate: CallGate) -> Any:
 
 
 def beside(answer: Callable[[bytes], Awaitable[bytes]], gate: CallGate) -> Any:
-    """A method with one message each way whose answer is made beside the loop, and sent when the gate lets it."""
+    """Make a unary method whose answer is made outside the loop, and sent when the gate admits it."""
 
     async def call(data: bytes, context: Any) -> bytes:
         try:
-            found = await answer(data)
-            async with gate.passing(context.peer(), len(found) * SEND_BYTE_S):
-                return found
+            response = await answer(data)
+            async with gate.passing(context.peer(), len(response) * SEND_BYTE_S):
+                return response
         except CallsRefusedError as error:
             return await turn_away(context, error)
         except MessageError as error:
@@ -50,7 +50,7 @@ def beside(answer: Callable[[bytes], Awaitable[bytes]], gate: CallGate) -> Any:
 
 
 def streamed(answer: Callable[[bytes, Any], Awaitable[None]]) -> Any:
-    """A method with one message up and many down."""
+    """Make a method with one message up and many down."""
 
     async def call(data: bytes, context: Any) -> None:
         await _guarded(answer(data, context), context)
@@ -59,7 +59,7 @@ def streamed(answer: Callable[[bytes, Any], Awaitable[None]]) -> Any:
 
 
 def two_way(answer: Callable[[Any], Awaitable[None]]) -> Any:
-    """A method with many messages both ways; it reads and writes through the context."""
+    """Make a method with many messages both ways; it reads and writes through the context."""
 
     async def call(_requests: Any, context: Any) -> None:
         await _guarded(answer(context), context)
@@ -73,27 +73,27 @@ async def _guarded(work: Awaitable[None], context: Any) -> None:
     except MessageError as error:
         await refuse(context, error)
     except grpc.aio.InternalError:
-        return  # the other side is gone, and there is nobody to tell
+        return  # the client is gone, and can't be answered
     except grpc.aio.BaseError:
-        raise  # the call was ended on purpose
+        raise  # the call was aborted on purpose
     except Exception:  # noqa: BLE001 - as above
         await fail(context)
 
 
 async def turn_away(context: Any, error: CallsRefusedError) -> NoReturn:
-    """Tell the caller to come again later."""
+    """Abort the call: too many wait, retry later."""
     await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, str(error))
     raise AssertionError("abort() does not come back")
 
 
 async def refuse(context: Any, error: MessageError) -> NoReturn:
-    """Tell the caller what is wrong with its message."""
+    """Abort the call: the message is malformed."""
     await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
     raise AssertionError("abort() does not come back")
 
 
 async def fail(context: Any) -> NoReturn:
-    """Tell the caller that we failed, and the log why."""
-    _log.exception("a call failed")
-    await context.abort(grpc.StatusCode.INTERNAL, "the world could not answer; its log says why")
+    """Abort the call with an internal error, and log the exception."""
+    _log.exception("a gRPC call failed")
+    await context.abort(grpc.StatusCode.INTERNAL, "internal error of the world server; see its log")
     raise AssertionError("abort() does not come back")

@@ -1,4 +1,4 @@
-"""The plain calls: a question, and its answer at once."""
+"""The plain (unary) calls that are answered at once."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ Calls: TypeAlias = dict[str, Callable[[bytes], bytes]]  # method -> request to r
 
 
 def plain_calls(authority: Authority) -> dict[str, Calls]:
-    """All plain calls by service that are answered at once."""
+    """Return all plain calls by service."""
     return {
         "LeaseService": _lease_calls(authority),
         "ActionService": _action_calls(authority),
@@ -53,8 +53,8 @@ def _action_calls(authority: Authority) -> Calls:
 def _discovery_calls(authority: Authority) -> Calls:
     def list_entities(data: bytes) -> bytes:
         request = codec.parse(entity_pb2.ListControllableEntitiesRequest, data)
-        found, more = authority.entities(codec.decode_entities_request(request))
-        page = [codec.encode_entity(entity) for entity in found]
+        entities, more = authority.entities(codec.decode_entities_request(request))
+        page = [codec.encode_entity(entity) for entity in entities]
         return entity_pb2.ListControllableEntitiesResponse(entities=page, more=more).SerializeToString()
 
     return {"ListControllableEntities": list_entities}

@@ -1,4 +1,4 @@
-"""How streams are sent: one message at a time, and never a wait for a reader that stalls."""
+"""Sending of streams: one message at a time, never waiting for a reader that stalls."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -12,19 +12,19 @@ from tickmind.server.delivery.streams import Stream, StreamKind
 from tickmind.server.services.ack_batcher import AckBatcher
 
 T = TypeVar("T")
-CUT_TURNS = 64  # how many streams that are cut off at once are ended one after another
-CUT_TURN_S = 0.005  # and how long after each other
+CUT_TURNS = 64  # streams cut off together are ended in so many turns
+CUT_TURN_S = 0.005  # time between two turns
 
 
 def host_of(peer: str) -> str:
-    """The host of a peer as gRPC names it (`ipv4:127.0.0.1:5123`), without the port; all Unix sockets are one host."""
+    """Return the host of a gRPC peer (`ipv4:127.0.0.1:5123`), without the port; all Unix sockets are one host."""
     if peer.startswith("unix"):
         return "unix"
     return peer.rsplit(":", 1)[0]
 
 
 async def open_stream(authority: Authority, context: Any, kind: StreamKind, capacity: float) -> Stream[Any]:
-    """Count a new stream, or refuse it. Whoever opens it sends it with `Sender`, which closes it too."""
+    """Count a new stream, or refuse it. The caller sends it with `Sender`, which closes it too."""
     if authority.stopping:
         await context.abort(grpc.StatusCode.UNAVAILABLE, "the world is stopping")
     peer = host_of(context.peer())
@@ -34,10 +34,10 @@ async def open_stream(authority: Authority, context: Any, kind: StreamKind, capa
 
 
 class Sender:
-    """Sends what is in a stream's outbox until it ends, or until the reader is cut off.
+    """Sends a stream's outbox until it ends, or until the reader is cut off.
 
-    A reader that was cut off is told so when it reads on. Until then gRPC holds the message that it did not take, and
-    nothing else is kept for it.
+    A reader that was cut off gets the reason when it reads on. Until then gRPC holds the message that it did not take,
+    and nothing else is kept for it.
     """
 
     def __init__(self, authority: Authority, context: Any, stream: Stream[T]) -> None:
@@ -55,18 +55,18 @@ class Sender:
             self._changed.set()
 
     def _cut_off(self) -> None:
-        """End it soon. Of many that are cut off together each waits for its turn, so that no tick waits for them."""
+        """End it soon. Streams that are cut off together end in turns, so that no tick waits for them."""
         turn = self._authority.streams.cut % CUT_TURNS
         asyncio.get_running_loop().call_later(turn * CUT_TURN_S, self._end)
 
     def _end(self) -> None:
         if self._running is not None:
-            self._running.cancel()  # a message that nobody takes would be waited for without end
+            self._running.cancel()  # sending would wait forever for the reader
 
     async def run(self, expand: Callable[[T], Iterable[bytes]] | None = None) -> None:
-        """Send; `expand` makes messages of an item that is none yet."""
+        """Send until the end; `expand` makes messages from an item."""
         try:
-            # gRPC takes a first message that is cut off for one that was never begun, and would refuse to say why
+            # gRPC treats a cut-off first message as a call that never began, and would not send the reason
             await self._context.send_initial_metadata(())
             await self._send_until_cut(expand)
             if self._stream.cut_off:
@@ -89,7 +89,7 @@ class Sender:
             self._running = None
 
     def answer(self, take: Callable[[bytes], None], data: bytes, patience: AckBatcher) -> None:
-        """Let a frame be taken; what that leaves in the outbox is sent when there is time for it."""
+        """Handle a frame; its answers are sent when the batcher flushes."""
         self._quiet = True
         try:
             take(data)

@@ -1,4 +1,4 @@
-"""The streams that only go down: TickService, ObservationService, EntityDiscovery's and ViewerService's."""
+"""The streams that only go down: of TickService, ObservationService, EntityDiscovery and ViewerService."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,19 +14,19 @@ from tickmind.server.services.streaming import Sender, open_stream
 from tickmind.wire import codec, columns
 from tickmind.wire.v1 import entity_pb2, observation_pb2, tick_pb2, viewer_pb2
 
-NEWEST = 1  # nothing but the newest waits
+NEWEST = 1  # only the newest message waits
 
 
 async def _finish(authority: Authority, context: Any, ended: Reason = Reason.NONE) -> None:
-    """Say why a stream ends that its reader did not end."""
+    """Abort with the reason, if the server ends the stream."""
     if authority.stopping:
         await context.abort(grpc.StatusCode.UNAVAILABLE, "the world is stopping")
     if ended:
-        await context.abort(grpc.StatusCode.PERMISSION_DENIED, f"the lease does not give the right to this: {ended}")
+        await context.abort(grpc.StatusCode.PERMISSION_DENIED, f"the lease does not allow this: {ended}")
 
 
 def tick_methods(authority: Authority) -> dict[str, Any]:
-    """TickService by name."""
+    """Return the methods of TickService by name."""
 
     async def stream_ticks(data: bytes, context: Any) -> None:
         codec.parse(tick_pb2.StreamTicksRequest, data)
@@ -42,7 +42,7 @@ def tick_methods(authority: Authority) -> dict[str, Any]:
 
 
 def observation_methods(authority: Authority) -> dict[str, Any]:
-    """ObservationService by name."""
+    """Return the methods of ObservationService by name."""
 
     async def stream_observations(data: bytes, context: Any) -> None:
         request = codec.decode_observations_request(codec.parse(observation_pb2.StreamObservationsRequest, data))
@@ -63,7 +63,7 @@ def observation_methods(authority: Authority) -> dict[str, Any]:
 
 
 def discovery_streams(authority: Authority) -> dict[str, Any]:
-    """The streams of EntityDiscovery by name. The whole world is written at once, before a tick could wait for it."""
+    """Return the streams of EntityDiscovery by name. The whole world is written before the next tick."""
     parts = tuple(part.SerializeToString() for part in codec.encode_world(authority.info))
 
     async def stream_world(data: bytes, context: Any) -> None:
@@ -97,7 +97,7 @@ def discovery_streams(authority: Authority) -> dict[str, Any]:
 
 
 def viewer_streams(authority: Authority) -> dict[str, Any]:
-    """The stream of ViewerService by name."""
+    """Return the stream of ViewerService by name."""
 
     async def stream_events(data: bytes, context: Any) -> None:
         view = columns.decode_filter(codec.parse(viewer_pb2.StreamViewerEventsRequest, data).filter)
