@@ -11,7 +11,7 @@ from grpc_tools import protoc
 HERE = Path(__file__).parent
 PACKAGE = "tickmind/v1"
 IMPORT = re.compile(r"^from tickmind\.v1 import ", re.MULTILINE)
-INIT = '"""The code that `make proto` writes from `proto/tickmind/v1`; nobody edits it."""\n'
+INIT = '"""The code that `make proto` writes from `proto/tickmind/v1`; do not edit it."""\n'
 
 
 def generate(target: Path) -> None:

@@ -1,6 +1,6 @@
-"""How worlds and agents talk: generated protobuf code, the codec between it and `protocol`, and typed clients.
+"""The wire between worlds and agents: generated protobuf code, the codec between it and `protocol`, and typed clients.
 
-`tickmind.wire.messages.services` tells what each call promises; `codec` and `columns` read and write messages.
+`tickmind.wire.messages.services` states what each call promises; `codec` and `columns` read and write messages.
 """
 
 from tickmind.wire.client.async_client import WorldClient

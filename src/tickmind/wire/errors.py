@@ -1,13 +1,13 @@
-"""What can go wrong between a world and those who talk to it.
+"""Errors of communication with a world.
 
     WireError
     ├── WireConfigError         an address, certificate or token is missing or wrong (also a ConfigError)
     ├── MessageError            a message breaks a rule; `field` says where and `reason` how to refuse it
-    ├── RpcError                a call failed; `status` is gRPC's word for it
-    │   ├── UnreachableError    nobody answers at that address, or the world is stopping
+    ├── RpcError                a call failed; `status` is gRPC's status
+    │   ├── UnreachableError    no world answers at that address, or it is stopping
     │   ├── DeadlineError       the answer did not come in time
-    │   ├── NotAllowedError     the token or the lease does not give the right
-    │   ├── RefusedMessageError the world could not read the message
+    │   ├── NotAllowedError     the token or the lease does not allow it
+    │   ├── RefusedMessageError the world rejected the message as malformed
     │   └── OverloadedError     a size, a number of streams or a reader's backlog is over its limit
     ├── LeaseRefusedError       the world did not grant or renew a lease; `reason` and `retry_after_ms` say more
     └── ControlClosedError      a control stream ended; `reason` says why, if the world said so
@@ -20,7 +20,7 @@ from tickmind.protocol import Reason
 
 
 class WireError(TickmindError):
-    """Talking to a world failed."""
+    """Communication with a world failed."""
 
     def __init__(self, message: str) -> None:
         super().__init__(redact(message))
@@ -31,7 +31,7 @@ class WireConfigError(WireError, ConfigError):
 
 
 class MessageError(WireError):
-    """A message breaks a rule. `reason` is what an `Ack` says if it was an intent."""
+    """A message breaks a rule. `reason` is for the `Ack` if it was an intent."""
 
     def __init__(self, field: str, expected: str, *, reason: Reason = Reason.ILLEGAL_ACTION) -> None:
         super().__init__(f"{field} must be {expected}")
@@ -48,7 +48,7 @@ class RpcError(WireError):
 
 
 class UnreachableError(RpcError):
-    """Nobody answers at that address, or the world is stopping."""
+    """No world answers at that address, or it is stopping."""
 
 
 class DeadlineError(RpcError):
@@ -56,11 +56,11 @@ class DeadlineError(RpcError):
 
 
 class NotAllowedError(RpcError):
-    """The token or the lease does not give the right."""
+    """The token or the lease does not allow it."""
 
 
 class RefusedMessageError(RpcError):
-    """The world could not read the message."""
+    """The world rejected the message as malformed."""
 
 
 class OverloadedError(RpcError):
@@ -77,7 +77,7 @@ class LeaseRefusedError(WireError):
 
 
 class ControlClosedError(WireError):
-    """A control stream ended, so its entity must not be taken for controlled any longer."""
+    """A control stream ended, so its entity may not be controlled any longer."""
 
     def __init__(self, message: str, *, reason: Reason = Reason.NONE, retry_after_ms: int = 0) -> None:
         super().__init__(message)

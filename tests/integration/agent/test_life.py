@@ -177,7 +177,7 @@ async def test_an_entity_that_does_not_exist_is_a_clear_error(serve, live, cast_
 async def test_a_missing_token_is_a_clear_error(serve, live, cast_of):
     tokens = (Secret("a-token-of-some-length"),)
     async with serve(tokens=tokens) as world, live(world, cast_of(lambda _: Wait())) as life:
-        with pytest.raises(AgentError, match="wants a valid token"):
+        with pytest.raises(AgentError, match="requires a valid token"):
             await life.task
 
 

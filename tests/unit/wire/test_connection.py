@@ -20,7 +20,7 @@ def test_addresses_on_this_machine_need_no_tls(address):
     "address", ["10.0.0.1:50051", "world.example:50051", "[2001:db8::1]:1", "0.0.0.0:1", "127.0.0.1.evil.example:1"]
 )
 def test_other_addresses_need_tls(address):
-    with pytest.raises(WireConfigError, match="give tls"):
+    with pytest.raises(WireConfigError, match="set tls"):
         WorldEndpoint(address)
     assert WorldEndpoint(address, tls=Tls()).tls
 

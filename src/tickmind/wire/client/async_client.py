@@ -1,4 +1,4 @@
-"""Everything that a world can be asked for, typed, for code with an event loop."""
+"""The asyncio client: typed methods for all services of a world."""
 
 import asyncio
 import random
@@ -61,9 +61,13 @@ EVERYTHING = ViewFilter()
 
 
 class WorldClient:
-    """A world at an address. It connects when it is first used; `close` it, or use it in `async with`.
+    """A client of the world at an address. It connects on first use; `close` it, or use it in `async with`.
 
-    Streams other than control open themselves again after a break, as `retry` says; `retry=None` raises instead.
+    Streams other than control reconnect after a break, as `retry` says; with `retry=None` the error is raised.
+
+        async with WorldClient("127.0.0.1:50051") as client:
+            for entity in await client.entities(uncontrolled_only=True):
+                ...
     """
 
     def __init__(self, connection: WorldEndpoint | str, *, rng: random.Random | None = None) -> None:
@@ -91,11 +95,11 @@ class WorldClient:
         return f"WorldClient({self._connection.address!r})"
 
     async def close(self) -> None:
-        """End the connection and all streams on it."""
+        """Close the connection and all streams on it."""
         await self._channel.close()
 
     async def is_serving(self) -> bool:
-        """Whether the world says that it is healthy."""
+        """Return whether the world reports that it is healthy."""
         from grpc_health.v1 import health_pb2, health_pb2_grpc
 
         check = health_pb2_grpc.HealthStub(self._channel).Check
@@ -103,35 +107,35 @@ class WorldClient:
         return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
 
     def ticks(self, *, retry: Backoff | None = RETRY) -> AsyncIterator[TickEvent]:
-        """The beginning of each tick."""
+        """Iterate over the starts of ticks."""
         return self._stream(
             self._ticks.StreamTicks, tick_pb2.StreamTicksRequest(), _part("tick", codec.decode_tick), retry
         )
 
     async def entities(self, *, uncontrolled_only: bool = False) -> tuple[EntityInfo, ...]:
-        """All actors that can be controlled, or those of them that nobody controls, in the order of their ids."""
-        found: list[EntityInfo] = []
+        """Return all controllable actors, or those without a controller, in ascending ids."""
+        actors: list[EntityInfo] = []
         more = True
         while more:
-            after = found[-1].entity_id if found else ""
+            after = actors[-1].entity_id if actors else ""
             request = codec.encode_entities_request(EntitiesRequest(uncontrolled_only, after_entity_id=after))
             page, more = codec.decode_page(await self._call(self._entities.ListControllableEntities, request))
             if page and page[0].entity_id <= after:
                 raise MessageError("entities", "in ascending order over all pages")
-            found += page
-        return tuple(found)
+            actors += page
+        return tuple(actors)
 
     def lifecycle(
         self, *, include_present: bool = True, retry: Backoff | None = RETRY
     ) -> AsyncIterator[LifecycleEvent]:
-        """What happens to actors as a whole; `include_present` begins, after a break again, with what there is."""
+        """Iterate over lifecycle events; `include_present` begins, also after a break, with the present state."""
         request = entity_pb2.StreamEntityLifecycleRequest(include_present=include_present)
         return self._stream(
             self._entities.StreamEntityLifecycle, request, _part("event", codec.decode_lifecycle), retry
         )
 
     async def world(self) -> WorldInfo:
-        """All that never changes in a run."""
+        """Return everything that never changes in a run."""
         reader = codec.WorldReader()
         call = self._entities.StreamWorld(
             entity_pb2.StreamWorldRequest(), metadata=self._connection.metadata, timeout=self._connection.timeout_s
@@ -146,28 +150,28 @@ class WorldClient:
         return reader.finish()
 
     async def acquire(self, entity_id: str, controller_id: str, *, previous: Secret | None = None) -> Lease:
-        """Take control of an entity; a refusal is a `LeaseRefusedError`."""
+        """Acquire control of an entity; raises `LeaseRefusedError` if the world refuses."""
         request = codec.encode_acquire(AcquireRequest(entity_id, controller_id, previous))
         answer = codec.decode_lease_answer(await self._call(self._leases.AcquireLease, request))
-        return _granted(answer, f"did not give control of {entity_id}")
+        return _granted(answer, f"refused control of {entity_id}")
 
     async def renew(self, lease: Lease) -> Lease:
-        """Make a lease last its whole time again; a refusal is a `LeaseRefusedError`."""
+        """Renew a lease for its whole lifetime; raises `LeaseRefusedError` if the world refuses."""
         request = lease_pb2.RenewLeaseRequest(lease_id=lease.lease_id.reveal())
         answer = codec.decode_lease_answer(await self._call(self._leases.RenewLease, request))
         return _granted(answer, f"did not renew the lease of {lease.entity_id}")
 
     async def release(self, lease: Lease) -> Reason:
-        """Give an entity up at once; the reason says why there was nothing to give up, if so."""
+        """Release an entity at once; return why that was not possible, if so."""
         request = lease_pb2.ReleaseLeaseRequest(lease_id=lease.lease_id.reveal())
         return codec.decode_released(await self._call(self._leases.ReleaseLease, request))
 
     def observations(
         self, lease: Lease, *, want_floors: bool = False, retry: Backoff | None = RETRY
     ) -> AsyncIterator[Observation]:
-        """What an entity perceives at the start of each tick; `control` is quicker.
+        """Iterate over an entity's observations, one at the start of each tick; `control` is faster.
 
-        A caller that is slower than the ticks gets the newest observation each time, and never a backlog.
+        A caller that is slower than the ticks gets the newest observation each time, never a backlog.
         """
         request = codec.encode_observations_request(
             ObservationsRequest(lease.lease_id, lease.entity_id, want_floors, once=True)
@@ -214,7 +218,7 @@ class WorldClient:
     def viewer_events(
         self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY
     ) -> AsyncIterator[ViewerEvent]:
-        """What happened in each tick, as far as the filter lets it through. After a break ticks are missing."""
+        """Iterate over the events of each tick that pass the filter. After a break, ticks are missing."""
         from tickmind.wire import columns
 
         bounds = columns.ColumnBounds.of(world)
@@ -223,27 +227,27 @@ class WorldClient:
         return self._stream(self._viewer.StreamViewerEvents, request, decode, retry)
 
     async def snapshot(self, world: WorldInfo, view: ViewFilter = EVERYTHING) -> ViewerSnapshot:
-        """The world after the last tick on record."""
+        """Return the world after the last recorded tick."""
         from tickmind.wire import columns
 
         request = viewer_pb2.GetViewerSnapshotRequest(filter=columns.encode_filter(view))
         answer = await self._call(self._viewer.GetViewerSnapshot, request)
         bounds = columns.ColumnBounds.of(world)
-        return _part("snapshot", lambda found: columns.decode_snapshot(found, bounds))(answer)
+        return _part("snapshot", lambda message: columns.decode_snapshot(message, bounds))(answer)
 
     async def report_thought(self, lease: Lease, tick_id: int, thought: Thought) -> Ack:
-        """Tell the record and the viewer what an entity thought."""
+        """Report an entity's thought to the record and the viewers."""
         report = ThoughtReport(lease.entity_id, tick_id, thought)
         request = codec.encode_thought_request(ThoughtRequest(lease.lease_id, report))
         return _ack(await self._call(self._telemetry.ReportThought, request))
 
     async def report_status(self, lease: Lease, status: AgentStatus) -> Ack:
-        """Tell the record and the viewer how an agent is doing."""
+        """Report an agent's status to the record and the viewers."""
         request = codec.encode_status_request(StatusRequest(lease.lease_id, status))
         return _ack(await self._call(self._telemetry.ReportStatus, request))
 
     async def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
-        """Show the record and the viewer the minds of entities that the lease stands for."""
+        """Report insights into the minds of entities of the lease to the record and the viewers."""
         request = codec.encode_insights_request(InsightsRequest(lease.lease_id, tuple(insights)))
         return _ack(await self._call(self._telemetry.ReportInsights, request))
 
@@ -257,7 +261,7 @@ class WorldClient:
     async def _stream(
         self, method: Any, request: Any, decode: Callable[[Any], T], retry: Backoff | None, *, again: bool = False
     ) -> AsyncIterator[T]:
-        """Read a stream, and open it anew after a break; `again` opens it anew whenever it has brought something."""
+        """Read a stream, and reopen it after a break; `again` reopens it after every end that follows an item."""
         failures = 0
         while True:
             call, brought = method(request, metadata=self._connection.metadata), False
@@ -281,7 +285,7 @@ class WorldClient:
 
 
 def _part(field: str, decode: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Reads the one part of an answer, which must be there."""
+    """Return a reader of the one part of an answer, which must be present."""
 
     def read(message: Any) -> T:
         if not message.HasField(field):

@@ -1,4 +1,4 @@
-"""How long to wait before a broken stream is opened again."""
+"""Backoff: how long to wait before a broken stream is reopened."""
 
 import random
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Waits that double, each shortened by chance, so that the clients of a restarted world do not all come at once."""
+    """Waits that double, each shortened at random, so that the clients of a restarted world do not return together."""
 
     first_s: float = 0.2
     longest_s: float = 5.0
     attempts: int = 20  # failures in a row after which the error is raised
 
     def wait_s(self, failures: int, rng: random.Random) -> float:
-        """How long to wait after so many failures in a row."""
+        """Return how long to wait after so many failures in a row."""
         return rng.uniform(0, min(self.longest_s, self.first_s * 2 ** min(failures, 30)))

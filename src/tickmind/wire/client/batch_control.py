@@ -30,9 +30,9 @@ from tickmind.wire.messages.frames import (
 
 
 class BatchSession:
-    """Many entities under control: iterate for parts of observations, `submit` columns of intents.
+    """Many controlled entities: iterate for parts of observations, `submit` columns of intents.
 
-    Only parts of the newest tick wait. `lost` tells which entities are no longer under control.
+    Only parts of the newest tick wait. `lost` returns the entities that are no longer controlled.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class BatchSession:
         self._opened: BatchOpened | None = None
         self._parts: deque[ObservationBatch] = deque()  # of one tick, the newest
         self._changed = asyncio.Event()
-        self._acks: deque[asyncio.Future[AckBatch] | None] = deque()  # who waits, in the order of batches
+        self._acks: deque[asyncio.Future[AckBatch] | None] = deque()  # waiters, in the order of batches
         self._lost: list[LeasesLost] = []
         self._closed: WireError | None = None
         self._observations = self._missed = self._accepted = self._refused = 0
@@ -82,27 +82,27 @@ class BatchSession:
 
     @property
     def opened(self) -> BatchOpened:
-        """Which entities are under control, and the secret that takes them back after a break."""
+        """The granted entities, and the secret that takes them back after a break."""
         if self._opened is None:
             raise ControlClosedError("the session is not open; use it in `async with`")
         return self._opened
 
     @property
     def controlled(self) -> bool:
-        """Whether the stream that keeps control is open."""
+        """Whether the control stream is open."""
         return self._opened is not None and not self._link.ended
 
     def lost(self) -> tuple[LeasesLost, ...]:
-        """Entities that were lost since the last time this was asked."""
+        """Return the entities that were lost since the last call."""
         lost, self._lost = tuple(self._lost), []
         return lost
 
     def statistics(self) -> ControlStatistics:
-        """What went over the stream so far; each part of observations counts as one."""
+        """Return the counters of the stream; each part of observations counts as one."""
         return ControlStatistics(self._observations, self._missed, self._accepted, self._refused)
 
     async def __aiter__(self) -> AsyncIterator[ObservationBatch]:
-        """The parts of the newest tick's observations, until the stream ends."""
+        """Iterate over the parts of the newest tick's observations, until the stream ends."""
         while True:
             while self._parts:
                 yield self._parts.popleft()
@@ -114,13 +114,13 @@ class BatchSession:
             self._changed.clear()
 
     async def submit(self, tick_id: int, intents: IntentColumns) -> AckBatch:
-        """Send intents of a tick and wait for the world's word on them."""
+        """Send intents of a tick and wait for the acknowledgement."""
         waiting: asyncio.Future[AckBatch] = asyncio.get_running_loop().create_future()
         self._send(tick_id, intents, waiting)
         return await waiting
 
     def submit_nowait(self, tick_id: int, intents: IntentColumns) -> None:
-        """Send intents of a tick; `statistics` counts what became of them."""
+        """Send intents of a tick without waiting; `statistics` counts the acknowledgements."""
         self._send(tick_id, intents, None)
 
     def _send(self, tick_id: int, intents: IntentColumns, waiting: asyncio.Future[AckBatch] | None) -> None:
@@ -164,5 +164,5 @@ class BatchSession:
         for waiting in self._acks:
             if waiting is not None and not waiting.done():
                 waiting.set_exception(failure or ControlClosedError("the control stream was closed"))
-                waiting.exception()  # nobody may be waiting any more, which is no fault
+                waiting.exception()  # marks it as retrieved, as no task may be waiting
         self._acks.clear()

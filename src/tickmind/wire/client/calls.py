@@ -1,4 +1,4 @@
-"""gRPC's channel and errors in our words."""
+"""gRPC channels, and its errors as ours."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ MAX_DETAILS_CHARS = 300
 _ERRORS: dict[grpc.StatusCode, tuple[type[RpcError], str]] = {
     grpc.StatusCode.UNAVAILABLE: (UnreachableError, "can't be reached; is it running there?"),
     grpc.StatusCode.DEADLINE_EXCEEDED: (DeadlineError, "did not answer in time"),
-    grpc.StatusCode.UNAUTHENTICATED: (NotAllowedError, "wants a valid token"),
+    grpc.StatusCode.UNAUTHENTICATED: (NotAllowedError, "requires a valid token"),
     grpc.StatusCode.PERMISSION_DENIED: (NotAllowedError, "does not allow that"),
-    grpc.StatusCode.INVALID_ARGUMENT: (RefusedMessageError, "could not read the message"),
+    grpc.StatusCode.INVALID_ARGUMENT: (RefusedMessageError, "rejected the message as malformed"),
     grpc.StatusCode.RESOURCE_EXHAUSTED: (OverloadedError, "is at a limit"),
 }
 
 
 def open_channel(connection: WorldEndpoint) -> grpc.aio.Channel:
-    """A channel to a world; it connects when it is first used."""
+    """Open a channel to a world; it connects on first use."""
     options = client_options(connection)
     if connection.tls is None:
         return grpc.aio.insecure_channel(connection.address, options=options)
@@ -37,7 +37,7 @@ def open_channel(connection: WorldEndpoint) -> grpc.aio.Channel:
 
 
 def call_error(error: Any, connection: WorldEndpoint) -> RpcError:
-    """What a failed call means, in plain words and without secrets."""
+    """Translate a failed call into our error, without secrets."""
     status = error.code()
     kind, words = _ERRORS.get(status, (RpcError, "failed"))
     details = (error.details() or "")[:MAX_DETAILS_CHARS]

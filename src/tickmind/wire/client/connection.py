@@ -1,4 +1,4 @@
-"""Where a world is and how to get there safely."""
+"""The endpoint of a world: its address, TLS and token."""
 
 import ipaddress
 import re
@@ -17,19 +17,19 @@ Options = list[tuple[str, int | str]]
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Certificates as PEM text. Without `root_certificates` the machine's own are trusted."""
+    """Certificates as PEM text. Without `root_certificates` the system's are trusted."""
 
     root_certificates: bytes | None = None
-    certificate_chain: bytes | None = None  # the client's own, where the world asks for one
+    certificate_chain: bytes | None = None  # the client's own, if the world requires one
     private_key: bytes | None = field(default=None, repr=False)
-    server_name: str = ""  # the name in the world's certificate, where it is not the host's
+    server_name: str = ""  # the name in the world's certificate, if it is not the host's
 
 
 @dataclass(frozen=True, slots=True)
 class WorldEndpoint:
-    """The address of a world (`host:port` or `unix:/path`) and what it takes to be let in.
+    """The address of a world (`host:port` or `unix:/path`) and its credentials.
 
-    Lease secrets travel in messages, so anything but this machine needs `tls`.
+    Lease secrets travel in messages, so any other machine needs `tls`.
     """
 
     address: str
@@ -42,40 +42,40 @@ class WorldEndpoint:
             raise WireConfigError(f"timeout_s must be more than 0, not {self.timeout_s}")
         if not is_local(self.address) and self.tls is None:
             raise WireConfigError(
-                f"{self.address} is not on this machine, so leases and tokens would travel in the clear; give tls"
+                f"{self.address} is not on this machine, so leases and tokens would travel in the clear; set tls"
             )
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What goes along with every call."""
+        """The metadata of every call."""
         return (("authorization", f"Bearer {self.token.reveal()}"),) if self.token else ()
 
 
 def is_local(address: str) -> bool:
-    """Whether an address never leaves this machine; one that can't be read is a `WireConfigError`."""
+    """Whether an address never leaves this machine; raises `WireConfigError` for an invalid address."""
     if address.startswith("unix:"):
         if len(address) <= len("unix:"):
             raise WireConfigError("the address of a Unix socket is unix: and a path, as in unix:/run/world.sock")
         return True
-    found = _HOST_PORT.fullmatch(address)
-    if found is None or not 0 < int(found["port"]) < 65_536:
+    match = _HOST_PORT.fullmatch(address)
+    if match is None or not 0 < int(match["port"]) < 65_536:
         raise WireConfigError(f"{address!r} is no address; write host:port, [IPv6 address]:port or unix:/path")
-    host = found["six"] or found["host"]
+    host = match["six"] or match["host"]
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        if found["six"]:
+        if match["six"]:
             raise WireConfigError(f"{host!r} is no IPv6 address") from None
         return host.lower() == "localhost"
 
 
 def client_options(connection: WorldEndpoint) -> Options:
-    """The options of a client's channel: limits on sizes, and nothing that gRPC would do behind our back."""
+    """Return the options of a client's channel: size limits, and no retries by gRPC itself."""
     options: Options = [
         ("grpc.max_send_message_length", int(MAX_REQUEST_BYTES.maximum)),
         ("grpc.max_receive_message_length", int(MAX_REPLY_BYTES.maximum)),
         ("grpc.enable_http_proxy", 0),
-        ("grpc.enable_retries", 0),  # whoever calls decides what may be tried again
+        ("grpc.enable_retries", 0),  # the caller decides what may be retried
         ("grpc.initial_reconnect_backoff_ms", _RECONNECT_MIN_MS),
         ("grpc.max_reconnect_backoff_ms", _RECONNECT_MAX_MS),
         ("grpc.keepalive_time_ms", _PING_MS),
@@ -88,7 +88,7 @@ def client_options(connection: WorldEndpoint) -> Options:
 
 
 def server_options() -> Options:
-    """The options of a world's server that fit `client_options`."""
+    """Return the options of a world's server that match `client_options`."""
     return [
         ("grpc.max_send_message_length", int(MAX_REPLY_BYTES.maximum)),
         ("grpc.max_receive_message_length", int(MAX_REQUEST_BYTES.maximum)),
@@ -96,9 +96,9 @@ def server_options() -> Options:
         ("grpc.keepalive_time_ms", _PING_MS),
         ("grpc.keepalive_timeout_ms", _PING_TIMEOUT_MS),
         ("grpc.so_reuseport", 0),  # a taken port is an error, not shared
-        # A flood waits at its own end: all connections share one queue of calls that no one has looked at yet.
+        # Let a flood wait at its own end: all connections share one queue of calls not read yet.
         ("grpc.max_concurrent_streams", int(MAX_CONNECTION_CALLS.maximum)),
-        # Beyond these gRPC drops calls at random, renewals of leases too.
+        # Beyond these gRPC drops calls at random, including lease renewals.
         ("grpc.server.max_pending_requests", int(MAX_PENDING_CALLS.maximum)),
         ("grpc.server.max_pending_requests_hard_limit", int(MAX_PENDING_CALLS.maximum)),
     ]

@@ -27,18 +27,18 @@ from tickmind.wire.messages.frames import (
 
 @dataclass(frozen=True, slots=True)
 class ControlStatistics:
-    """What went over a control stream so far."""
+    """Counters of a control stream."""
 
     observations: int
-    missed: int  # observations that a newer one replaced before anybody took them
+    missed: int  # observations replaced by newer ones before they were read
     accepted: int
     refused: int
 
 
 class ControlSession:
-    """One entity under control: iterate for observations, `submit` intents.
+    """One controlled entity: iterate for observations, `submit` intents.
 
-    Only the newest observation waits, so a slow agent never answers for a tick that is long gone. The lease is kept
+    Only the newest observation waits, so a slow agent never answers for a tick that is long over. The lease is kept
     alive while the event loop runs. Once iterating or submitting raises `ControlClosedError`, control may be lost:
     open a new session with `previous=session.lease.lease_id`.
     """
@@ -59,7 +59,7 @@ class ControlSession:
         self._run = RunInfo()
         self._newest: Observation | None = None
         self._changed = asyncio.Event()
-        self._acks: deque[asyncio.Future[Ack] | None] = deque()  # who waits for which ack, in the order of intents
+        self._acks: deque[asyncio.Future[Ack] | None] = deque()  # waiters for acks, in the order of intents
         self._closed: WireError | None = None
         self._observations = self._missed = self._accepted = self._refused = 0
 
@@ -73,7 +73,7 @@ class ControlSession:
             case Closed(reason, retry_after_ms):
                 await self._link.close()
                 raise LeaseRefusedError(
-                    f"the world did not give control of {self._opening.entity_id}: {reason or 'no reason given'}",
+                    f"the world refused control of {self._opening.entity_id}: {reason or 'no reason given'}",
                     reason=reason,
                     retry_after_ms=retry_after_ms,
                 )
@@ -100,15 +100,15 @@ class ControlSession:
 
     @property
     def controlled(self) -> bool:
-        """Whether the stream that keeps control is open."""
+        """Whether the control stream is open."""
         return self._lease is not None and not self._link.ended
 
     def statistics(self) -> ControlStatistics:
-        """What went over the stream so far."""
+        """Return the counters of the stream."""
         return ControlStatistics(self._observations, self._missed, self._accepted, self._refused)
 
     async def __aiter__(self) -> AsyncIterator[Observation]:
-        """The newest observation, whenever there is a new one, until the stream ends."""
+        """Iterate over observations, always the newest, until the stream ends."""
         while True:
             newest, self._newest = self._newest, None
             if newest is not None:
@@ -122,13 +122,13 @@ class ControlSession:
             self._changed.clear()
 
     async def submit(self, tick_id: int, intent: Intent) -> Ack:
-        """Send the intent of a tick and wait for the world's word on it."""
+        """Send the intent of a tick and wait for the acknowledgement."""
         waiting: asyncio.Future[Ack] = asyncio.get_running_loop().create_future()
         self._send(tick_id, intent, waiting)
         return await waiting
 
     def submit_nowait(self, tick_id: int, intent: Intent) -> None:
-        """Send the intent of a tick; `statistics` counts what became of it."""
+        """Send the intent of a tick without waiting; `statistics` counts the acknowledgements."""
         self._send(tick_id, intent, None)
 
     def _send(self, tick_id: int, intent: Intent, waiting: asyncio.Future[Ack] | None) -> None:
@@ -167,5 +167,5 @@ class ControlSession:
         for waiting in self._acks:
             if waiting is not None and not waiting.done():
                 waiting.set_exception(failure or ControlClosedError("the control stream was closed"))
-                waiting.exception()  # nobody may be waiting any more, which is no fault
+                waiting.exception()  # marks it as retrieved, as no task may be waiting
         self._acks.clear()

@@ -1,4 +1,4 @@
-"""One open stream in both directions: a queue up, frames down, and signs of life in between."""
+"""A control stream's link: a queue up, frames down, and keep-alives in between."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,16 +14,16 @@ from tickmind.wire.errors import ControlClosedError, DeadlineError, OverloadedEr
 Up = TypeVar("Up")
 Down = TypeVar("Down")
 
-MAX_UNSENT = 64  # frames that wait for a slow connection
-LOOKS = 3  # while a lease lasts; a link that has sent nothing since the last look shows life
+MAX_UNSENT = 64  # frames queued for a slow connection
+LOOKS = 3  # checks within a lease's lifetime; an idle link then sends a keep-alive
 
 
 class Link(Generic[Up, Down]):
-    """A control stream, apart from what its frames mean.
+    """A control stream, independent of what its frames mean.
 
-    `encode` and `decode` go between frames and messages; `on_frame` gets each frame down but the first, and
-    `on_end` the error that ended the stream, or None if this side ended it. `awaits` says whether something that was
-    sent is still to be answered: a world may be silent for as long as it likes, but answers at once.
+    `encode` and `decode` convert between frames and messages; `on_frame` gets each frame down but the first, and
+    `on_end` the error that ended the stream, or None if this side ended it. `awaits` says whether an answer is pending:
+    a world may be silent for as long as it likes, but answers at once.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Link(Generic[Up, Down]):
         awaits: Callable[[], bool],
     ) -> None:
         self._call = call
-        self._frames = aiter(call)  # unlike `read`, it gives what was received before a write failed
+        self._frames = aiter(call)  # unlike `read`, it returns frames received before a write failed
         self._connection = connection
         self._encode = encode
         self._decode = decode
@@ -47,13 +47,13 @@ class Link(Generic[Up, Down]):
         self._awaits = awaits
         self._unsent: asyncio.Queue[Any] = asyncio.Queue(MAX_UNSENT)
         self._tasks: list[asyncio.Task[None]] = []
-        self._idle = True  # whether nothing went up since the last look
-        self._heard = False  # whether something came down since then
+        self._idle = True  # whether nothing was sent since the last check
+        self._heard = False  # whether a frame was received since then
         self._ended = False
 
     @property
     def ended(self) -> bool:
-        """Whether the stream is over."""
+        """Whether the stream has ended."""
         return self._ended
 
     async def open(self, first: Up) -> Down:
@@ -62,7 +62,7 @@ class Link(Generic[Up, Down]):
         opening = self._encode(first)
         try:
             async with asyncio.timeout(timeout_s):
-                with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading says why
+                with suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading reports why
                     await self._call.write(opening)
                 message = await anext(self._frames, grpc.aio.EOF)
         except TimeoutError:
@@ -85,15 +85,15 @@ class Link(Generic[Up, Down]):
             raise
 
     def start(self, ttl_ms: int, keep_alive: Up) -> None:
-        """Begin to read, to write and to show life."""
+        """Begin to read, to write and to send keep-alives."""
         period_s = ttl_ms / 1000 / LOOKS
         work = (self._read(), self._write(), self._look(period_s, self._encode(keep_alive)))
         self._tasks = [asyncio.create_task(each) for each in work]
 
     def send_nowait(self, frame: Up) -> None:
-        """Put a frame in line. A frame that breaks a rule or a full line is an error, and nothing was sent."""
+        """Queue a frame. If it is invalid or the queue is full, it raises an error and sends nothing."""
         if self._ended:
-            raise ControlClosedError("the control stream is over; open a new one")
+            raise ControlClosedError("the control stream has ended; open a new one")
         message = self._encode(frame)
         try:
             self._unsent.put_nowait(message)
@@ -104,14 +104,14 @@ class Link(Generic[Up, Down]):
         self._idle = False
 
     async def close(self, last: Up | None = None) -> None:
-        """End the stream; with a last frame, wait until the world has ended it, but not for ever."""
+        """End the stream; after a last frame, wait (not forever) until the world has ended it."""
         if last is not None and not self._ended and self._tasks:
             try:
                 self.send_nowait(last)
                 async with asyncio.timeout(self._connection.timeout_s):
                     await asyncio.wait([self._tasks[0]])
             except (TimeoutError, WireError):
-                pass  # the lease runs out by itself
+                pass  # the lease expires by itself
         self._call.cancel()
         for task in self._tasks:
             task.cancel()
@@ -138,11 +138,11 @@ class Link(Generic[Up, Down]):
             while True:
                 await self._call.write(await self._unsent.get())
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
-            return  # the reader gets the same end and says why
+            return  # the reader gets the same end and reports why
 
     async def _look(self, period_s: float, message: Any) -> None:
-        """Show life, and give up a world that owes an answer and has been silent for as long as a lease lasts."""
-        silent = 0  # looks in a row that found an answer missing; a process that stood still has looked but once
+        """Send keep-alives, and end the stream if an answer is overdue for as long as a lease lasts."""
+        silent = 0  # consecutive checks with an overdue answer; a stalled process has checked only once
         while not self._ended:
             self._idle, self._heard = True, False
             await asyncio.sleep(period_s)

@@ -1,4 +1,4 @@
-"""The client for scripts and threads: the same calls, blocking, with an event loop of its own in the background."""
+"""The blocking client, for scripts and threads, with its own event loop in the background."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def _cancelled(message: str) -> UnreachableError:
 
 
 class _Session(Generic[S]):
-    """What both kinds of blocking session have in common."""
+    """The common part of both blocking sessions."""
 
     def __init__(self, background: BackgroundLoop, session: S) -> None:
         self._background = background
@@ -73,15 +73,15 @@ class SyncControlSession(_Session[ControlSession]):
 
     @property
     def controlled(self) -> bool:
-        """Whether the stream that keeps control is open."""
+        """Whether the control stream is open."""
         return self._session.controlled
 
     def statistics(self) -> ControlStatistics:
-        """What went over the stream so far."""
+        """Return the counters of the stream."""
         return self._session.statistics()
 
     def submit(self, tick_id: int, intent: Intent) -> Ack:
-        """Send the intent of a tick and wait for the world's word on it."""
+        """Send the intent of a tick and wait for the acknowledgement."""
         return self._background.run(self._session.submit(tick_id, intent))
 
 
@@ -97,24 +97,24 @@ class SyncBatchSession(_Session["BatchSession"]):
 
     @property
     def opened(self) -> BatchOpened:
-        """Which entities are under control, and the secret that takes them back after a break."""
+        """The granted entities, and the secret that takes them back after a break."""
         return self._session.opened
 
     def lost(self) -> tuple[LeasesLost, ...]:
-        """Entities that were lost since the last time this was asked."""
+        """Return the entities that were lost since the last call."""
         return self._session.lost()
 
     def statistics(self) -> ControlStatistics:
-        """What went over the stream so far."""
+        """Return the counters of the stream."""
         return self._session.statistics()
 
     def submit(self, tick_id: int, intents: IntentColumns) -> AckBatch:
-        """Send intents of a tick and wait for the world's word on them."""
+        """Send intents of a tick and wait for the acknowledgement."""
         return self._background.run(self._session.submit(tick_id, intents))
 
 
 class SyncWorldClient:
-    """`WorldClient` for code without an event loop; its methods mean the same. Any number of threads may share it."""
+    """`WorldClient` for code without an event loop, with the same methods, blocking. It is thread-safe."""
 
     def __init__(self, connection: WorldEndpoint | str, *, rng: random.Random | None = None) -> None:
         self._background = BackgroundLoop(
@@ -138,49 +138,49 @@ class SyncWorldClient:
         return f"Sync{self._client!r}"
 
     def close(self) -> None:
-        """End the connection, all streams on it, and the thread."""
+        """Close the connection, all streams on it, and the thread."""
         try:
             self._background.run(self._client.close())
         except WireConfigError:
-            return  # closed before
+            return  # already closed
         self._background.close()
 
     def is_serving(self) -> bool:
-        """Whether the world says that it is healthy."""
+        """Return whether the world reports that it is healthy."""
         return self._background.run(self._client.is_serving())
 
     def ticks(self, *, retry: Backoff | None = RETRY) -> Iterator[TickEvent]:
-        """The beginning of each tick."""
+        """Iterate over the starts of ticks."""
         return self._background.iterate(self._client.ticks(retry=retry))
 
     def entities(self, *, uncontrolled_only: bool = False) -> tuple[EntityInfo, ...]:
-        """All actors that can be controlled, or those of them that nobody controls."""
+        """Return all controllable actors, or those without a controller."""
         return self._background.run(self._client.entities(uncontrolled_only=uncontrolled_only))
 
     def lifecycle(self, *, include_present: bool = True, retry: Backoff | None = RETRY) -> Iterator[LifecycleEvent]:
-        """What happens to actors as a whole."""
+        """Iterate over lifecycle events."""
         return self._background.iterate(self._client.lifecycle(include_present=include_present, retry=retry))
 
     def world(self) -> WorldInfo:
-        """All that never changes in a run."""
+        """Return everything that never changes in a run."""
         return self._background.run(self._client.world())
 
     def acquire(self, entity_id: str, controller_id: str, *, previous: Secret | None = None) -> Lease:
-        """Take control of an entity; a refusal is a `LeaseRefusedError`."""
+        """Acquire control of an entity; raises `LeaseRefusedError` if the world refuses."""
         return self._background.run(self._client.acquire(entity_id, controller_id, previous=previous))
 
     def renew(self, lease: Lease) -> Lease:
-        """Make a lease last its whole time again; a refusal is a `LeaseRefusedError`."""
+        """Renew a lease for its whole lifetime; raises `LeaseRefusedError` if the world refuses."""
         return self._background.run(self._client.renew(lease))
 
     def release(self, lease: Lease) -> Reason:
-        """Give an entity up at once."""
+        """Release an entity at once."""
         return self._background.run(self._client.release(lease))
 
     def observations(
         self, lease: Lease, *, want_floors: bool = False, retry: Backoff | None = RETRY
     ) -> Iterator[Observation]:
-        """What an entity perceives at the start of each tick."""
+        """Iterate over an entity's observations, one at the start of each tick."""
         return self._background.iterate(self._client.observations(lease, want_floors=want_floors, retry=retry))
 
     def submit(self, lease: Lease, tick_id: int, intent: Intent) -> Ack:
@@ -224,26 +224,26 @@ class SyncWorldClient:
     def viewer_events(
         self, world: WorldInfo, view: ViewFilter = EVERYTHING, *, retry: Backoff | None = RETRY
     ) -> Iterator[ViewerEvent]:
-        """What happened in each tick, as far as the filter lets it through."""
+        """Iterate over the events of each tick that pass the filter."""
         return self._background.iterate(self._client.viewer_events(world, view, retry=retry))
 
     def snapshot(self, world: WorldInfo, view: ViewFilter = EVERYTHING) -> ViewerSnapshot:
-        """The world after the last tick on record."""
+        """Return the world after the last recorded tick."""
         return self._background.run(self._client.snapshot(world, view))
 
     def report_thought(self, lease: Lease, tick_id: int, thought: Thought) -> Ack:
-        """Tell the record and the viewer what an entity thought."""
+        """Report an entity's thought to the record and the viewers."""
         return self._background.run(self._client.report_thought(lease, tick_id, thought))
 
     def report_status(self, lease: Lease, status: AgentStatus) -> Ack:
-        """Tell the record and the viewer how an agent is doing."""
+        """Report an agent's status to the record and the viewers."""
         return self._background.run(self._client.report_status(lease, status))
 
     def report_insights(self, lease: Lease, insights: Sequence[Insight]) -> Ack:
-        """Show the record and the viewer the minds of entities that the lease stands for."""
+        """Report insights into the minds of entities of the lease to the record and the viewers."""
         return self._background.run(self._client.report_insights(lease, insights))
 
 
 async def _make(connection: WorldEndpoint | str, rng: random.Random | None) -> WorldClient:
-    """Make the client on the loop that it will work on."""
+    """Make the client on its own loop."""
     return WorldClient(connection, rng=rng)

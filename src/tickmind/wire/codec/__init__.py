@@ -1,7 +1,7 @@
-"""Between protobuf records and `protocol` types, both ways.
+"""The codec between protobuf records and `protocol` types.
 
-`encode_...` writes and `decode_...` reads. Whatever a message holds, reading it gives a value that keeps all rules of
-its type, or raises `MessageError`. Packed columns are in `tickmind.wire.columns`, which needs NumPy.
+`encode_...` writes and `decode_...` reads. Decoding any message returns a value that keeps all rules of its type, or
+raises `MessageError`. Packed columns are in `tickmind.wire.columns`, which needs NumPy.
 """
 
 from tickmind.wire.codec.actions import (

@@ -1,4 +1,4 @@
-"""Intents, acknowledgements and results."""
+"""Codec of intents, acknowledgements and results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +47,7 @@ _WAIT, _SLEEP, _WAKE = Wait(), Sleep(), Wake()
 
 @encoder
 def encode_intent(intent: Intent) -> pb.Intent:
-    """Write an intent."""
+    """Encode an intent."""
     match intent:
         case Wait():
             return pb.Intent(wait=pb.Wait())
@@ -78,7 +78,7 @@ def _direction(direction: int) -> Any:
 
 
 def decode_intent(message: pb.Intent) -> Intent:
-    """Read an intent; the reason in a `MessageError` is the one for its `Ack`."""
+    """Decode an intent; the reason in a `MessageError` is the one for its `Ack`."""
     form = chosen(message, "action", "intent")
     return _READERS[form](getattr(message, form))
 
@@ -97,7 +97,7 @@ def _say(message: pb.Say) -> Say:
 
 
 def speech(value: str) -> str:
-    """What an actor says; spaces alone are nothing."""
+    """Check the text of a speech; spaces alone count as empty."""
     said = text(value, "text", MAX_TEXT_CHARS)
     if not said or said.isspace():
         raise MessageError("text", "what is said, not empty")
@@ -105,7 +105,7 @@ def speech(value: str) -> str:
 
 
 def channel(value: str) -> str:
-    """A channel that worlds have."""
+    """Check that a channel exists."""
     if value not in CHANNELS:
         raise MessageError("channel", f"one of {', '.join(CHANNELS)}")
     return value
@@ -128,7 +128,7 @@ _READERS: dict[str, Callable[[Any], Intent]] = {
 
 @encoder
 def encode_ack(ack: Ack) -> pb.Ack:
-    """Write an acknowledgement."""
+    """Encode an acknowledgement."""
     return pb.Ack(accepted=ack.accepted, reason=_reason(ack.reason))
 
 
@@ -137,7 +137,7 @@ def _reason(why: Reason) -> Any:
 
 
 def decode_ack(message: pb.Ack) -> Ack:
-    """Read an acknowledgement."""
+    """Decode an acknowledgement."""
     why = reason(message.reason, "reason")
     if message.accepted is bool(why):
         raise MessageError("reason", "set if and only if the intent was refused")
@@ -146,7 +146,7 @@ def decode_ack(message: pb.Ack) -> Ack:
 
 @encoder
 def encode_result(result: ActionResult) -> pb.ActionResult:
-    """Write what became of an intent."""
+    """Encode the result of an intent."""
     return pb.ActionResult(
         actor_id=result.actor_id,
         action_type=_action(result),
@@ -162,12 +162,12 @@ def _action(result: ActionResult) -> Any:
 
 
 def encode_effects(effects: tuple[Effect, ...]) -> list[pb.Effect]:
-    """Write what an action changed."""
+    """Encode what an action changed."""
     return [pb.Effect(name=effect.name, value=effect.value) for effect in effects]
 
 
 def decode_result(message: pb.ActionResult) -> ActionResult:
-    """Read what became of an intent."""
+    """Decode the result of an intent."""
     why = reason(message.reason, "reason")
     if message.ok is bool(why):
         raise MessageError("reason", "set if and only if the action failed")
@@ -182,6 +182,6 @@ def decode_result(message: pb.ActionResult) -> ActionResult:
 
 
 def decode_effects(effects: Any) -> tuple[Effect, ...]:
-    """Read what an action changed."""
+    """Decode what an action changed."""
     count(effects, "effects", MAX_EFFECTS)
     return tuple(Effect(name(effect.name, "effects.name"), effect.value) for effect in effects)

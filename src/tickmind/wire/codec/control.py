@@ -1,4 +1,4 @@
-"""The frames of a control stream for one entity."""
+"""Codec of the frames of a control stream for one entity."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ from tickmind.wire.v1 import control_pb2 as pb
 
 @encoder
 def encode_up(frame: ControlUp) -> pb.ControlRequest:
-    """Write a frame from an agent."""
+    """Encode a frame from an agent."""
     match frame:
         case ControlIntent(tick_id, intent):
             return pb.ControlRequest(intent=pb.ControlIntent(tick_id=tick_id, intent=encode_intent(intent)))
@@ -56,7 +56,7 @@ def encode_up(frame: ControlUp) -> pb.ControlRequest:
 
 
 def decode_up(message: pb.ControlRequest) -> ControlUp:
-    """Read a frame from an agent. An intent that breaks a rule is a `MessageError`, whose reason goes into the ack."""
+    """Decode a frame from an agent. Raises `MessageError` for an invalid intent, with the reason for its ack."""
     form = chosen(message, "frame", "frame")
     if form == "intent":
         present(message.intent, "intent")
@@ -76,7 +76,7 @@ def decode_up(message: pb.ControlRequest) -> ControlUp:
 
 @encoder
 def encode_down(frame: ControlDown) -> pb.ControlResponse:
-    """Write a frame from the world."""
+    """Encode a frame from the world."""
     match frame:
         case Observation():
             return pb.ControlResponse(observation=encode_observation(frame))
@@ -105,13 +105,13 @@ def decode_run(message: pb.ControlOpened | pb.ControlBatchOpened) -> RunInfo:
 
 
 def encode_closed(frame: Closed) -> pb.Closed:
-    """Write the end of a stream."""
+    """Encode the end of a stream."""
     why: Any = REASON_CODES[frame.reason]
     return pb.Closed(reason=why, retry_after_ms=frame.retry_after_ms)
 
 
 def decode_down(message: pb.ControlResponse) -> ControlDown:
-    """Read a frame from the world."""
+    """Decode a frame from the world."""
     form = chosen(message, "frame", "frame")
     if form == "observation":
         return decode_observation(message.observation)
@@ -125,5 +125,5 @@ def decode_down(message: pb.ControlResponse) -> ControlDown:
 
 
 def decode_closed(message: pb.Closed) -> Closed:
-    """Read the end of a stream."""
+    """Decode the end of a stream."""
     return Closed(reason(message.reason, "reason"), number(message.retry_after_ms, "retry_after_ms", 0, DURATION_MS))

@@ -1,4 +1,4 @@
-"""Who and what there is: actors, their lifecycle, and all of the world that never changes."""
+"""Codec of actors, their lifecycle, and the constant part of a world."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -51,12 +51,12 @@ KIND_NUMBERS = {kind: code for code, kind in enumerate(LifecycleKind, start=1)} 
 
 @encoder
 def encode_entity(entity: EntityInfo) -> pb.EntityInfo:
-    """Write an actor."""
+    """Encode an actor."""
     return pb.EntityInfo(entity_id=entity.entity_id, type=entity.type, tags=entity.tags, spawn_tick=entity.spawn_tick)
 
 
 def decode_entity(message: pb.EntityInfo) -> EntityInfo:
-    """Read an actor."""
+    """Decode an actor."""
     return EntityInfo(
         name(message.entity_id, "entity_id"),
         optional_name(message.type, "type"),
@@ -66,7 +66,7 @@ def decode_entity(message: pb.EntityInfo) -> EntityInfo:
 
 
 def decode_page(message: pb.ListControllableEntitiesResponse) -> tuple[tuple[EntityInfo, ...], bool]:
-    """Read a page of actors, and whether there are more."""
+    """Decode a page of actors, and whether there are more."""
     count(message.entities, "entities", MAX_PAGE)
     if message.more and not message.entities:
         raise MessageError("more", "false on an empty page")
@@ -75,20 +75,20 @@ def decode_page(message: pb.ListControllableEntitiesResponse) -> tuple[tuple[Ent
 
 @encoder
 def encode_lifecycle(event: LifecycleEvent) -> pb.LifecycleEvent:
-    """Write what happened to an actor."""
+    """Encode a lifecycle event."""
     number_of: Any = KIND_NUMBERS[event.kind]
     return pb.LifecycleEvent(tick_id=event.tick_id, kind=number_of, entity=encode_entity(event.entity))
 
 
 def decode_lifecycle(message: pb.LifecycleEvent) -> LifecycleEvent:
-    """Read what happened to an actor."""
+    """Decode a lifecycle event."""
     present(message, "entity")
     kind = member(LIFECYCLE_KINDS, message.kind, "kind")
     return LifecycleEvent(tick(message.tick_id), kind, decode_entity(message.entity))
 
 
 def encode_world(world: WorldInfo) -> Iterator[pb.StreamWorldResponse]:
-    """Write all that never changes, in parts that are small enough to send."""
+    """Encode the constant part of a world, in parts that are small enough to send."""
     yield pb.StreamWorldResponse(header=_encode_header(world))
     for start in range(0, len(world.floor_codes), PART_BYTES):
         yield pb.StreamWorldResponse(floor_codes=world.floor_codes[start : start + PART_BYTES])
@@ -155,7 +155,7 @@ def _encode_ground(heaps: Iterable[GroundInfo]) -> pb.StreamWorldResponse:
 
 @dataclass(slots=True)
 class WorldReader:
-    """Puts the parts of a world together: `add` each, then `finish`. It never holds more than the header announced."""
+    """Joins the parts of a world: `add` each, then `finish`. It never holds more than the header announced."""
 
     _header: pb.WorldHeader | None = None
     _floor_codes: bytearray = field(default_factory=bytearray)
@@ -164,7 +164,7 @@ class WorldReader:
     _ground: list[GroundInfo] = field(default_factory=list)
 
     def add(self, message: pb.StreamWorldResponse) -> None:
-        """Take the next part."""
+        """Add the next part."""
         if self._header is None:
             present(message, "header")
             _check_header(message.header)
@@ -185,7 +185,7 @@ class WorldReader:
         self._ground += [_decode_ground(heap, header) for heap in message.ground]
 
     def finish(self) -> WorldInfo:
-        """Give the whole world, once the last part was added."""
+        """Return the whole world, once the last part was added."""
         header = self._header
         if header is None:
             raise MessageError("parts", "at least one, with the header")

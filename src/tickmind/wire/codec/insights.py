@@ -1,4 +1,4 @@
-"""What agents show of minds. Values of Blackboards are read as JSON here, so that whoever shows them can trust it."""
+"""Codec of insights into minds. Values of Blackboards are parsed as JSON here, so that viewers can trust them."""
 
 import math
 
@@ -23,7 +23,7 @@ MOST_LINES = int(MAX_TREE_LINES.maximum)
 
 @encoder
 def encode_insight(insight: Insight) -> pb.Insight:
-    """Write what an agent shows of a mind."""
+    """Encode an insight."""
     return pb.Insight(
         entity_id=insight.entity_id,
         tick_id=insight.tick_id,
@@ -40,7 +40,7 @@ def encode_insight(insight: Insight) -> pb.Insight:
 
 
 def decode_insight(message: pb.Insight) -> Insight:
-    """Read what an agent shows of a mind."""
+    """Decode an insight."""
     count(message.tree, "tree", MAX_TREE_LINES)
     count(message.board, "board", MAX_BOARD_ENTRIES)
     count(message.gone_keys, "gone_keys", MAX_BOARD_ENTRIES)

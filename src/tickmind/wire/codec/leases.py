@@ -1,4 +1,4 @@
-"""Leases and ticks."""
+"""Codec of leases and ticks."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ DURATION_MS = int(MAX_DURATION_MS.maximum)
 
 @encoder
 def encode_lease(lease: Lease) -> pb.Lease:
-    """Write a lease, its secret included."""
+    """Encode a lease, including its secret."""
     return pb.Lease(
         lease_id=lease.lease_id.reveal(),
         entity_id=lease.entity_id,
@@ -35,7 +35,7 @@ def encode_lease(lease: Lease) -> pb.Lease:
 
 
 def decode_lease(message: pb.Lease) -> Lease:
-    """Read a lease."""
+    """Decode a lease."""
     return Lease(
         secret(message.lease_id, "lease_id"),
         name(message.entity_id, "entity_id"),
@@ -47,7 +47,7 @@ def decode_lease(message: pb.Lease) -> Lease:
 
 @encoder
 def encode_acquired(answer: Lease | Closed) -> pb.AcquireLeaseResponse:
-    """Write a lease, or why there is none."""
+    """Encode a lease, or why there is none."""
     if isinstance(answer, Lease):
         return pb.AcquireLeaseResponse(lease=encode_lease(answer))
     why: Any = _refusal(answer.reason)
@@ -56,7 +56,7 @@ def encode_acquired(answer: Lease | Closed) -> pb.AcquireLeaseResponse:
 
 @encoder
 def encode_renewed(answer: Lease | Closed) -> pb.RenewLeaseResponse:
-    """Write a renewed lease, or why it was not."""
+    """Encode a renewed lease, or why it was not renewed."""
     if isinstance(answer, Lease):
         return pb.RenewLeaseResponse(lease=encode_lease(answer))
     why: Any = _refusal(answer.reason)
@@ -70,7 +70,7 @@ def _refusal(why: Reason) -> int:
 
 
 def decode_lease_answer(message: pb.AcquireLeaseResponse | pb.RenewLeaseResponse) -> Lease | Closed:
-    """Read a lease, or why there is none."""
+    """Decode a lease, or why there is none."""
     why = reason(message.reason, "reason")
     if message.HasField("lease") is bool(why):
         raise MessageError("reason", "set if and only if there is no lease")
@@ -82,7 +82,7 @@ def decode_lease_answer(message: pb.AcquireLeaseResponse | pb.RenewLeaseResponse
 
 @encoder
 def encode_tick(event: TickEvent) -> tick_pb2.TickEvent:
-    """Write the beginning of a tick."""
+    """Encode the start of a tick."""
     return tick_pb2.TickEvent(
         tick_id=event.tick_id,
         tick_start_server_time_ms=event.tick_start_server_time_ms,
@@ -93,7 +93,7 @@ def encode_tick(event: TickEvent) -> tick_pb2.TickEvent:
 
 
 def decode_tick(message: tick_pb2.TickEvent) -> TickEvent:
-    """Read the beginning of a tick."""
+    """Decode the start of a tick."""
     return TickEvent(
         tick(message.tick_id),
         message.tick_start_server_time_ms,
@@ -104,5 +104,5 @@ def decode_tick(message: tick_pb2.TickEvent) -> TickEvent:
 
 
 def decode_released(message: pb.ReleaseLeaseResponse) -> Reason:
-    """Read whether there was a lease to end."""
+    """Decode whether there was a lease to end."""
     return reason(message.reason, "reason")

@@ -1,4 +1,4 @@
-"""Observations as records. Most of a small world's traffic is these, so the loops are kept tight."""
+"""Codec of observations as records. They are most of a small world's traffic, so the loops are kept tight."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -53,12 +53,12 @@ NEED = int(MAX_NEED.maximum)
 DURATION_MS = int(MAX_DURATION_MS.maximum)
 MAX_KNOWN_ENTITIES = 4096
 
-_known_entities: dict[bytes, VisibleEntity] = {}  # message -> what was read from it
+_known_entities: dict[bytes, VisibleEntity] = {}  # message -> its decoded entity
 
 
 @encoder
 def encode_observation(observation: Observation) -> pb.Observation:
-    """Write an observation; for many observers at once `ObservationWriter` is quicker."""
+    """Encode an observation; for many observers at once `ObservationWriter` is faster."""
     message = encode_own_part(observation)
     message.visible_objects.extend([encode_object(seen) for seen in observation.visible_objects])
     add_entity = message.visible_entities.add
@@ -71,7 +71,7 @@ def encode_observation(observation: Observation) -> pb.Observation:
 
 
 def encode_own_part(observation: Observation) -> pb.Observation:
-    """Write all of an observation but what is in sight and the events, which other observers may share."""
+    """Encode an observation without visible things and events, which other observers may share."""
     me, tiles = observation.me, observation.visible_tiles
     message = pb.Observation(
         tick_id=observation.tick_id,
@@ -111,7 +111,7 @@ def _stacks(stacks: Iterable[ItemStack]) -> list[pb.ItemStack]:
 
 
 def encode_object(seen: VisibleObject) -> pb.VisibleObject:
-    """Write an object in sight."""
+    """Encode a visible object."""
     return pb.VisibleObject(
         object_id=seen.object_id,
         kind=seen.kind,
@@ -125,7 +125,7 @@ def encode_object(seen: VisibleObject) -> pb.VisibleObject:
 
 
 def write_entity(message: pb.VisibleEntity, seen: VisibleEntity) -> None:
-    """Write an actor in sight."""
+    """Encode a visible actor."""
     message.entity_id = seen.entity_id
     message.x = seen.x
     message.y = seen.y
@@ -138,7 +138,7 @@ def write_entity(message: pb.VisibleEntity, seen: VisibleEntity) -> None:
 
 
 def write_event(message: pb.Event, event: Event) -> None:
-    """Write an event."""
+    """Encode an event."""
     form: Any
     match event:
         case Moved(entity_id, x, y, direction):
@@ -160,7 +160,7 @@ def write_event(message: pb.Event, event: Event) -> None:
 
 
 def decode_observation(message: pb.Observation) -> Observation:
-    """Read an observation."""
+    """Decode an observation."""
     present(message, "me")
     present(message, "visible_tiles")
     entities, objects, events = message.visible_entities, message.visible_objects, message.events
@@ -226,8 +226,8 @@ def _decode_tiles(message: pb.VisibleTiles) -> VisibleTiles:
 
 
 def _decode_entities(messages: Any) -> tuple[VisibleEntity, ...]:
-    """Read the actors in sight. Most look as they did a tick ago, and those are not taken apart again."""
-    found = []
+    """Decode the visible actors. Most are unchanged since the last tick, and those come from a cache."""
+    entities = []
     for message in messages:
         data = message.SerializeToString()
         entity = _known_entities.get(data)
@@ -236,8 +236,8 @@ def _decode_entities(messages: Any) -> tuple[VisibleEntity, ...]:
             if len(_known_entities) >= MAX_KNOWN_ENTITIES:
                 _known_entities.clear()
             _known_entities[data] = entity
-        found.append(entity)
-    return tuple(found)
+        entities.append(entity)
+    return tuple(entities)
 
 
 def _decode_entity(message: pb.VisibleEntity) -> VisibleEntity:

@@ -1,4 +1,4 @@
-"""Requests of plain calls. What is wrong with one is a `MessageError`, whose reason an `Ack` can carry."""
+"""Codec of requests of plain calls. A decoder raises `MessageError`, whose reason an `Ack` can carry."""
 
 from tickmind.base import Secret
 from tickmind.wire.codec.actions import decode_intent, encode_intent
@@ -32,7 +32,7 @@ from tickmind.wire.v1 import action_pb2, entity_pb2, lease_pb2, observation_pb2,
 
 @encoder
 def encode_submit(request: SubmitRequest) -> action_pb2.SubmitIntentRequest:
-    """Write an intent with the right to have it."""
+    """Encode an intent with its lease."""
     return action_pb2.SubmitIntentRequest(
         lease_id=request.lease_id.reveal(),
         entity_id=request.entity_id,
@@ -42,7 +42,7 @@ def encode_submit(request: SubmitRequest) -> action_pb2.SubmitIntentRequest:
 
 
 def decode_submit(message: action_pb2.SubmitIntentRequest) -> SubmitRequest:
-    """Read an intent with the right to have it."""
+    """Decode an intent with its lease."""
     present(message, "intent")
     return SubmitRequest(
         secret(message.lease_id, "lease_id"),
@@ -54,7 +54,7 @@ def decode_submit(message: action_pb2.SubmitIntentRequest) -> SubmitRequest:
 
 @encoder
 def encode_acquire(request: AcquireRequest) -> lease_pb2.AcquireLeaseRequest:
-    """Write who wants to control what."""
+    """Encode a request for control."""
     return lease_pb2.AcquireLeaseRequest(
         entity_id=request.entity_id,
         controller_id=request.controller_id,
@@ -63,7 +63,7 @@ def encode_acquire(request: AcquireRequest) -> lease_pb2.AcquireLeaseRequest:
 
 
 def decode_acquire(message: lease_pb2.AcquireLeaseRequest) -> AcquireRequest:
-    """Read who wants to control what."""
+    """Decode a request for control."""
     return AcquireRequest(
         name(message.entity_id, "entity_id"),
         controller(message.controller_id, "controller_id"),
@@ -72,13 +72,13 @@ def decode_acquire(message: lease_pb2.AcquireLeaseRequest) -> AcquireRequest:
 
 
 def decode_lease_id(message: lease_pb2.RenewLeaseRequest | lease_pb2.ReleaseLeaseRequest) -> Secret:
-    """Read which lease to renew or to end."""
+    """Decode which lease to renew or to end."""
     return secret(message.lease_id, "lease_id")
 
 
 @encoder
 def encode_observations_request(request: ObservationsRequest) -> observation_pb2.StreamObservationsRequest:
-    """Write whose observations are asked for."""
+    """Encode a request for observations."""
     return observation_pb2.StreamObservationsRequest(
         lease_id=request.lease_id.reveal(),
         entity_id=request.entity_id,
@@ -88,14 +88,14 @@ def encode_observations_request(request: ObservationsRequest) -> observation_pb2
 
 
 def decode_observations_request(message: observation_pb2.StreamObservationsRequest) -> ObservationsRequest:
-    """Read whose observations are asked for."""
+    """Decode a request for observations."""
     lease_id, entity_id = secret(message.lease_id, "lease_id"), name(message.entity_id, "entity_id")
     return ObservationsRequest(lease_id, entity_id, message.want_floors, message.once)
 
 
 @encoder
 def encode_entities_request(request: EntitiesRequest) -> entity_pb2.ListControllableEntitiesRequest:
-    """Write which actors to list."""
+    """Encode which actors to list."""
     return entity_pb2.ListControllableEntitiesRequest(
         uncontrolled_only=request.uncontrolled_only,
         page_size=request.page_size,
@@ -104,46 +104,46 @@ def encode_entities_request(request: EntitiesRequest) -> entity_pb2.ListControll
 
 
 def decode_entities_request(message: entity_pb2.ListControllableEntitiesRequest) -> EntitiesRequest:
-    """Read which actors to list."""
+    """Decode which actors to list."""
     size = number(message.page_size, "page_size", 0, int(MAX_PAGE.maximum))
     return EntitiesRequest(message.uncontrolled_only, size, optional_name(message.after_entity_id, "after_entity_id"))
 
 
 @encoder
 def encode_thought_request(request: ThoughtRequest) -> telemetry_pb2.ReportThoughtRequest:
-    """Write a thought with the right to report it."""
+    """Encode a thought with its lease."""
     report = encode_thought_report(request.report)
     return telemetry_pb2.ReportThoughtRequest(lease_id=request.lease_id.reveal(), report=report)
 
 
 def decode_thought_request(message: telemetry_pb2.ReportThoughtRequest) -> ThoughtRequest:
-    """Read a thought with the right to report it."""
+    """Decode a thought with its lease."""
     present(message, "report")
     return ThoughtRequest(secret(message.lease_id, "lease_id"), decode_thought_report(message.report))
 
 
 @encoder
 def encode_status_request(request: StatusRequest) -> telemetry_pb2.ReportStatusRequest:
-    """Write a status with the right to report it."""
+    """Encode a status with its lease."""
     status = encode_status(request.status)
     return telemetry_pb2.ReportStatusRequest(lease_id=request.lease_id.reveal(), status=status)
 
 
 def decode_status_request(message: telemetry_pb2.ReportStatusRequest) -> StatusRequest:
-    """Read a status with the right to report it."""
+    """Decode a status with its lease."""
     present(message, "status")
     return StatusRequest(secret(message.lease_id, "lease_id"), decode_status(message.status))
 
 
 @encoder
 def encode_insights_request(request: InsightsRequest) -> telemetry_pb2.ReportInsightsRequest:
-    """Write insights with the right to report them."""
+    """Encode insights with their lease."""
     insights = [encode_insight(insight) for insight in request.insights]
     return telemetry_pb2.ReportInsightsRequest(lease_id=request.lease_id.reveal(), insights=insights)
 
 
 def decode_insights_request(message: telemetry_pb2.ReportInsightsRequest) -> InsightsRequest:
-    """Read insights with the right to report them."""
+    """Decode insights with their lease."""
     if not message.insights:
         raise MessageError("insights", "at least one")
     count(message.insights, "insights", MAX_INSIGHTS)

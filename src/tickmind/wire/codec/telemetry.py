@@ -1,4 +1,4 @@
-"""Thoughts and status reports."""
+"""Codec of thoughts and status reports."""
 
 import math
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ TEXTS = ("system_prompt", "user_message", "reply", "thinking", "error")
 
 @encoder
 def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
-    """Write a thought and whose it was."""
+    """Encode a thought and its entity."""
     thought = report.thought
     message = pb.Thought(
         engine_entity_id=thought.entity_id,
@@ -50,7 +50,7 @@ def encode_thought_report(report: ThoughtReport) -> pb.ThoughtReport:
 
 
 def decode_thought_report(message: pb.ThoughtReport) -> ThoughtReport:
-    """Read a thought and whose it was."""
+    """Decode a thought and its entity."""
     present(message, "thought")
     entity_id, tick_id = name(message.entity_id, "entity_id"), tick(message.tick_id)
     return ThoughtReport(entity_id, tick_id, _decode_thought(message.thought))
@@ -95,30 +95,30 @@ def _decode_directives(json: str) -> Mapping[str, Any]:
     if not MAX_DIRECTIVES_BYTES.allows(len(json.encode())):
         raise MessageError("directives_json", "shorter", reason=Reason.TEXT_TOO_LONG)
     try:
-        found = orjson.loads(json)
+        directives = orjson.loads(json)
     except orjson.JSONDecodeError:
         raise MessageError("directives_json", "JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(directives, dict):
         raise MessageError("directives_json", "a JSON object")
-    _check_depth(found)
-    return found
+    _check_depth(directives)
+    return directives
 
 
-def _check_depth(found: Any) -> None:
-    layer, depth = [found], 0
+def _check_depth(value: Any) -> None:
+    layer, depth = [value], 0
     while layer:
         depth += 1
         if not MAX_DIRECTIVES_DEPTH.allows(depth):
             raise MessageError("directives_json", f"nested at most {MAX_DIRECTIVES_DEPTH.maximum} deep")
         below: list[Any] = []
-        for value in layer:
-            below += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for item in layer:
+            below += item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
         layer = below
 
 
 @encoder
 def encode_status(status: AgentStatus) -> pb.AgentStatus:
-    """Write how an agent is doing."""
+    """Encode an agent's status."""
     state: Any = STATE_NUMBERS[status.state]
     return pb.AgentStatus(
         entity_id=status.entity_id,
@@ -134,7 +134,7 @@ def encode_status(status: AgentStatus) -> pb.AgentStatus:
 
 
 def decode_status(message: pb.AgentStatus) -> AgentStatus:
-    """Read how an agent is doing."""
+    """Decode an agent's status."""
     return AgentStatus(
         entity_id=name(message.entity_id, "entity_id"),
         tick_id=tick(message.tick_id),

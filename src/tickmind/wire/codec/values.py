@@ -1,4 +1,4 @@
-"""The checks that all decoders share: numbers in their ranges, names, texts, lists and closed enums."""
+"""Checks that all decoders share: numbers in their ranges, names, texts, lists and closed enums."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ MAX_GOOD_NAMES = 65_536
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SECRET = re.compile(rf"[A-Za-z0-9_-]{{16,{MAX_SECRET_CHARS.maximum}}}")
-_good_names: set[str] = set()  # names that passed; most names come again and again
+_good_names: set[str] = set()  # a cache of valid names, as most names recur
 
 DIRECTIONS = (None, *Direction)  # number in messages -> direction
 STATUSES = tuple(ActorStatus(bits) for bits in range(8))  # status bits -> status
@@ -38,7 +38,7 @@ VIEWER_EVENT_TYPES = (None, *ViewerEventType)  # number in messages -> type
 
 
 def parse(kind: Callable[[], M], data: bytes) -> M:
-    """Read a message from bytes; whatever is wrong with them is a `MessageError`."""
+    """Parse a message from bytes; raises `MessageError` if they are malformed."""
     message = kind()
     try:
         message.ParseFromString(data)
@@ -48,7 +48,7 @@ def parse(kind: Callable[[], M], data: bytes) -> M:
 
 
 def encoder(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn protobuf's complaints about values that do not fit into a `MessageError`."""
+    """Turn protobuf's errors about unfit values into a `MessageError`."""
 
     @wraps(function)
     def encode(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,7 +62,7 @@ def encoder(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def name(value: str, field: str) -> str:
-    """A name of something, which is never empty."""
+    """Check a name, which is never empty."""
     if value in _good_names:
         return value
     if not value:
@@ -71,7 +71,7 @@ def name(value: str, field: str) -> str:
 
 
 def optional_name(value: str, field: str) -> str:
-    """A name, or nothing."""
+    """Check a name that may be empty."""
     if not value or value in _good_names:
         return value
     return _new_name(value, field)
@@ -90,91 +90,91 @@ def _new_name(value: str, field: str) -> str:
 
 def names(values: Iterable[str], field: str, limit: Limit) -> tuple[str, ...]:
     """Several names."""
-    found = tuple(values)
-    if not limit.allows(len(found)):
+    checked = tuple(values)
+    if not limit.allows(len(checked)):
         raise MessageError(field, f"at most {limit.maximum} names")
-    for value in found:
+    for value in checked:
         if value not in _good_names:
             name(value, field)
-    return found
+    return checked
 
 
 def controller(value: str, field: str) -> str:
-    """A controller's name for itself."""
+    """Check a controller's name."""
     if not value or not MAX_CONTROLLER_CHARS.allows(len(value)) or _CONTROL.search(value):
         raise MessageError(field, f"1 to {MAX_CONTROLLER_CHARS.maximum} characters, none of them control characters")
     return value
 
 
 def secret(value: str, field: str) -> Secret:
-    """A lease's secret; no complaint ever shows it."""
+    """Check a lease's secret; no error ever shows it."""
     if not _SECRET.fullmatch(value):
         raise MessageError(field, "the secret of a lease", reason=Reason.INVALID_LEASE)
     return Secret(value)
 
 
 def optional_secret(value: str, field: str) -> Secret | None:
-    """A lease's secret, or nothing."""
+    """Check a lease's secret that may be empty."""
     return secret(value, field) if value else None
 
 
 def text(value: str, field: str, limit: Limit, *, reason: Reason = Reason.TEXT_TOO_LONG) -> str:
-    """Something that was said or thought; it may be empty."""
+    """Check a spoken or thought text; it may be empty."""
     if not limit.allows(len(value)):
         raise MessageError(field, f"at most {limit.maximum} characters long", reason=reason)
     return value
 
 
 def number(value: int, field: str, low: int, high: int) -> int:
-    """A number within its range, both ends included."""
+    """Check that a number lies in its range, both ends included."""
     if not low <= value <= high:
         raise MessageError(field, f"from {low:,} to {high:,}")
     return value
 
 
 def tick(value: int, field: str = "tick_id") -> int:
-    """The number of a tick."""
+    """Check the number of a tick."""
     if value < 0:
         raise MessageError(field, "0 or more")
     return value
 
 
 def place(x: int, y: int, field: str) -> tuple[int, int]:
-    """A tile of the largest map there can be."""
+    """Check that a tile lies on the largest possible map."""
     if not (0 <= x < SIDE and 0 <= y < SIDE):
         raise MessageError(field, f"a tile with x and y from 0 to {SIDE - 1}")
     return x, y
 
 
 def count(values: Sequence[object], field: str, limit: Limit) -> None:
-    """Refuse a list that is too long."""
+    """Check the length of a list."""
     if not limit.allows(len(values)):
         raise MessageError(field, f"at most {limit.maximum:,} long")
 
 
 def status(bits: int, field: str) -> ActorStatus:
-    """The state of an actor."""
+    """Return the state of an actor from its bits."""
     if not 0 <= bits < 8:
         raise MessageError(field, "made of the bits 1, 2 and 4")
     return STATUSES[bits]
 
 
 def member(table: Sequence[E | None], code: int, field: str) -> E:
-    """The member of a closed list behind its number in messages, where 0 is none."""
-    if 0 < code < len(table) and (found := table[code]) is not None:
-        return found
+    """Return the enum member of a number in messages, where 0 is none."""
+    if 0 < code < len(table) and (value := table[code]) is not None:
+        return value
     raise MessageError(field, f"a number from 1 to {len(table) - 1}")
 
 
 def reason(code: int, field: str) -> Reason:
-    """The reason behind its number; 0 is none."""
+    """Return the reason of its number; 0 is none."""
     if not 0 <= code < len(REASONS):
         raise MessageError(field, f"a number from 0 to {len(REASONS) - 1}")
     return REASONS[code]
 
 
 def chosen(message: Message, oneof: str, field: str) -> str:
-    """Which of several forms a message has."""
+    """Return which form of a oneof a message has."""
     form: str | None = message.WhichOneof(oneof)
     if form is None:
         raise MessageError(field, "set to one of its forms")
@@ -182,6 +182,6 @@ def chosen(message: Message, oneof: str, field: str) -> str:
 
 
 def present(message: Message, field: str) -> None:
-    """Refuse a message without a part that it must have."""
+    """Check that a message has a part that it must have."""
     if not message.HasField(field):
         raise MessageError(field, "set")

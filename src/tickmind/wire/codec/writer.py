@@ -1,4 +1,4 @@
-"""Observations for many observers of one tick, as bytes."""
+"""A writer of observations for many observers of one tick, as bytes."""
 
 from functools import lru_cache
 
@@ -15,21 +15,21 @@ STREAM_FIELD = observation_pb2.StreamObservationsResponse.OBSERVATION_FIELD_NUMB
 
 
 class ObservationWriter:
-    """Writes the observations of one tick, whatever several observers perceive only once. Make a new one each tick.
+    """Writes the observations of one tick, encoding shared perceptions once. Make a new writer each tick.
 
-    It goes by identity: let the observers of an actor, object or event share one `VisibleEntity`, `VisibleObject` or
-    `Event`. The bytes are what `encode_observation` would give after serialization, with the fields in another order.
+    Sharing goes by identity: let the observers of an actor, object or event share one `VisibleEntity`, `VisibleObject`
+    or `Event`. The bytes equal those of `encode_observation` after serialization, with the fields in another order.
     """
 
     __slots__ = ("_shared",)
 
     def __init__(self) -> None:
-        # id of what is perceived -> itself, which keeps the id its own, and its field of an observation
+        # id of a perceived thing -> the thing, which keeps the id valid, and its encoded field
         self._shared: dict[int, tuple[VisibleEntity | VisibleObject | Event, bytes]] = {}
 
     @encoder
     def write(self, observation: Observation) -> bytes:
-        """A serialized `Observation`."""
+        """Return a serialized `Observation`."""
         shared = self._shared
         pieces = [encode_own_part(observation).SerializeToString()]
         for seen in observation.visible_entities:
@@ -44,11 +44,11 @@ class ObservationWriter:
         return b"".join(pieces)
 
     def write_frame(self, observation: Observation) -> bytes:
-        """A serialized `ControlResponse`."""
+        """Return a serialized `ControlResponse`."""
         return _field(FRAME_FIELD, self.write(observation))
 
     def write_response(self, observation: Observation) -> bytes:
-        """A serialized `StreamObservationsResponse`."""
+        """Return a serialized `StreamObservationsResponse`."""
         return _field(STREAM_FIELD, self.write(observation))
 
     def _add_entity(self, seen: VisibleEntity) -> bytes:
@@ -72,10 +72,10 @@ class ObservationWriter:
 
 
 def write_times(event: TickEvent, left_ms: int | None = None) -> tuple[bytes, bytes]:
-    """The times of a tick, to be put behind what `write_frame` and `write_response` gave before the tick began.
+    """Return the times of a tick, to be appended to the results of `write_frame` and `write_response`.
 
-    A message that comes in two pieces is one message, and the later piece counts where both have a number. So `left_ms`
-    replaces the deadline of an observation that is sent when part of its time is over.
+    Two concatenated pieces are one message, in which the later value of a field counts. So `left_ms` replaces the
+    deadline of an observation that is sent when part of its time is over.
     """
     data = observation_pb2.Observation(
         deadline_ms=left_ms,
@@ -86,9 +86,9 @@ def write_times(event: TickEvent, left_ms: int | None = None) -> tuple[bytes, by
 
 
 def field_head(field: int, size: int) -> bytes:
-    """What comes before the bytes of a message or of packed numbers: the field's number and how many bytes there are.
+    """Return what precedes the bytes of a message or of packed numbers: the field's number and the size.
 
-    Both are in groups of seven bits, the lowest first.
+    Both are varints: groups of seven bits, lowest first.
     """
     return _varint(field << 3 | 2) + _varint(size)
 
@@ -104,5 +104,5 @@ def _varint(number: int) -> bytes:
 
 
 def _field(field: int, data: bytes) -> bytes:
-    """A field that holds a message."""
+    """Return a field that holds a message."""
     return field_head(field, len(data)) + data

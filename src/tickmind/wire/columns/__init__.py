@@ -1,4 +1,4 @@
-"""Between packed columns and `protocol` types, both ways, for hosts of many actors and for viewers.
+"""The codec between packed columns and `protocol` types, for hosts of many actors and for viewers.
 
 Rows and codes are checked against the `ColumnBounds` of the world. This part loads NumPy;
 `tickmind.wire.codec` does not.

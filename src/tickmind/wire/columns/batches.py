@@ -1,4 +1,4 @@
-"""The frames of a control stream for many entities."""
+"""Codec of the frames of a control stream for many entities."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ PARTS = int(MAX_PARTS.maximum)
 
 @encoder
 def encode_batch_up(frame: BatchUp) -> pb.ControlBatchRequest:
-    """Write a frame from a host; what an `IntentBatch` says of refused intents stays here."""
+    """Encode a frame from a host; the refused intents of an `IntentBatch` are not sent."""
     match frame:
         case IntentBatch():
             return pb.ControlBatchRequest(intents=encode_intent_batch(frame.tick_id, frame.intents))
@@ -59,7 +59,7 @@ def encode_batch_up(frame: BatchUp) -> pb.ControlBatchRequest:
 
 
 def decode_batch_up(message: pb.ControlBatchRequest, bounds: ColumnBounds) -> BatchUp:
-    """Read a frame from a host."""
+    """Decode a frame from a host."""
     form = chosen(message, "frame", "frame")
     if form == "intents":
         present(message.intents, "intents")
@@ -77,7 +77,7 @@ def decode_batch_up(message: pb.ControlBatchRequest, bounds: ColumnBounds) -> Ba
 
 @encoder
 def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
-    """Write a frame from the world."""
+    """Encode a frame from the world."""
     match frame:
         case ObservationBatch():
             message = pb.ControlBatchResponse()
@@ -115,7 +115,7 @@ def encode_batch_down(frame: BatchDown) -> pb.ControlBatchResponse:
 
 
 def decode_batch_down(message: pb.ControlBatchResponse, bounds: ColumnBounds) -> BatchDown:
-    """Read a frame from the world."""
+    """Decode a frame from the world."""
     form = chosen(message, "frame", "frame")
     if form == "observations":
         return _decode_observations(message.observations, bounds)

@@ -1,4 +1,4 @@
-"""The intents of many actors, packed."""
+"""Codec of the intents of many actors, packed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ OF_ITEMS = np.array(
 
 @encoder
 def encode_intent_batch(tick_id: int, intents: IntentColumns) -> control_pb2.IntentBatch:
-    """Write intents of one tick."""
+    """Encode intents of one tick."""
     fields: dict[str, Any] = {field: pack(getattr(intents, field), dtype, field) for field, dtype in COLUMNS}
     places = sorted(intents.texts)
     columns = pb.IntentColumns(
@@ -50,28 +50,28 @@ def encode_intent_batch(tick_id: int, intents: IntentColumns) -> control_pb2.Int
 
 
 def decode_intent_batch(message: control_pb2.IntentBatch, bounds: ColumnBounds) -> IntentBatch:
-    """Read intents of one tick; those that no action could have are refused one by one.
+    """Decode intents of one tick; illegal ones are refused one by one.
 
-    The arrays are copies, because compiled rules want such as can be written to.
+    The arrays are copies, because compiled rules need writable arrays.
     """
     columns = message.intents
     actor = read_rows(columns.actor, bounds.actors, "actor")
-    found = {field: unpack(getattr(columns, field), dtype, field, len(actor)) for field, dtype in COLUMNS[1:]}
-    reasons = np.where(_legal(found, bounds), 0, ILLEGAL).astype(np.uint8)
-    texts = _read_speeches(columns, found["action"], reasons)
+    arrays = {field: unpack(getattr(columns, field), dtype, field, len(actor)) for field, dtype in COLUMNS[1:]}
+    reasons = np.where(_legal(arrays, bounds), 0, ILLEGAL).astype(np.uint8)
+    texts = _read_speeches(columns, arrays["action"], reasons)
     kept = reasons == 0
     moved_to = np.cumsum(kept) - 1  # old place -> new place, of those that are kept
     intents = IntentColumns(
         actor=actor[kept],
         texts={int(moved_to[at]): said for at, said in texts.items() if kept[at]},
-        **{field: column[kept] for field, column in found.items()},
+        **{field: column[kept] for field, column in arrays.items()},
     )
     return IntentBatch(tick(message.tick_id), intents, actor[~kept], reasons[~kept])
 
 
-def _legal(found: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[np.bool_]":
-    action, direction = found["action"], found["direction"]
-    kind, amount, target = found["kind"], found["amount"], found["target"]
+def _legal(arrays: "dict[str, NDArray[Any]]", bounds: ColumnBounds) -> "NDArray[np.bool_]":
+    action, direction = arrays["action"], arrays["direction"]
+    kind, amount, target = arrays["kind"], arrays["amount"], arrays["target"]
     known = action < len(ACTION_TYPES)
     of_items = OF_ITEMS[np.where(known, action, 0)]
     works, gives = action == INTERACT, action == GIVE
@@ -90,7 +90,7 @@ def _named(codes: "Int32", bound: "NDArray[Any]", needed: "NDArray[np.bool_]") -
 
 
 def _read_speeches(columns: pb.IntentColumns, action: "UInt8", reasons: "UInt8") -> dict[int, tuple[str, str]]:
-    """The texts by their places; speakers without a text, or with one that no intent may have, get a reason."""
+    """Return the texts by their places; speakers without a valid text get a reason."""
     places = read_rows(columns.speech_place, len(action), "speech_place")
     if len(places) != len(columns.speeches):
         raise MessageError("speeches", "as many as their places")

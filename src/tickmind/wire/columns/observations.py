@@ -1,4 +1,4 @@
-"""The observations of many actors, packed."""
+"""Codec of the observations of many actors, packed."""
 
 from typing import Any
 
@@ -84,20 +84,20 @@ PACKED = [
 
 
 def mask_words(radius: int) -> int:
-    """How many words the mask of one observer's window has."""
+    """Return how many words the mask of one observer's window has."""
     return ((2 * radius + 1) ** 2 + 63) // 64
 
 
 @encoder
 def encode_observation_columns(columns: ObservationColumns) -> pb.ObservationColumns:
-    """Write the observations of many actors."""
+    """Encode the observations of many actors."""
     message = pb.ObservationColumns()
     write_observation_columns(message, columns)
     return message
 
 
 def write_observation_columns(message: pb.ObservationColumns, columns: ObservationColumns) -> None:
-    """Write them into a message that is part of another one; putting it in afterwards would copy all of it."""
+    """Encode into a message that is part of another; inserting it afterwards would copy all of it."""
     for field, own, dtype in PACKED:
         setattr(message, field, pack(getattr(columns, own), dtype, field))
     message.tick_id = columns.tick_id
@@ -107,20 +107,22 @@ def write_observation_columns(message: pb.ObservationColumns, columns: Observati
 
 
 def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBounds) -> ObservationColumns:
-    """Read the observations of many actors. The arrays share the message's memory and can't be written to."""
+    """Decode the observations of many actors. The arrays share the message's memory and are read-only."""
     radius = number(message.radius, "radius", 0, RADIUS)
-    found: dict[str, Any] = {"actor": read_rows(message.actor, bounds.actors, "actor")}
-    n = len(found["actor"])
+    arrays: dict[str, Any] = {"actor": read_rows(message.actor, bounds.actors, "actor")}
+    n = len(arrays["actor"])
     for column in OBSERVER:
-        found[column.name] = read_column(message, column, n, bounds)
-    found["inventory"] = unpack(message.inventory, U2, "inventory", n * bounds.item_kinds).reshape(n, bounds.item_kinds)
-    found["visible"] = _read_masks(message.visible, n, radius)
+        arrays[column.name] = read_column(message, column, n, bounds)
+    arrays["inventory"] = unpack(message.inventory, U2, "inventory", n * bounds.item_kinds).reshape(
+        n, bounds.item_kinds
+    )
+    arrays["visible"] = _read_masks(message.visible, n, radius)
     for offsets, columns in LISTS.items():
         total = len(getattr(message, columns[0].name)) // columns[0].dtype.itemsize
-        found[offsets] = read_offsets(getattr(message, offsets), n, total, offsets)
+        arrays[offsets] = read_offsets(getattr(message, offsets), n, total, offsets)
         for column in columns:
-            found[ATTRIBUTES.get(column.name, column.name)] = read_column(message, column, total, bounds)
-    _check_order(found["entity_offset"], found["entity_dx"], found["entity_dy"])
+            arrays[ATTRIBUTES.get(column.name, column.name)] = read_column(message, column, total, bounds)
+    _check_order(arrays["entity_offset"], arrays["entity_dx"], arrays["entity_dy"])
     utterances = decode_utterances(message.utterances)
     heard = read_column(message, Column("heard", I4, 0, len(utterances)), len(message.heard) // 4, bounds)
     return ObservationColumns(
@@ -130,7 +132,7 @@ def decode_observation_columns(message: pb.ObservationColumns, bounds: ColumnBou
         heard=heard,
         heard_offset=read_offsets(message.heard_offset, n, len(heard), "heard_offset"),
         utterances=utterances,
-        **found,
+        **arrays,
     )
 
 
@@ -144,17 +146,17 @@ def _read_masks(data: bytes, observers: int, radius: int) -> Any:
 
 
 def _check_order(offsets: Any, dx: Any, dy: Any) -> None:
-    """Refuse lists of entities that are not in the order of the map, or have two of them on one tile."""
+    """Check that lists of entities are in the order of the map, with at most one on a tile."""
     tile = dy.astype(np.int16) * (2 * RADIUS + 1) + dx
     follows = tile[1:] > tile[:-1]
-    first = offsets[(offsets > 0) & (offsets < len(tile))]  # of each list but the first follows upon another list
+    first = offsets[(offsets > 0) & (offsets < len(tile))]  # starts of lists, which may lie further back
     follows[first - 1] = True
     if not follows.all():
         raise MessageError("entity_dx", "in the order of the map for each observer: line by line, from west to east")
 
 
 def encode_utterance(utterance: Utterance) -> pb.Utterance:
-    """Write something that was said."""
+    """Encode an utterance."""
     return pb.Utterance(
         actor_id=utterance.actor_id,
         channel=utterance.channel,
@@ -165,7 +167,7 @@ def encode_utterance(utterance: Utterance) -> pb.Utterance:
 
 
 def decode_utterances(messages: Any) -> tuple[Utterance, ...]:
-    """Read what was said."""
+    """Decode utterances."""
     count(messages, "utterances", MAX_EVENTS)
     return tuple([_decode_utterance(message) for message in messages])
 

@@ -21,7 +21,7 @@ UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {1: np.uint8, 2: np.uint16,
 
 @dataclass(frozen=True, slots=True)
 class ColumnBounds:
-    """How many of each there are in a world, so that no row or code in a column points beyond."""
+    """The sizes of a world, so that no row or code in a column points beyond."""
 
     actors: int
     objects: int
@@ -33,7 +33,7 @@ class ColumnBounds:
 
     @classmethod
     def of(cls, world: WorldInfo) -> "ColumnBounds":
-        """The bounds of a world."""
+        """Return the bounds of a world."""
         return cls(
             actors=len(world.actors),
             objects=len(world.objects),
@@ -47,32 +47,32 @@ class ColumnBounds:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, the type of its numbers, and the range that they lie in."""
+    """One column: its name, the type of its numbers, and their range."""
 
     name: str
     dtype: "np.dtype[Any]"
     low: int = 0
-    bound: int | str | None = None  # the first number that is too great, or the name of one in `ColumnBounds`
+    bound: int | str | None = None  # the first number that is too large, or its name in `ColumnBounds`
 
     def limit(self, bounds: ColumnBounds) -> int | None:
-        """The first number that is too great in a world."""
+        """Return the first number that is too large in a world."""
         return getattr(bounds, self.bound) if isinstance(self.bound, str) else self.bound
 
 
 def pack(column: "NDArray[Any]", dtype: "np.dtype[Any]", field: str) -> bytes:
-    """Write a column; its type must be right already, because a cast could change numbers unseen."""
+    """Pack a column; its type must match, because a cast could change numbers unnoticed."""
     check_type(column, dtype, field)
     return column.tobytes()
 
 
 def check_type(column: "NDArray[Any]", dtype: "np.dtype[Any]", field: str) -> None:
-    """Refuse a column of another type."""
+    """Check the type of a column."""
     if column.dtype != dtype:
         raise MessageError(field, f"of type {dtype.name}, not {column.dtype}")
 
 
 def unpack(data: bytes, dtype: "np.dtype[Any]", field: str, length: int | None = None) -> "NDArray[Any]":
-    """Read a column without copying it; `length` is how many numbers there must be."""
+    """Unpack a column without copying it; `length` is how many numbers there must be."""
     size = dtype.itemsize
     if len(data) % size or (length is not None and len(data) != length * size):
         wanted = "whole" if length is None else f"{length:,}"
@@ -82,11 +82,11 @@ def unpack(data: bytes, dtype: "np.dtype[Any]", field: str, length: int | None =
 
 
 def check_range(column: "NDArray[Any]", low: int, bound: int | None, field: str) -> None:
-    """Refuse numbers below `low`, and from `bound` on."""
+    """Check that no number is below `low`, or at least `bound`."""
     if not column.size:
         return
     if low == 0 and bound is not None:
-        good = int(column.view(UNSIGNED[column.dtype.itemsize]).max()) < bound  # negative ones are great without a sign
+        good = int(column.view(UNSIGNED[column.dtype.itemsize]).max()) < bound  # negative numbers are large as unsigned
     else:
         good = int(column.min()) >= low and (bound is None or int(column.max()) < bound)
     if not good:
@@ -94,23 +94,23 @@ def check_range(column: "NDArray[Any]", low: int, bound: int | None, field: str)
 
 
 def read_column(message: Any, column: Column, length: int, bounds: ColumnBounds) -> "NDArray[Any]":
-    """Read one column of a message and check its length and range."""
-    found = unpack(getattr(message, column.name), column.dtype, column.name, length)
+    """Read a column of a message and check its length and range."""
+    array = unpack(getattr(message, column.name), column.dtype, column.name, length)
     bound = column.limit(bounds)
     if bound is not None or (column.low == 0 and column.dtype.kind == "i"):
-        check_range(found, column.low, bound, column.name)
-    return found
+        check_range(array, column.low, bound, column.name)
+    return array
 
 
 def read_rows(data: bytes, bound: int, field: str) -> "Int32":
-    """Read rows that ascend, none of them twice."""
+    """Read strictly ascending rows."""
     rows: Int32 = unpack(data, I4, field)
     check_rows(rows, bound, field)
     return rows
 
 
 def check_rows(rows: "Int32", bound: int, field: str) -> None:
-    """Refuse rows that do not ascend or point beyond the world."""
+    """Check that rows ascend strictly and lie within the world."""
     if len(rows) and not (rows[0] >= 0 and rows[-1] < bound and (rows[1:] > rows[:-1]).all()):
         raise MessageError(field, f"ascending rows below {bound:,}, none twice")
 

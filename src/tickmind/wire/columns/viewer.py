@@ -1,4 +1,4 @@
-"""What viewers ask for and get; the many numbers in it are packed."""
+"""Codec of viewers' requests, events and snapshots; their many numbers are packed."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -70,14 +70,14 @@ GROUND = (
 
 @encoder
 def encode_filter(view: ViewFilter) -> pb.ViewFilter:
-    """Write what to show."""
+    """Encode a filter."""
     types: Any = [TYPE_NUMBERS[kind] for kind in view.types]
     regions = [pb.Region(min_x=at.min_x, min_y=at.min_y, max_x=at.max_x, max_y=at.max_y) for at in view.regions]
     return pb.ViewFilter(actor_ids=view.actor_ids, regions=regions, types=types)
 
 
 def decode_filter(message: pb.ViewFilter) -> ViewFilter:
-    """Read what to show."""
+    """Decode a filter."""
     count(message.regions, "regions", MAX_FILTER_ITEMS)
     count(message.types, "types", MAX_FILTER_ITEMS)
     return ViewFilter(
@@ -97,7 +97,7 @@ def _decode_region(message: pb.Region) -> Region:
 
 @encoder
 def encode_viewer_event(event: ViewerEvent) -> pb.ViewerEvent:
-    """Write what happened in one tick."""
+    """Encode the event of one tick."""
     return pb.ViewerEvent(
         tick_id=event.tick_id,
         sim_time_ms=event.sim_time_ms,
@@ -158,7 +158,7 @@ def _encode_delta(delta: ObjectDelta) -> pb.ObjectDelta:
 
 
 def decode_viewer_event(message: pb.ViewerEvent, bounds: ColumnBounds) -> ViewerEvent:
-    """Read what happened in one tick."""
+    """Decode the event of one tick."""
     for field in ("object_deltas", "lifecycle", "thoughts", "statuses", "insights"):
         count(getattr(message, field), field, MAX_EVENTS)
     actor, state = _decode_actors(message.actors, bounds)
@@ -218,7 +218,7 @@ def _decode_delta(message: pb.ObjectDelta) -> ObjectDelta:
 
 @encoder
 def encode_snapshot(snapshot: ViewerSnapshot) -> pb.ViewerSnapshot:
-    """Write the world after a tick."""
+    """Encode a snapshot."""
     objects, ground = snapshot.objects, snapshot.ground
     return pb.ViewerSnapshot(
         tick_id=snapshot.tick_id,
@@ -232,7 +232,7 @@ def encode_snapshot(snapshot: ViewerSnapshot) -> pb.ViewerSnapshot:
 
 
 def decode_snapshot(message: pb.ViewerSnapshot, bounds: ColumnBounds) -> ViewerSnapshot:
-    """Read the world after a tick."""
+    """Decode a snapshot."""
     actor, state = _decode_actors(message.actors, bounds)
     row = read_rows(message.objects.object_row, bounds.objects, "object_row")
     items = len(message.ground.x) // I4.itemsize

@@ -1,4 +1,4 @@
-"""The observations of many actors as bytes, with each column copied once."""
+"""A writer of the observations of many actors as bytes, which copies each column once."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _NUMBERS = {name: field.number for name, field in columns_pb2.ObservationColumns
 
 @encoder
 def write_observations(frame: ObservationBatch) -> bytes:
-    """A serialized `ControlBatchResponse`; what `encode_batch_down` would give, with the fields in another order."""
+    """Return a serialized `ControlBatchResponse`, equal to `encode_batch_down` except for the order of fields."""
     pieces = _pieces(frame.observations)
     size = sum(map(len, pieces))
     batch = control_pb2.ObservationBatch(part=frame.part, parts=frame.parts).SerializeToString()
@@ -25,7 +25,7 @@ def write_observations(frame: ObservationBatch) -> bytes:
 
 
 def _pieces(columns: ObservationColumns) -> list[bytes | memoryview]:
-    """A serialized `ObservationColumns` in pieces, the columns themselves among them."""
+    """Return a serialized `ObservationColumns` in pieces, the columns themselves among them."""
     small = columns_pb2.ObservationColumns(
         tick_id=columns.tick_id,
         deadline_ms=columns.deadline_ms,

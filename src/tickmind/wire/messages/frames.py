@@ -1,4 +1,4 @@
-"""What travels on control streams besides observations and intents."""
+"""Frames of control streams besides observations."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -16,17 +16,17 @@ NO_RUN = RunInfo()
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Nothing but a sign of life; it renews the lease."""
+    """A sign of life; it renews the lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Control is given up at once."""
+    """Gives control up at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The server ends the stream; nothing follows."""
+    """Ends the stream, sent by the server; nothing follows."""
 
     reason: Reason = Reason.NONE
     retry_after_ms: int = 0
@@ -34,7 +34,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpen:
-    """Who wants to control which entity; `previous_lease_id` takes it back after a break."""
+    """Requests control of an entity; `previous_lease_id` takes it back after a break."""
 
     entity_id: str
     controller_id: str
@@ -44,7 +44,7 @@ class ControlOpen:
 
 @dataclass(frozen=True, slots=True)
 class ControlIntent:
-    """What the entity does in one tick."""
+    """The entity's intent for one tick."""
 
     tick_id: int
     intent: Intent
@@ -52,7 +52,7 @@ class ControlIntent:
 
 @dataclass(frozen=True, slots=True)
 class ControlOpened:
-    """The entity is under control."""
+    """Grants control of the entity."""
 
     lease: Lease
     run: RunInfo = NO_RUN
@@ -60,7 +60,7 @@ class ControlOpened:
 
 @dataclass(frozen=True, slots=True)
 class ControlAck:
-    """Whether the intent of a tick was received."""
+    """Acknowledges or refuses the intent of a tick."""
 
     tick_id: int
     ack: Ack
@@ -72,7 +72,7 @@ ControlDown: TypeAlias = ControlOpened | Observation | ControlAck | Closed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpen:
-    """Which actors a host wants to control."""
+    """A host's request to control actors."""
 
     controller_id: str
     actor: "Int32"  # rows, ascending, none twice
@@ -81,7 +81,7 @@ class BatchOpen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntentBatch:
-    """Intents of one tick. Those that broke a rule are left out of `intents`; the other two columns name them."""
+    """Intents of one tick. Illegal ones are left out of `intents` and listed in the other two columns."""
 
     tick_id: int
     intents: "IntentColumns"
@@ -91,12 +91,12 @@ class IntentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BatchOpened:
-    """One lease for all actors of a host that could be had."""
+    """Grants one lease for all actors of a host that were free."""
 
     lease_id: Secret
     ttl_ms: int
     granted: "Int32"  # rows, ascending
-    epoch: "Int64"  # of each granted one
+    epoch: "Int64"  # of each granted row
     refused: "Int32"  # rows, ascending
     refused_reason: "UInt8"  # codes of `REASONS`
     run: RunInfo = NO_RUN
@@ -104,7 +104,7 @@ class BatchOpened:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObservationBatch:
-    """A part of a tick's observations, whole in itself."""
+    """A part of a tick's observations, complete in itself."""
 
     part: int
     parts: int
@@ -113,7 +113,7 @@ class ObservationBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AckBatch:
-    """What became of one batch of intents."""
+    """Acknowledges a batch of intents, and lists the refused ones."""
 
     tick_id: int
     accepted: int

@@ -1,4 +1,4 @@
-"""How much of anything a message may hold. Whoever decodes checks it, so that no peer can make another one swell."""
+"""Limits of messages. Every decoder checks them, so that no peer can exhaust another's memory."""
 
 from tickmind.base import Limit
 
@@ -6,11 +6,11 @@ MAX_REQUEST_BYTES = Limit("size of a message to the world", 4 * 1024 * 1024, "by
 MAX_REPLY_BYTES = Limit("size of a message from the world", 64 * 1024 * 1024, "bytes")
 
 MAX_CONNECTION_CALLS = Limit("number of calls and streams of one connection at a time", 2048)
-MAX_PENDING_CALLS = Limit("number of calls that wait to be looked at", 20_000)
+MAX_PENDING_CALLS = Limit("number of calls that wait to be read", 20_000)
 MAX_NAME_CHARS = Limit("length of a name", 100, "characters")
 MAX_CONTROLLER_CHARS = Limit("length of a controller's name", 200, "characters")
 MAX_SECRET_CHARS = Limit("length of a lease's secret", 200, "characters")
-MAX_TEXT_CHARS = Limit("length of what is said", 500, "characters")
+MAX_TEXT_CHARS = Limit("length of a speech", 500, "characters")
 MAX_DETAIL_CHARS = Limit("length of a status in words", 500, "characters")
 MAX_THOUGHT_CHARS = Limit("length of one text of a thought", 200_000, "characters")
 MAX_DIRECTIVES_BYTES = Limit("size of a thought's directives", 65_536, "bytes")

@@ -1,4 +1,4 @@
-"""What the world is asked for in plain calls, once it was read and checked."""
+"""Requests of plain calls, decoded and checked."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from tickmind.protocol import AgentStatus, Insight, Intent, ThoughtReport
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest:
-    """An intent, and the right to have it."""
+    """An intent, with its lease."""
 
     lease_id: Secret
     entity_id: str
@@ -18,7 +18,7 @@ class SubmitRequest:
 
 @dataclass(frozen=True, slots=True)
 class AcquireRequest:
-    """Who wants to control which entity; `previous_lease_id` takes it back after a break."""
+    """A request for control of an entity; `previous_lease_id` takes it back after a break."""
 
     entity_id: str
     controller_id: str
@@ -27,7 +27,7 @@ class AcquireRequest:
 
 @dataclass(frozen=True, slots=True)
 class ObservationsRequest:
-    """Whose observations are asked for, and the right to have them; `once` is for the newest alone."""
+    """A request for an entity's observations, with its lease; `once` is for the newest alone."""
 
     lease_id: Secret
     entity_id: str
@@ -37,7 +37,7 @@ class ObservationsRequest:
 
 @dataclass(frozen=True, slots=True)
 class EntitiesRequest:
-    """Which page of which actors; a `page_size` of 0 leaves it to the world."""
+    """A request for a page of actors; a `page_size` of 0 leaves the size to the world."""
 
     uncontrolled_only: bool = False
     page_size: int = 0
@@ -46,7 +46,7 @@ class EntitiesRequest:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtRequest:
-    """A thought, and the right to report for its entity."""
+    """A thought, with the lease of its entity."""
 
     lease_id: Secret
     report: ThoughtReport
@@ -54,7 +54,7 @@ class ThoughtRequest:
 
 @dataclass(frozen=True, slots=True)
 class StatusRequest:
-    """A status, and the right to report for its entity."""
+    """A status, with the lease of its entity."""
 
     lease_id: Secret
     status: AgentStatus
@@ -62,7 +62,7 @@ class StatusRequest:
 
 @dataclass(frozen=True, slots=True)
 class InsightsRequest:
-    """Insights of entities that one lease stands for, and the right to report them."""
+    """Insights into entities of one lease, with that lease."""
 
     lease_id: Secret
     insights: tuple[Insight, ...]

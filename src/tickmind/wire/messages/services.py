@@ -1,19 +1,19 @@
-"""What the services of `proto/tickmind/v1` promise; servers keep it and clients rely on it.
+"""Promises of the services of `proto/tickmind/v1`; servers keep them and clients rely on them.
 
     service             call                        form        meaning
     TickService         StreamTicks                 stream      one event at the start of each tick; latest wins
     EntityDiscovery     ListControllableEntities    unary       pages in ascending ids; `more` says whether to go on
-                        StreamEntityLifecycle       stream      with `include_present` it begins with what there is
-                        StreamWorld                 stream      what never changes, in parts, then the stream ends
+                        StreamEntityLifecycle       stream      with `include_present` it begins with the present state
+                        StreamWorld                 stream      the constant part of the world, then the stream ends
     LeaseService        AcquireLease                unary       a lease, or a reason with `retry_after_ms`
-                        RenewLease                  unary       whole time again; an expired lease is EXPIRED_LEASE
+                        RenewLease                  unary       full lifetime again; an expired lease is EXPIRED_LEASE
                         ReleaseLease                unary       control ends at once
     ObservationService  StreamObservations          stream      one at the start of each tick; latest wins
     ActionService       SubmitIntent                unary       one for each tick, the first one counts
     ControlService      Control                     both ways   one entity: observations down, intents up
                         ControlBatch                both ways   many entities of one host, as packed columns
-    ViewerService       StreamViewerEvents          stream      one event after each tick that is on record
-                        GetViewerSnapshot           unary       the world after the last tick on record
+    ViewerService       StreamViewerEvents          stream      one event after each recorded tick
+                        GetViewerSnapshot           unary       the world after the last recorded tick
     AgentTelemetry      ReportThought               unary       for the record and the viewer only
                         ReportStatus                unary       for the record and the viewer only
                         ReportInsights              unary       for the record and the viewer only
@@ -22,7 +22,7 @@
 Refusals are answers. A call fails only with
     INVALID_ARGUMENT    the message breaks a rule of the codec; the details say which
     UNAUTHENTICATED     the token in the metadata (`authorization: Bearer ...`) is missing or wrong
-    PERMISSION_DENIED   a stream was opened with a lease that does not give the right to it
+    PERMISSION_DENIED   a stream was opened with a lease that does not allow it
     RESOURCE_EXHAUSTED  a message is too large, a peer has too many streams, or a reader stalled and was cut off
     UNAVAILABLE         the world is stopping or can't be reached
 and a malformed intent is not even that: it is `Ack(accepted=False, reason=ILLEGAL_ACTION)`.
@@ -35,7 +35,7 @@ Control streams:
   Observations may come in between. A client that gets neither for as long as a lease lasts gives the stream up.
 - `release` gives control up at once. A stream that just breaks leaves the lease to run out, and the same controller
   with the secret of that lease (`previous_lease_id`) may take the entity back before, over a new stream.
-- A newer stream for the same lease replaces the older one, which is told `closed` with INVALID_LEASE.
+- A newer stream for the same lease replaces the older one, which gets `closed` with INVALID_LEASE.
 - `closed` is the last frame down.
 - Batches: one secret stands for all leases of the host; each entity keeps an epoch of its own. The observations of a
   tick come in `parts` parts, each whole in itself, with different observers. Intents may come in several batches too.

@@ -1,4 +1,4 @@
-"""What viewers ask for and get."""
+"""Viewers' filters, events and snapshots."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ViewerEventType(StrEnum):
-    """What a viewer can ask for."""
+    """The event types that a viewer can request."""
 
     STATE = "state"
     RESULT = "result"
@@ -36,7 +36,7 @@ class ViewerEventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rectangle of tiles, its edges included."""
+    """A rectangle of tiles, including its edges."""
 
     min_x: int
     min_y: int
@@ -46,7 +46,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class ViewFilter:
-    """What to show. Each list that is not empty narrows it down."""
+    """What to show. Each non-empty list narrows it."""
 
     actor_ids: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()
@@ -55,7 +55,7 @@ class ViewFilter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewerEvent:
-    """What happened in one tick, as far as the filter lets it through; row i of `state` is actor `actor[i]`."""
+    """What happened in one tick, narrowed by the filter; row i of `state` is actor `actor[i]`."""
 
     tick_id: int
     sim_time_ms: int
@@ -68,7 +68,7 @@ class ViewerEvent:
     thoughts: tuple[ThoughtReport, ...] = ()
     statuses: tuple[AgentStatus, ...] = ()
     insights: tuple[Insight, ...] = ()
-    needs: NeedColumns | None = None  # those that are new
+    needs: NeedColumns | None = None  # those that changed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +83,7 @@ class ObjectColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroundColumns:
-    """What lies on the ground."""
+    """Items on the ground."""
 
     x: "Int32"
     y: "Int32"
@@ -93,7 +93,7 @@ class GroundColumns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewerSnapshot:
-    """The world after a tick, as far as the filter lets it through."""
+    """The world after a tick, narrowed by the filter."""
 
     tick_id: int
     sim_time_ms: int
@@ -102,4 +102,4 @@ class ViewerSnapshot:
     objects: ObjectColumns
     ground: GroundColumns
     needs: NeedColumns | None = None  # None where the world has none
-    run_id: str = ""  # the run that the world is in; empty if it has no name
+    run_id: str = ""  # the world's run; empty if it has no name

@@ -1,1 +1,1 @@
-"""The code that `make proto` writes from `proto/tickmind/v1`; nobody edits it."""
+"""The code that `make proto` writes from `proto/tickmind/v1`; do not edit it."""

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class EntityDiscoveryStub:
-    """Tells runners and hosts who and what there is.
+    """Lists actors and the constant part of the world, for runners and hosts.
     buf:lint:ignore SERVICE_SUFFIX
     """
 
@@ -54,7 +54,7 @@ class EntityDiscoveryStub:
 
 
 class EntityDiscoveryServicer:
-    """Tells runners and hosts who and what there is.
+    """Lists actors and the constant part of the world, for runners and hosts.
     buf:lint:ignore SERVICE_SUFFIX
     """
 
@@ -66,7 +66,7 @@ class EntityDiscoveryServicer:
         raise NotImplementedError('Method not implemented!')
 
     def StreamEntityLifecycle(self, request, context):
-        """Tells what happens to actors as a whole. A reader that can't keep up is cut off and starts again.
+        """Sends lifecycle events of actors. A reader that can't keep up is cut off and must reconnect.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -106,7 +106,7 @@ def add_EntityDiscoveryServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class EntityDiscovery:
-    """Tells runners and hosts who and what there is.
+    """Lists actors and the constant part of the world, for runners and hosts.
     buf:lint:ignore SERVICE_SUFFIX
     """
 

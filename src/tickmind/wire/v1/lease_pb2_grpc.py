@@ -57,7 +57,7 @@ class LeaseServiceServicer:
     """
 
     def AcquireLease(self, request, context):
-        """Takes control of an entity that nobody controls, or takes it back with the secret of the lease before.
+        """Acquires an entity without a controller, or takes it back with the secret of the lease before.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

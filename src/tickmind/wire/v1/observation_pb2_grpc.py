@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class ObservationServiceStub:
-    """Tells agents that use plain calls what their entities perceive.
+    """Sends observations to agents that use plain calls.
     """
 
     def __init__(self, channel):
@@ -43,7 +43,7 @@ class ObservationServiceStub:
 
 
 class ObservationServiceServicer:
-    """Tells agents that use plain calls what their entities perceive.
+    """Sends observations to agents that use plain calls.
     """
 
     def StreamObservations(self, request, context):
@@ -71,7 +71,7 @@ def add_ObservationServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ObservationService:
-    """Tells agents that use plain calls what their entities perceive.
+    """Sends observations to agents that use plain calls.
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class AgentTelemetryStub:
-    """Takes what agents tell of themselves, for the record and the viewer. It never changes the world.
+    """Takes agents' reports about themselves, for the record and the viewer. It never changes the world.
     buf:lint:ignore SERVICE_SUFFIX
     """
 
@@ -54,7 +54,7 @@ class AgentTelemetryStub:
 
 
 class AgentTelemetryServicer:
-    """Takes what agents tell of themselves, for the record and the viewer. It never changes the world.
+    """Takes agents' reports about themselves, for the record and the viewer. It never changes the world.
     buf:lint:ignore SERVICE_SUFFIX
     """
 
@@ -106,7 +106,7 @@ def add_AgentTelemetryServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AgentTelemetry:
-    """Takes what agents tell of themselves, for the record and the viewer. It never changes the world.
+    """Takes agents' reports about themselves, for the record and the viewer. It never changes the world.
     buf:lint:ignore SERVICE_SUFFIX
     """
 

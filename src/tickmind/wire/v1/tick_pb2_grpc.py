@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class TickServiceStub:
-    """Tells when ticks begin, so that nobody has to guess.
+    """Sends the start of each tick.
     """
 
     def __init__(self, channel):
@@ -43,7 +43,7 @@ class TickServiceStub:
 
 
 class TickServiceServicer:
-    """Tells when ticks begin, so that nobody has to guess.
+    """Sends the start of each tick.
     """
 
     def StreamTicks(self, request, context):
@@ -70,7 +70,7 @@ def add_TickServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TickService:
-    """Tells when ticks begin, so that nobody has to guess.
+    """Sends the start of each tick.
     """
 
     @staticmethod
