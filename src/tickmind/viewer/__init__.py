@@ -1,4 +1,4 @@
-"""Shows a world to people: serves the page, and turns live events or a recorded run into the same frames.
+"""The viewer: serves the page, and turns live events or a recorded run into the same frames.
 
     async with LiveSource(WorldClient("127.0.0.1:50051")) as source, ViewerServer(source) as server:
         print(server.url)

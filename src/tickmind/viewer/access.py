@@ -1,4 +1,4 @@
-"""Who may look: a browser that came to this server itself, and who has a token where others can reach it."""
+"""Access checks of the viewer: a browser that came to this server itself, with a token where it is exposed."""
 
 import hashlib
 import hmac
@@ -13,10 +13,10 @@ from tickmind.viewer.errors import ViewerAddressError
 
 @dataclass(frozen=True, slots=True)
 class RequestGuard:
-    """Checks requests. `hosts` are the names under which the server is known, without a port.
+    """Checks requests. `hosts` are the server's names, without a port.
 
-    A page of another site that makes a browser ask here is told by its Origin, and one that made its own name point
-    here (DNS rebinding) by its Host.
+    A request from a page of another site is recognised by its Origin, and one from a page whose name resolves to this
+    server (DNS rebinding) by its Host.
     """
 
     hosts: frozenset[str]
@@ -28,7 +28,7 @@ class RequestGuard:
         object.__setattr__(self, "_known", known)
 
     def host_allowed(self, host: str | None) -> bool:
-        """Whether the Host of a request is one of ours."""
+        """Whether the Host of a request is a name of this server."""
         return host is not None and host_name(host) in self.hosts
 
     def origin_allowed(self, origin: str | None, host: str | None) -> bool:
@@ -36,7 +36,7 @@ class RequestGuard:
         return origin is None or (host is not None and is_own_origin(origin, host) and self.host_allowed(host))
 
     def token_allowed(self, token: str | None) -> bool:
-        """Whether somebody may look; everybody may where there are no tokens."""
+        """Whether a token is valid; always true if there are no tokens."""
         if not self._known:
             return True
         given = hashlib.sha256((token or "").encode()).digest()
@@ -44,7 +44,7 @@ class RequestGuard:
 
 
 def access_for(address: str, *, tokens: tuple[Secret, ...], tls: bool, hosts: Iterable[str] = ()) -> RequestGuard:
-    """The checks for a server at an address; one beyond this machine needs TLS and tokens."""
+    """Return the checks for a server at an address; raises an error beyond this machine without TLS and tokens."""
     if not is_loopback(address):
         missing = [what for what, there in (("TLS (--tls)", tls), ("tokens (--token-file)", bool(tokens))) if not there]
         if missing:

@@ -1,22 +1,22 @@
-"""What can go wrong with the viewer.
+"""Errors of the viewer.
 
 ViewerError
 ├── FrameError         bytes that are no frame of this version
 ├── PageMissingError   the page was not built; the message says how
-├── NoSuchWindowError  ticks that are not there, or no longer
-├── BrowserError       the browser that draws pictures is missing, or does not do what it is told
-└── ViewerAddressError an address that can't be listened on, or not without more protection
+├── NoSuchWindowError  the requested ticks do not exist, or not any more
+├── BrowserError       the browser that draws pictures is missing or failed
+└── ViewerAddressError an address that can't be used, or not without more protection
 """
 
 from tickmind.base import TickmindError
 
 
 class ViewerError(TickmindError):
-    """The viewer can't do what it was asked for."""
+    """The viewer can't answer a request."""
 
 
 class FrameError(ViewerError):
-    """Bytes that are no frame of this version."""
+    """The bytes are no frame of this version."""
 
 
 class PageMissingError(ViewerError):
@@ -24,12 +24,12 @@ class PageMissingError(ViewerError):
 
 
 class NoSuchWindowError(ViewerError):
-    """Ticks that are not there, or no longer."""
+    """The requested ticks do not exist, or not any more."""
 
 
 class BrowserError(ViewerError):
-    """The browser that draws pictures is missing, or does not do what it is told."""
+    """The browser that draws pictures is missing or failed."""
 
 
 class ViewerAddressError(ViewerError):
-    """An address that can't be listened on, or not without more protection."""
+    """An address can't be used, or not without more protection."""

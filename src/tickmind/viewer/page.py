@@ -1,4 +1,4 @@
-"""The built page: its files, and the headers that keep it to itself."""
+"""The built page: its files, and the headers that isolate it."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -7,7 +7,7 @@ from importlib.resources.abc import Traversable
 
 from tickmind.viewer.errors import PageMissingError
 
-# Scripts and styles come from ourselves only, none of them inline, and no other site may frame the page.
+# Scripts and styles only from this server, none inline, and no other site may frame the page.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -39,21 +39,21 @@ class PageFile:
 
 @cache
 def page_files() -> dict[str, PageFile]:
-    """Path -> file, of the whole page."""
+    """Return path -> file, of the whole page; raises `PageMissingError`."""
     folder = files("tickmind.viewer").joinpath("page")
-    found = {file.path: file for file in _below(folder, "")} if folder.is_dir() else {}
-    if "/index.html" not in found:
+    page = {file.path: file for file in _below(folder, "")} if folder.is_dir() else {}
+    if "/index.html" not in page:
         raise PageMissingError("the viewer's page was not built; run `make page` in the sources (it needs Node)")
-    return found
+    return page
 
 
 def _below(folder: Traversable, path: str) -> list[PageFile]:
-    found: list[PageFile] = []
+    files: list[PageFile] = []
     for item in folder.iterdir():
         name = f"{path}/{item.name}"
         suffix = "." + item.name.rsplit(".", 1)[-1]
         if item.is_dir():
-            found += _below(item, name)
+            files += _below(item, name)
         elif suffix in _KINDS:
-            found.append(PageFile(name, _KINDS[suffix], item.read_bytes()))
-    return found
+            files.append(PageFile(name, _KINDS[suffix], item.read_bytes()))
+    return files

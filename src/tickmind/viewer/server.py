@@ -1,4 +1,4 @@
-"""The viewer's web server: the page, the frames, and the live stream. It only ever reads."""
+"""The viewer's web server: the page, the frames, and the live stream. It is read-only."""
 
 import asyncio
 import re
@@ -19,8 +19,8 @@ from tickmind.viewer.sources.source import MAX_THOUGHTS, MAX_WINDOW_TICKS, Frame
 DEFAULT_PORT = 8700
 MAX_REQUEST_BYTES = Limit("size of a request to the viewer", 4096, "bytes")
 MAX_STALL_S = Limit("time that a watcher takes for one frame", 20, "s")
-MAX_CLOSE_S = Limit("time that a watcher takes to say goodbye", 1, "s")
-MAX_HELLO_S = Limit("time until a watcher has shown its token", 10, "s")
+MAX_CLOSE_S = Limit("time that a watcher takes to close", 1, "s")
+MAX_HELLO_S = Limit("time until a watcher has sent its token", 10, "s")
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,17}")
 _FRAMES = "application/vnd.tickmind.frames"
 _log = get_logger(__name__)
@@ -29,17 +29,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class ViewerConfig:
-    """Where the viewer listens. Port 0 takes any that is free; beyond this machine it needs TLS and tokens."""
+    """Where the viewer listens. Port 0 takes any free port; beyond this machine it needs TLS and tokens."""
 
     host: str = "127.0.0.1"
     port: int = DEFAULT_PORT
     tokens: tuple[Secret, ...] = ()
     tls: ssl.SSLContext | None = None
-    more_hosts: tuple[str, ...] = ()  # other names under which browsers know it
+    more_hosts: tuple[str, ...] = ()  # other host names for browsers
 
 
 class ViewerServer:
-    """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is where it is."""
+    """Serves one source of frames to any number of browsers. Use it in `async with`; `url` is its address."""
 
     def __init__(self, source: FrameSource, config: ViewerConfig | None = None) -> None:
         self._source = source
@@ -52,13 +52,13 @@ class ViewerServer:
         )
         self._files = page_files()
         self._runner: web.AppRunner | None = None
-        self._site: web.TCPSite | None = None  # while somebody can come
+        self._site: web.TCPSite | None = None  # while it accepts connections
         self._sockets: dict[web.WebSocketResponse, asyncio.Transport | None] = {}
         self._port = self._config.port
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
         return f"{'https' if self._config.tls else 'http'}://{host}:{self._port}/"
 
@@ -75,7 +75,7 @@ class ViewerServer:
         app.router.add_get("/api/thoughts", self._api(self._thoughts))
         app.router.add_get("/api/mind", self._api(self._mind))
         app.router.add_get("/live", self._live)
-        # Whoever goes away takes the question along: a page that jumps on does not wait for where it was before.
+        # A browser that disconnects cancels its request: a page that jumps on does not wait for its last position.
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0, handler_cancellation=True)
         await self._runner.setup()
         config = self._config
@@ -85,7 +85,7 @@ class ViewerServer:
         except OSError as error:
             await self._runner.cleanup()
             raise ViewerAddressError(
-                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another with --port"
+                f"{config.host}:{config.port} can't be used: {error.strerror}; choose another port with --port"
             ) from error
         self._site = site
         self._port = self._runner.addresses[0][1]
@@ -95,21 +95,26 @@ class ViewerServer:
         self, exc_type: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._site is not None:
-            await self._site.stop()  # first: whoever is told to go would be let in again, and then forgotten
+            await self._site.stop()  # first: closed watchers could reconnect, and would never be closed again
             self._site = None
-        stopping = (self._close(one, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for one in list(self._sockets))
+        stopping = (
+            self._close(socket, WSCloseCode.GOING_AWAY, b"the viewer is stopping") for socket in list(self._sockets)
+        )
         await asyncio.gather(*stopping)
         if self._runner is not None:
             await self._runner.cleanup()
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Refuse whoever came by another name or from another page, and give every answer its headers."""
+        """Refuse requests for another host or from another page, and set the headers of every answer."""
         host, origin = request.headers.get("Host"), request.headers.get("Origin")
         if not self._access.host_allowed(host):
-            return _refuse(403, "this server is not known by that name; open the address that it told, or --allow-host")
+            return _refuse(
+                403,
+                "this is no host name of the viewer; open its own address, or use --allow-host",
+            )
         if not self._access.origin_allowed(origin, host):
-            return _refuse(403, "pages of other sites may not look here")
+            return _refuse(403, "pages of other sites may not use the viewer")
         try:
             response = await handler(request)
         except web.HTTPException as error:
@@ -119,20 +124,20 @@ class ViewerServer:
         return response
 
     def _api(self, answer: Handler) -> Handler:
-        """Let only those in who have a token, and tell them in plain words what is wrong."""
+        """Require a token, and turn errors into plain answers."""
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             given = request.headers.get("Authorization", "").removeprefix("Bearer ")
             if not self._access.token_allowed(given):
-                return _refuse(401, "show a token of this viewer as `Authorization: Bearer ...`")
+                return _refuse(401, "missing or wrong token; send it as `Authorization: Bearer ...`")
             try:
                 return await answer(request)
             except NoSuchWindowError as error:
                 return _refuse(404, str(error))
             except LimitExceededError as error:
                 return _refuse(400, str(error))
-            except TickmindError as error:  # a damaged run, say
-                _log.error("a question can't be answered", path=request.path, error=str(error))
+            except TickmindError as error:  # e.g. a damaged run
+                _log.error("can't answer a request", path=request.path, error=str(error))
                 return _refuse(500, redact(str(error)))
 
         return guarded
@@ -140,7 +145,7 @@ class ViewerServer:
     async def _file(self, request: web.Request) -> web.StreamResponse:
         file = self._files["/index.html" if request.path == "/" else request.path]
         headers = {"Content-Type": file.kind}
-        if file.path == "/icon.svg":  # or browsers fetch it anew with every jump, as the address tells the tick
+        if file.path == "/icon.svg":  # or browsers fetch it with every jump, as the address contains the tick
             headers["Cache-Control"] = "max-age=3600"
         response = web.Response(body=file.data, headers=headers)
         response.enable_compression()
@@ -174,20 +179,20 @@ class ViewerServer:
     async def _live(self, request: web.Request) -> web.StreamResponse:
         socket = web.WebSocketResponse(heartbeat=15.0, max_msg_size=int(MAX_REQUEST_BYTES.maximum), compress=False)
         if not socket.can_prepare(request):
-            return _refuse(400, "this is a WebSocket")
+            return _refuse(400, "this address is a WebSocket")
         await socket.prepare(request)
         self._sockets[socket] = request.transport
         try:
             await self._watch(socket)
         except (ConnectionError, TimeoutError):
-            _log.debug("a watcher is gone")
+            _log.debug("a watcher disconnected")
         finally:
             await self._close(socket)
             del self._sockets[socket]
         return socket
 
     async def _close(self, socket: web.WebSocketResponse, code: int = WSCloseCode.OK, message: bytes = b"") -> None:
-        """End a watcher's stream; one that takes nothing more is not waited for."""
+        """End a watcher's stream, without waiting for one that stalls."""
         try:
             async with asyncio.timeout(MAX_CLOSE_S.maximum):
                 await socket.close(code=code, message=message, drain=False)
@@ -197,14 +202,14 @@ class ViewerServer:
                 transport.abort()
 
     async def _watch(self, socket: web.WebSocketResponse) -> None:
-        """The first message shows the token; then frames go down, and nothing that comes up counts."""
+        """Check the token in the first message; then send frames, and ignore further messages."""
         first = await socket.receive(timeout=MAX_HELLO_S.maximum)
         if first.type is not WSMsgType.TEXT or not self._access.token_allowed(first.data):
-            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"show a token of this viewer first")
+            await self._close(socket, WSCloseCode.POLICY_VIOLATION, b"send a token of this viewer first")
             return
         watchers = self._source.watchers
         if watchers is None:
-            await self._close(socket, WSCloseCode.TRY_AGAIN_LATER, b"nothing new comes here by itself")
+            await self._close(socket, WSCloseCode.TRY_AGAIN_LATER, b"a recorded run has no live stream")
             return
         try:
             joined = watchers.join()
@@ -227,7 +232,7 @@ class ViewerServer:
 
 
 async def _drain(socket: web.WebSocketResponse) -> None:
-    """Read until the watcher goes away."""
+    """Read until the watcher disconnects."""
     async for _ in socket:
         pass
 

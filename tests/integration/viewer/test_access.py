@@ -91,7 +91,7 @@ async def test_questions_out_of_bounds_are_refused_in_words(village, viewing, un
         await until(lambda: source.span().last_tick_id == 2)
         for path, status, words in (
             ("api/window?first=1&last=100000", 400, "number of ticks in one window"),
-            ("api/window?first=900&last=901", 404, "ask for some of 1 to 2"),
+            ("api/window?first=900&last=901", 404, "request ticks from 1 to 2"),
             ("api/window?first=&last=2", 400, "whole number"),
             ("api/window?first=1&last=%D9%A1", 400, "whole number"),
             ("api/state?tick=--5", 400, "whole number"),
@@ -116,7 +116,7 @@ async def test_beyond_this_machine_it_needs_tls_and_tokens(page_built):
 async def test_a_taken_port_is_told_in_plain_words(village, viewing):
     async with village() as life, viewing(life.client) as (server, source):
         port = int(server.url.rsplit(":", 1)[1].strip("/"))
-        with pytest.raises(ViewerAddressError, match="choose another with --port"):
+        with pytest.raises(ViewerAddressError, match="choose another port with --port"):
             async with ViewerServer(source, ViewerConfig(port=port)):
                 pass
 

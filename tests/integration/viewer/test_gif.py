@@ -43,6 +43,6 @@ def test_without_a_browser_it_says_what_to_do(monkeypatch):
 
 @pytest.mark.asyncio
 async def test_a_program_that_is_no_browser_is_told_and_not_waited_for():
-    with pytest.raises(BrowserError, match="ended as soon as it began"):
+    with pytest.raises(BrowserError, match="ended at its start"):
         async with asyncio.timeout(120), browser_with(Path("/bin/true"), "about:blank", width=10, height=10):
             pass

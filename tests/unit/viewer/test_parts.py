@@ -40,7 +40,7 @@ def test_old_ticks_go_when_there_is_no_more_room():
     history = filled(1000, limit=MAX_HISTORY_BYTES.at(400))
     assert history.first_tick_id > 900
     assert history.last_tick_id == 1000
-    with pytest.raises(NoSuchWindowError, match="ask for some of"):
+    with pytest.raises(NoSuchWindowError, match="request ticks from"):
         history.window(1, 8)
 
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that draws the page where nobody looks, driven by its own DevTools protocol."""
+"""A headless Chromium that draws the page, driven by its DevTools protocol."""
 
 import asyncio
 import base64
@@ -17,27 +17,27 @@ from tickmind.base import Limit
 from tickmind.viewer.errors import BrowserError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-MAX_START_S = Limit("time until the browser is there", 60, "s")
+MAX_START_S = Limit("time until the browser has started", 60, "s")
 MAX_ANSWER_S = Limit("time until the browser answers", 60, "s")
 MAX_MESSAGE_BYTES = Limit("size of a browser's answer", 64 * 1024 * 1024, "bytes")
 POLL_S = 0.02
-# It draws by software, so that the same picture comes out on any machine.
+# Software rendering, so that the same picture comes out on any machine.
 FLAGS = ("--headless=new", "--disable-gpu", "--enable-unsafe-swiftshader", "--disable-dev-shm-usage", "--no-first-run")
 
 
 def find_chromium() -> Path:
-    """Where Chromium or Chrome is; raises `BrowserError` where there is none."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
+    """Return the path of Chromium or Chrome; raises `BrowserError` if there is none."""
+    program = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if program is None:
         raise BrowserError(
             "pictures are drawn by Chromium or Chrome, and none is installed here (on Debian: apt-get install "
-            "chromium); --export writes a page instead, which needs none"
+            "chromium); --export writes a page instead, without a browser"
         )
-    return Path(found)
+    return Path(program)
 
 
 class Tab:
-    """One page in the browser. One question at a time."""
+    """A page in the browser. One call at a time."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -58,14 +58,14 @@ class Tab:
                     if answer.get("id") == self._asked:
                         break
         except (TimeoutError, TypeError, ConnectionError, orjson.JSONDecodeError) as error:
-            raise BrowserError(f"the browser does not answer to {method}; try it again") from error
+            raise BrowserError(f"the browser does not answer to {method}; try again") from error
         if "error" in answer:
             raise BrowserError(f"the browser refuses {method}: {answer['error'].get('message', '')}")
         result: dict[str, Any] = answer["result"]
         return result
 
     async def open(self, url: str, width: int, height: int) -> None:
-        """Open a page in a window of this size, in which nothing moves by itself."""
+        """Open a page in a window of this size, with animations off."""
         target_id = await self._first_page()
         attached = await self.call("Target.attachToTarget", targetId=target_id, flatten=True)
         self._session_id = attached["sessionId"]
@@ -77,20 +77,20 @@ class Tab:
         await self.call("Page.navigate", url=url)
 
     async def _first_page(self) -> str:
-        """The page that the browser began with: it is in front, so it is drawn."""
+        """Return the browser's first page: it is in front, so it is drawn."""
         while True:
-            found = await self.call("Target.getTargets")
-            for target in found["targetInfos"]:
+            answer = await self.call("Target.getTargets")
+            for target in answer["targetInfos"]:
                 if target["type"] == "page":
                     return str(target["targetId"])
             await asyncio.sleep(POLL_S)
 
     async def evaluate(self, expression: str) -> Any:
-        """What a JavaScript expression comes to, as plain data; a promise is waited for."""
-        found = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
-        if "exceptionDetails" in found:
-            raise BrowserError(f"the page has a problem: {found['exceptionDetails'].get('text', '')}")
-        return found["result"].get("value")
+        """Return the value of a JavaScript expression as plain data; promises are awaited."""
+        answer = await self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise BrowserError(f"a script of the page failed: {answer['exceptionDetails'].get('text', '')}")
+        return answer["result"].get("value")
 
     async def wait_for(self, expression: str) -> None:
         """Wait until an expression is true."""
@@ -99,18 +99,18 @@ class Tab:
                 while not await self.evaluate(expression):  # noqa: ASYNC110  # it is true in another process
                     await asyncio.sleep(POLL_S)
         except TimeoutError as error:
-            raise BrowserError("the page does not get ready in the browser; try it again") from error
+            raise BrowserError("the page did not become ready in the browser; try again") from error
 
     async def picture(self, left: float, top: float, width: float, height: float) -> bytes:
-        """A PNG of a part of the page."""
+        """Return a PNG of a part of the page."""
         clip = {"x": left, "y": top, "width": width, "height": height, "scale": 1}
-        found = await self.call("Page.captureScreenshot", format="png", clip=clip, optimizeForSpeed=True)
-        return base64.b64decode(found["data"])
+        answer = await self.call("Page.captureScreenshot", format="png", clip=clip, optimizeForSpeed=True)
+        return base64.b64decode(answer["data"])
 
 
 @asynccontextmanager
 async def browsing(program: Path, url: str, *, width: int, height: int) -> AsyncIterator[Tab]:
-    """A page in a browser of its own, which is gone afterwards with all that it kept."""
+    """Open a page in a browser of its own, which is removed afterwards with all its data."""
     with tempfile.TemporaryDirectory(prefix="tickmind-browser-", ignore_cleanup_errors=True) as folder:
         flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]  # Chromium's sandbox refuses root
         process = await asyncio.create_subprocess_exec(
@@ -133,25 +133,25 @@ async def browsing(program: Path, url: str, *, width: int, height: int) -> Async
                 await tab.open(url, width, height)
                 yield tab
         except aiohttp.ClientError as error:
-            raise BrowserError("the browser is gone; try it again") from error
+            raise BrowserError("the browser ended unexpectedly; try again") from error
         finally:
             if process.returncode is None:
                 process.terminate()
             await process.wait()
 
 
-async def _address(process: asyncio.subprocess.Process, told: Path) -> str:
-    """Where the browser listens, as it writes it down: a port of its own and a path that nobody guesses."""
+async def _address(process: asyncio.subprocess.Process, port_file: Path) -> str:
+    """Return the browser's address from its port file: its own port and an unguessable path."""
     try:
         async with asyncio.timeout(MAX_START_S.maximum):
             while process.returncode is None:
-                lines = _lines(told)
+                lines = _lines(port_file)
                 if len(lines) > 1 and lines[1]:
                     return f"ws://127.0.0.1:{int(lines[0])}{lines[1].strip()}"
                 await asyncio.sleep(POLL_S)
     except (TimeoutError, ValueError) as error:
-        raise BrowserError("the browser does not start; try it by hand to see why") from error
-    raise BrowserError("the browser ended as soon as it began; try it by hand to see why")
+        raise BrowserError("the browser does not start; start it by hand to see why") from error
+    raise BrowserError("the browser ended at its start; start it by hand to see why")
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""A moment to share: some ticks of a run and the page that shows them, in one file that needs no server."""
+"""Clips: some ticks of a run and the page that shows them, in one file that needs no server."""
 
 import base64
 import gzip
@@ -31,7 +31,7 @@ _ICON = re.compile(rb'<link rel="icon"[^>]*>')
 
 
 def clip_of(reader: "RunReader", first: int | None = None, last: int | None = None) -> bytes:
-    """The page with these ticks inside; without any it is the whole run, if that is not too long."""
+    """Return the page with these ticks inside; by default the whole run, if that is not too long."""
     begin, end = reader.first_tick_id, reader.last_tick_id
     if begin is None or end is None:
         raise NoSuchWindowError(f"run {reader.run_id} has no ticks yet")
@@ -64,7 +64,7 @@ def clip_of(reader: "RunReader", first: int | None = None, last: int | None = No
 
 
 def _frames(maker: RunFrames, first: int, last: int, window: int) -> Iterator[bytes]:
-    """The frames of all ticks, with a keyframe before each window: the page looks no further back for one."""
+    """Iterate over the frames of all ticks, with a keyframe before each window, as the page expects."""
     while first <= last:
         end = min(last, -(-first // window) * window)
         yield from maker.frames(first, end)
@@ -72,10 +72,10 @@ def _frames(maker: RunFrames, first: int, last: int, window: int) -> Iterator[by
 
 
 def _minds(reader: "RunReader", first: int, last: int, rows: Mapping[str, int]) -> dict[str, Any]:
-    """Insights and needs of everybody by row; of too many, those of the last ticks are left out."""
+    """Return insights and needs by row; of too many, those of the last ticks are left out."""
     minds: dict[str, Any] = {}
     chars = entries = 0
-    for insight in sorted(reader.insights(first - LOOK_BACK_TICKS, last), key=lambda one: one.tick_id):
+    for insight in sorted(reader.insights(first - LOOK_BACK_TICKS, last), key=lambda insight: insight.tick_id):
         chars += insight.chars
         if insight.entity_id in rows and MAX_CLIP_CHARS.allows(chars):
             mind = minds.setdefault(str(rows[insight.entity_id]), {"insights": [], "needs": []})
@@ -94,7 +94,7 @@ def _page(head: dict[str, Any], frames: bytes) -> bytes:
     html = files["/index.html"].data
     script, style = _SCRIPT.search(html), _STYLE.search(html)
     if script is None or style is None:
-        raise PageMissingError("the viewer's page is not as it should be; build it anew with `make page`")
+        raise PageMissingError("the viewer's page has an unexpected form; rebuild it with `make page`")
     code = files[f"/{script[1].decode()}"].data.replace(b"</script", b"<\\/script").replace(b"<!--", b"<\\!--")
     look = files[f"/{style[1].decode()}"].data.replace(b"</style", b"<\\/style")
     policy = (

@@ -1,4 +1,4 @@
-"""Some ticks of a run as a small animation, for places where a page can't go."""
+"""GIFs: some ticks of a run as a small animation, for places where a page can't go."""
 
 import io
 import tempfile
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_GIF_TICKS = Limit("number of ticks in an animation", 300)
 MAX_GIF_PIXELS = Limit("width or height of an animation", 2000, "pixels")
 _COLOURS = 160
-_SAMPLES = 6  # pictures that the colours are taken of
+_SAMPLES = 6  # pictures from which the palette is taken
 _READY = "Boolean(window.tickmindViewer && tickmindViewer.map.frames > 0)"
 _BEGIN = """((follow) => {
   const { app, map } = tickmindViewer;
@@ -29,7 +29,7 @@ _BEGIN = """((follow) => {
   app.panel.value = false;
   return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(map.camera.fit()))));
 })"""
-# A place between two ticks is there to be seen when the frame after the next one begins.
+# A place between two ticks is drawn when the frame after the next one begins.
 _SHOW = """((position, follow, scale) => {
   const { app, map } = tickmindViewer;
   app.player.position = position;
@@ -44,20 +44,20 @@ _SHOW = """((position, follow, scale) => {
 
 @dataclass(frozen=True, slots=True)
 class GifLook:
-    """How large an animation is, and how it goes."""
+    """The size and speed of an animation."""
 
     width: int = 640
     height: int = 400
-    tick_ms: int = 480  # that a tick takes
-    steps: int = 4  # pictures of a tick
-    follow: str = ""  # who stays in the middle; without, the whole map is shown
-    scale: float = 0.0  # pixels of a tile; 0 takes what fits
+    tick_ms: int = 480  # duration of a tick
+    steps: int = 4  # pictures per tick
+    follow: str = ""  # the actor in the middle; empty: the whole map is shown
+    scale: float = 0.0  # pixels of a tile; 0: whatever fits
 
 
 async def gif_of(
     reader: "RunReader", program: Path, first: int | None = None, last: int | None = None, look: GifLook | None = None
 ) -> bytes:
-    """These ticks as an animation, drawn by the page itself in the browser `program`."""
+    """Return these ticks as an animation, drawn by the page itself in the browser `program`."""
     look = look or GifLook()
     for side in (look.width, look.height):
         MAX_GIF_PIXELS.check(side)
@@ -68,7 +68,7 @@ async def gif_of(
     MAX_GIF_TICKS.check(last - first + 1)
     rows = {actor.entity_id: row for row, actor in enumerate(reader.info.actors)}
     if look.follow and look.follow not in rows:
-        raise NoSuchWindowError(f"run {reader.run_id} has nobody called {look.follow[:100]!r} to follow")
+        raise NoSuchWindowError(f"run {reader.run_id} has no actor {look.follow[:100]!r} to follow")
     page = clip_of(reader, first, last)
     with tempfile.TemporaryDirectory(prefix="tickmind-gif-") as folder:
         clip = Path(folder) / "clip.html"
@@ -81,7 +81,7 @@ async def gif_of(
 
 
 def _places(first: int, last: int, steps: int) -> list[float]:
-    """Where the playhead stands for each picture: on the way to each tick but the first, and at the end."""
+    """Return the playhead's position for each picture: on the way to each tick but the first, and at the end."""
     return [first, *(tick - 1 + step / steps for tick in range(first + 1, last + 1) for step in range(1, steps + 1))]
 
 
@@ -92,7 +92,7 @@ async def _picture(tab: Tab, look: GifLook, row: int, place: float) -> Image.Ima
 
 
 def _animation(pictures: list[Image.Image], look: GifLook) -> bytes:
-    """One file of them, in the colours that they have most of."""
+    """Return one file of all pictures, in their most frequent colours."""
     samples = pictures[:: max(1, len(pictures) // _SAMPLES)]
     sheet = Image.new("RGB", (look.width, look.height * len(samples)))
     for place, sample in enumerate(samples):

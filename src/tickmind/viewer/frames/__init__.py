@@ -1,6 +1,6 @@
-"""The frames that the page reads, live and replayed alike: `layout` is the format, `tick` what changes each tick.
+"""The frames that the page reads, live and replayed: `layout` is the format, `tick` the changes of each tick.
 
-They are made of `protocol` types by pure functions, so a record and a live world give the same bytes.
+Pure functions make them from `protocol` types, so a record and a live world give the same bytes.
 """
 
 from tickmind.viewer.frames.hello import hello, names_of

@@ -1,4 +1,4 @@
-"""The first frame: the map, and the names behind the numbers of all others."""
+"""The first frame: the map, and the names of the numbers in all others."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tickmind.viewer.frames.tick import Names
 
 
 def hello(world: WorldInfo, **more: Any) -> bytes:
-    """Everything that never changes; `more` goes into INFO and tells how these frames are served."""
+    """Make the frame of everything constant; `more` goes into INFO and describes how frames are served."""
     types = sorted({actor.type for actor in world.actors})
     type_codes = {name: code for code, name in enumerate(types)}
     kinds = {kind.name: code for code, kind in enumerate(world.kinds)}
@@ -61,7 +61,7 @@ def hello(world: WorldInfo, **more: Any) -> bytes:
 
 
 def names_of(world: WorldInfo) -> Names:
-    """The numbers of all names in a world."""
+    """Return the numbers of all names in a world."""
     states = {kind.name: {name: code for code, name in enumerate(kind.states)} for kind in world.kinds}
     return Names(
         actor_rows={actor.entity_id: row for row, actor in enumerate(world.actors)},

@@ -1,4 +1,4 @@
-"""How every frame is laid out: a head, a list of sections, and the sections' bytes, all little endian.
+"""The layout of frames: a head, a list of sections, and the sections' bytes, all little endian.
 
     offset  size  what
     0       1     version of the format, 1
@@ -31,16 +31,16 @@ _ENTRY = struct.Struct("<HHI")
 
 
 class FrameKind(IntEnum):
-    """What a frame is."""
+    """The kinds of frames."""
 
-    HELLO = 1  # what never changes; comes first
+    HELLO = 1  # everything constant; comes first
     KEYFRAME = 2  # everything as it is after a tick
     TICK = 3  # what one tick changed
-    NOTES = 4  # what agents told of themselves; each entry says for which tick
+    NOTES = 4  # reports of agents; each entry has its tick
 
 
 class Tag(IntEnum):
-    """What a section holds. Numbers are never used again for something else."""
+    """The kinds of sections. Numbers are never reused."""
 
     # hello
     INFO = 1  # JSON object
@@ -62,14 +62,14 @@ class Tag(IntEnum):
 
     # tick
     STEPS = 32  # uint8[16]: step codes by number; then 4 bits for each actor, the lower first: its code's number, or 15
-    STEP_ROWS = 33  # uint32: those actors who have a step code, where they are few
-    STEP_CODES = 34  # uint8 for each of them, or for each actor whose number in STEPS is 15
-    PLACE_ROWS = 35  # uint32: actors whose new place no step code tells
+    STEP_ROWS = 33  # uint32: actors with a step code, where they are few
+    STEP_CODES = 34  # uint8 for each of these, or for each actor whose number in STEPS is 15
+    PLACE_ROWS = 35  # uint32: actors whose new place has no step code
     PLACES = 36  # int16 x of these, then int16 y
     PLACE_FACING = 37  # uint8 for each of these
     STATUS_ROWS = 38  # uint32: actors whose status is new
     STATUS = 39  # uint8 for each of these
-    RESULT_ROWS = 40  # uint32: actors with a result that no step code tells
+    RESULT_ROWS = 40  # uint32: actors with a result that has no step code
     RESULT_CODES = 41  # uint8 action of these, then uint8 reason
     DETAILS = 42  # JSON list of [row, target, [[effect, value], ...]]
     SAID = 43  # JSON list of [row, channel, text, x, y]
@@ -78,7 +78,7 @@ class Tag(IntEnum):
     # notes
     THOUGHTS = 48  # JSON list of objects
     STATES = 49  # JSON list of [tick, row, state, detail]
-    HOLDING = 50  # the same of all agents who did not plainly run after the frame's tick, even if there are none
+    HOLDING = 50  # the same for all agents not simply running after the frame's tick, even if there are none
 
 
 _TAGS = frozenset(int(tag) for tag in Tag)
@@ -86,7 +86,7 @@ _TAGS = frozenset(int(tag) for tag in Tag)
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame taken apart; the sections are views of the bytes that it came from."""
+    """A parsed frame; the sections are views of its bytes."""
 
     kind: FrameKind
     tick_id: int
@@ -95,7 +95,7 @@ class Frame:
 
 
 def pack(kind: FrameKind, tick_id: int, sim_time_ms: int, sections: Mapping[Tag, bytes]) -> bytes:
-    """Put a frame together. Sections without content are left out."""
+    """Make a frame. Empty sections are left out."""
     kept = {tag: data for tag, data in sections.items() if data}
     parts = [b""]
     for tag, data in kept.items():
@@ -109,7 +109,7 @@ def pack(kind: FrameKind, tick_id: int, sim_time_ms: int, sections: Mapping[Tag,
 
 
 def unpack(data: bytes) -> Iterator[Frame]:
-    """Take frames apart that follow each other; for tests and tools in Python."""
+    """Parse frames that follow each other; for tests and tools in Python."""
     view = memoryview(data)
     while view:
         if len(view) < _HEAD.size:
@@ -136,5 +136,5 @@ def unpack(data: bytes) -> Iterator[Frame]:
 
 
 def json_section(value: object) -> bytes:
-    """A section of JSON; nothing at all for nothing."""
+    """Return a JSON section; empty for an empty value."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS) if value else b""

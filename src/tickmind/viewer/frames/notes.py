@@ -1,4 +1,4 @@
-"""Frames of what agents told of themselves. Long texts are not in them: whoever wants to read one asks for it."""
+"""Frames of agents' reports. Long texts are not in them: the page requests these separately."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from tickmind.viewer.frames.layout import FrameKind, Tag, json_section, pack
 if TYPE_CHECKING:
     from tickmind.protocol import AgentStatus, ThoughtReport
 
-BRIEF_CHARS = 280  # of a reply or of what an agent does, for lists and bubbles
+BRIEF_CHARS = 280  # of a reply or a status, for lists and bubbles
 
 
 def notes(
@@ -20,7 +20,7 @@ def notes(
     statuses: "Iterable[AgentStatus]",
     actor_rows: Mapping[str, int],
 ) -> bytes:
-    """The frame of some reports, or nothing if there are none of actors that exist."""
+    """Make the frame of some reports; empty if there are none of existing actors."""
     marks = [
         thought_mark(report, actor_rows[report.entity_id]) for report in thoughts if report.entity_id in actor_rows
     ]
@@ -34,21 +34,21 @@ def notes(
 
 
 def holding(tick_id: int, sim_time_ms: int, states: "Iterable[tuple[int, AgentStatus]]") -> bytes:
-    """The frame of the states that agents are in after a tick; each comes with the row of its actor.
+    """Make the frame of agents' states after a tick; each comes with the row of its actor.
 
-    Whoever is not in it runs as usual, so nobody needs to know what was told before that tick.
+    Agents that are not in it run as usual, so earlier reports are not needed.
     """
     shown = [shown_state(status, row) for row, status in states]
     return pack(FrameKind.NOTES, tick_id, sim_time_ms, {Tag.HOLDING: orjson.dumps(shown)})
 
 
 def shown_state(status: "AgentStatus", row: int) -> list[Any]:
-    """How an agent is doing, as the page reads it."""
+    """Return an agent's state in the form of the page."""
     return [status.tick_id, row, status.state.value, status.detail[:BRIEF_CHARS]]
 
 
 def thought_mark(report: "ThoughtReport", row: int) -> dict[str, Any]:
-    """What a list shows of a thought."""
+    """Return what a list shows of a thought."""
     thought = report.thought
     return {
         "tick": report.tick_id,
@@ -64,7 +64,7 @@ def thought_mark(report: "ThoughtReport", row: int) -> dict[str, Any]:
 
 
 def whole_thought(report: "ThoughtReport", row: int) -> dict[str, Any]:
-    """All that there is to read of a thought."""
+    """Return a thought with all its texts."""
     thought = report.thought
     return {
         **thought_mark(report, row),

@@ -1,7 +1,7 @@
 """Step codes: what one actor did in one tick, in one byte.
 
-Most of a crowd walks, waits, or runs into somebody. Each of these is one code, which tells the new place, the way that
-the actor faces and what became of its intent:
+Most actors of a crowd walk, wait, or bump into others. Each of these is one code, for the new place, the facing and the
+result of the intent:
 
     0       nothing is new, and there was no intent
     1-8     went one tile in direction code - 1, and faces that way: Move, all well
@@ -50,7 +50,7 @@ for _at, _reason in enumerate(MOVE_REASONS):
 
 
 def step_codes(old: ActorColumns, new: ActorColumns, results: ResultColumns) -> "tuple[UInt8, Bool]":
-    """Actor row -> step code; and place in `results` -> whether a step code tells that result."""
+    """Return actor row -> step code; and place in `results` -> whether a step code covers that result."""
     count = len(new.x)
     action = np.full(count, _NONE, dtype=np.uint8)
     reason = np.zeros(count, dtype=np.uint8)
@@ -76,13 +76,13 @@ def step_codes(old: ActorColumns, new: ActorColumns, results: ResultColumns) -> 
 
 
 def pack_steps(codes: "UInt8") -> tuple[bytes, bytes]:
-    """All codes in half a byte each: the numbers of the 15 that are most common, and the codes of the others."""
+    """Pack all codes in half a byte each: the numbers of the 15 most common codes, and the other codes."""
     common = np.argsort(-np.bincount(codes, minlength=256), kind="stable")[:_RARE].astype(np.uint8)
     numbers = np.full(256, _RARE, dtype=np.uint8)
     numbers[common] = np.arange(_RARE, dtype=np.uint8)
-    found = numbers[codes]
+    numbered = numbers[codes]
     even = np.zeros(len(codes) + len(codes) % 2, dtype=np.uint8)
-    even[: len(codes)] = found
+    even[: len(codes)] = numbered
     table = np.zeros(16, dtype=np.uint8)
     table[:_RARE] = common
-    return table.tobytes() + (even[0::2] | even[1::2] << 4).tobytes(), codes[found == _RARE].tobytes()
+    return table.tobytes() + (even[0::2] | even[1::2] << 4).tobytes(), codes[numbered == _RARE].tobytes()

@@ -1,4 +1,4 @@
-"""Frames that change from tick to tick: keyframes with everything, and ticks with what is new."""
+"""Frames that change from tick to tick: keyframes with everything, and ticks with the changes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from tickmind.viewer.frames.steps import NOTHING, OTHER, pack_steps, step_codes
 if TYPE_CHECKING:
     from tickmind.protocol.columns import Int32, UInt8
 
-MOST_ENTRIES = 32_768  # of each list in one frame, as in the messages of a live world; what is more is left out
-_SPARSE = 8  # half bytes of the long form of steps that an actor costs in the short form, roughly
+MOST_ENTRIES = 32_768  # of each list in one frame, as in the messages of a live world; the rest is left out
+_SPARSE = 8  # rough cost of an actor in the short form, in half bytes of the long form
 _GROUND = re.compile(r"ground:(-?[0-9]+),(-?[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """Everything that can change, as it is after a tick. Nobody writes to an old one."""
+    """Everything that can change, after a tick. Scenes are never modified."""
 
     tick_id: int
     sim_time_ms: int
@@ -33,7 +33,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Happened:
-    """What one tick did beside moving actors, from a record or from a live world alike."""
+    """What one tick did besides moving actors, from a record or a live world."""
 
     results: ResultColumns
     utterances: Sequence[Utterance]
@@ -42,7 +42,7 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What stands behind names, for frames that have numbers instead."""
+    """Numbers of names, for frames."""
 
     actor_rows: Mapping[str, int]
     object_rows: Mapping[str, int]
@@ -51,7 +51,7 @@ class Names:
 
 
 def keyframe(scene: Scene) -> bytes:
-    """The frame with everything, to begin from."""
+    """Make the frame with everything, to begin from."""
     actors = scene.actors
     ground = np.array([(*place, amount) for place, amount in sorted(scene.ground.items())], dtype="<i4").reshape(-1, 4)
     sections = {
@@ -67,9 +67,9 @@ def keyframe(scene: Scene) -> bytes:
 
 
 def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> bytes:
-    """The frame of what one tick changed: `old` are the actors before, `scene` is the world after it."""
+    """Make the frame of a tick's changes: `old` are the actors before, `scene` is the world after it."""
     new, results = scene.actors, happened.results
-    codes, told = step_codes(old, new, results)
+    codes, covered = step_codes(old, new, results)
     sections: dict[Tag, bytes] = {}
     stepped = np.flatnonzero(codes != NOTHING)
     if len(stepped) * _SPARSE < len(codes):
@@ -84,7 +84,7 @@ def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> b
     status = np.flatnonzero(old.status_bits != new.status_bits)
     sections[Tag.STATUS_ROWS] = _bytes(status, "<u4")
     sections[Tag.STATUS] = _bytes(new.status_bits[status], "u1")
-    rest = np.flatnonzero(~told)
+    rest = np.flatnonzero(~covered)
     sections[Tag.RESULT_ROWS] = _bytes(results.actor[rest], "<u4")
     sections[Tag.RESULT_CODES] = _bytes(results.action[rest], "u1") + _bytes(results.reason[rest], "u1")
     sections[Tag.DETAILS] = json_section(_details(results))
@@ -99,9 +99,9 @@ def tick(old: ActorColumns, scene: Scene, happened: Happened, names: Names) -> b
 
 
 def ground_place(object_id: str) -> tuple[int, int] | None:
-    """The tile that an object's id such as `ground:3,4` means, or None for real objects."""
-    found = _GROUND.fullmatch(object_id)
-    return (int(found[1]), int(found[2])) if found else None
+    """Return the tile of an object id such as `ground:3,4`, or None for real objects."""
+    match = _GROUND.fullmatch(object_id)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _object(delta: ObjectDelta, names: Names) -> list[Any]:
@@ -127,5 +127,5 @@ def _details(results: ResultColumns) -> list[Any]:
 
 
 def _bytes(column: Any, dtype: str) -> bytes:
-    """A column in the form of the wire."""
+    """Return a column in the format of frames."""
     return np.ascontiguousarray(column).astype(dtype).tobytes()

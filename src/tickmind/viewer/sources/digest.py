@@ -1,4 +1,4 @@
-"""A few numbers for each tick, for the timeline's marks and the charts."""
+"""The digest: a few numbers for each tick, for the timeline's marks and the charts."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,7 @@ _WAIT, _MOVE, _SAY = (ACTION_CODES[kind] for kind in (ActionType.WAIT, ActionTyp
 
 
 class Digest:
-    """Grows with a run. Ticks that were never added count as ticks without anything."""
+    """Grows with a run. Ticks that were never added count as empty."""
 
     def __init__(self, first_tick_id: int) -> None:
         self.first_tick_id = first_tick_id
@@ -61,7 +61,7 @@ class Digest:
         row[_AT["gap_ms"]] = gap_ms
 
     def add_counts(self, counts: "TickCounts") -> None:
-        """Count one tick of a record in which it was counted already what actors were and did."""
+        """Add a tick of a record whose states and actions are already counted."""
         row = self._row(counts.tick_id)
         if row is None:
             return
@@ -74,13 +74,13 @@ class Digest:
         row[_AT["incapacitated"]] = counts.incapacitated
 
     def add_needs(self, tick_id: int, means: tuple[float, float] | None) -> None:
-        """Note the mean energy and hunger after a tick, if they are known."""
+        """Add the mean energy and hunger after a tick, if they are known."""
         row = self._row(tick_id)
         if row is not None and means is not None:
             row[_AT["energy"]], row[_AT["hunger"]] = means
 
     def add_thoughts(self, reports: "Iterable[ThoughtReport]") -> None:
-        """Count what models answered, each in its own tick; one that claims a later tick than there is, in the last."""
+        """Count model answers, each in its own tick; one of a later tick than exists counts in the last."""
         newest = self.first_tick_id + self._count - 1
         for report in reports:
             row = self._row(min(report.tick_id, newest))
@@ -93,7 +93,7 @@ class Digest:
             row[_AT["tokens"]] += (thought.prompt_tokens or 0) + (thought.completion_tokens or 0)
 
     def shown(self, *, most_buckets: int = MOST_BUCKETS) -> dict[str, Any]:
-        """All of it in at most so many buckets of `step` ticks each, as JSON can hold it."""
+        """Return everything in at most so many buckets of `step` ticks each, for JSON."""
         step = max(1, -(-self._count // most_buckets))
         whole = self._count // step * step
         rows = self._rows[:whole].reshape(-1, step, len(COLUMNS)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The world as the viewer knows it, brought forward tick by tick from a record or from live events."""
+"""The frame builder: follows a world tick by tick, from a record or from live events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FrameBuilder:
-    """Follows one world and makes its frames. It takes ticks in order; `scene` is replaced, never changed."""
+    """Follows one world and makes its frames. It takes ticks in order; `scene` is replaced, never modified."""
 
     def __init__(self, world: WorldInfo, scene: Scene, names: Names | None = None) -> None:
         self.world = world
@@ -23,16 +23,16 @@ class FrameBuilder:
         self.scene = scene
 
     def keyframe(self) -> bytes:
-        """The frame with everything as it is now."""
+        """Return the frame with everything as it is now."""
         return keyframe(self.scene)
 
     def record(self, record: TickRecord) -> bytes:
-        """Go on by a recorded tick, and make its frame."""
+        """Advance by a recorded tick, and return its frame."""
         happened = Happened(record.results, record.utterances, record.object_deltas)
         return self._go_on(record.tick_id, record.sim_time_ms, record.actor_state, happened)
 
     def event(self, event: "ViewerEvent") -> bytes:
-        """Go on by a tick of a live world, and make its frame."""
+        """Advance by a tick of a live world, and return its frame."""
         old, rows, new = self.scene.actors, event.actor, event.state
         x, y, status, facing = old.x.copy(), old.y.copy(), old.status_bits.copy(), old.facing.copy()
         x[rows], y[rows], status[rows], facing[rows] = new.x, new.y, new.status_bits, new.facing
@@ -40,7 +40,7 @@ class FrameBuilder:
         return self._go_on(event.tick_id, event.sim_time_ms, ActorColumns(x, y, status, facing), happened)
 
     def apply_objects(self, deltas: Sequence[ObjectDelta]) -> None:
-        """Change objects and heaps only; for whoever finds the actors in another way."""
+        """Change objects and heaps only; for callers that get the actors in another way."""
         if not deltas:
             return
         scene, names = self.scene, self.names
@@ -71,7 +71,7 @@ class FrameBuilder:
 def scene_at_start(
     world: WorldInfo, tick_id: int, sim_time_ms: int, actors: ActorColumns, names: Names | None = None
 ) -> Scene:
-    """A scene whose objects are as they were in the beginning."""
+    """Return a scene with the objects' initial states."""
     names = names or names_of(world)
     states = [names.object_states[row][thing.state] for row, thing in enumerate(world.objects)]
     return Scene(
@@ -85,7 +85,7 @@ def scene_at_start(
 
 
 def scene_of_snapshot(snapshot: "ViewerSnapshot") -> Scene:
-    """The scene that a live world sent whole."""
+    """Return the scene of a snapshot of a live world."""
     ground = snapshot.ground
     heaps = zip(ground.x.tolist(), ground.y.tolist(), ground.kind.tolist(), ground.amount.tolist(), strict=True)
     return Scene(

@@ -1,4 +1,4 @@
-"""The last ticks of a live world, kept in memory so that watchers can go back to them."""
+"""The history: the last ticks of a live world in memory, so that watchers can go back."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class _Window:
     before: int  # the keyframe's tick
     keyframe: bytes
     frames: Bundle = field(default_factory=Bundle)
-    told: Bundle = field(default_factory=Bundle)  # what agents told by then
+    notes: Bundle = field(default_factory=Bundle)  # reports of agents
 
     @property
     def last(self) -> int:
@@ -26,25 +26,25 @@ class _Window:
 
     @property
     def size(self) -> int:
-        return len(self.keyframe) + self.frames.size + self.told.size
+        return len(self.keyframe) + self.frames.size + self.notes.size
 
     def pack(self) -> None:
         self.frames.pack()
-        self.told.pack()
+        self.notes.pack()
 
 
 class FrameHistory:
-    """Windows of ticks, the oldest of which go when there is no more room."""
+    """Windows of ticks, of which the oldest are dropped beyond the limit."""
 
     def __init__(self, window_ticks: int, *, limit: Limit = MAX_HISTORY_BYTES) -> None:
         self._window_ticks = window_ticks
         self._limit = limit
         self._windows: deque[_Window] = deque()
-        self._size = 0  # of all but the last, to which frames come
+        self._size = 0  # of all but the last, which still grows
 
     @property
     def first_tick_id(self) -> int:
-        """The first tick that can be shown with what changed in it."""
+        """The first tick whose changes can be shown."""
         return self._windows[0].before + 1 if self._windows else 0
 
     @property
@@ -57,7 +57,7 @@ class FrameHistory:
         return not self._windows or self.last_tick_id % self._window_ticks == 0
 
     def begin(self, tick_id: int, keyframe: bytes) -> None:
-        """Begin a window with everything as it is after a tick."""
+        """Begin a window with the keyframe after a tick."""
         if self._windows:
             newest = self._windows[-1]
             if newest.frames:
@@ -70,17 +70,17 @@ class FrameHistory:
             self._size -= self._windows.popleft().size
 
     def add(self, tick_id: int, frame: bytes) -> None:
-        """Keep the frame of a tick."""
+        """Add the frame of a tick."""
         self._windows[-1].frames.add(tick_id, frame)
 
     def add_told(self, tick_id: int, frame: bytes) -> None:
-        """Keep what agents told with a tick; it may be of ticks a little before."""
-        self._windows[-1].told.add(tick_id, frame)
+        """Add the reports that came with a tick; they may be of ticks a little before."""
+        self._windows[-1].notes.add(tick_id, frame)
 
     def window(self, first: int, last: int) -> bytes:
-        """A keyframe, and the frames after it up to `last`. It begins at `first` or a little before.
+        """Return a keyframe, and the frames after it up to `last`. It begins at `first` or a little before.
 
-        What agents told of these ticks a little later is in it too.
+        Reports of these ticks that came a little later are included.
         """
         parts: list[bytes | memoryview] = []
         for window in self._windows:
@@ -92,9 +92,9 @@ class FrameHistory:
                 parts.append(window.keyframe)
                 parts += (frame for _, frame in window.frames.parts(window.before, last))
             if parts:
-                parts += (frame for _, frame in window.told.parts(window.before, last + LATE_TICKS))
+                parts += (frame for _, frame in window.notes.parts(window.before, last + LATE_TICKS))
         if not parts:
             kept = (self.first_tick_id, self.last_tick_id)
-            hint = f"ask for some of {kept[0]} to {kept[1]}" if kept[0] <= kept[1] else "no tick has come yet"
-            raise NoSuchWindowError(f"ticks {first} to {last} are not there; {hint}")
+            hint = f"request ticks from {kept[0]} to {kept[1]}" if kept[0] <= kept[1] else "no tick has come yet"
+            raise NoSuchWindowError(f"ticks {first} to {last} are not available; {hint}")
         return b"".join(parts)

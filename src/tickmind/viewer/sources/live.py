@@ -1,4 +1,4 @@
-"""A live world as a source of frames: one subscription, whoever watches."""
+"""A live world as a source of frames: one subscription for all watchers."""
 
 import asyncio
 import random
@@ -31,9 +31,9 @@ _log = get_logger(__name__)
 
 
 class LiveSource:
-    """Follows a world. It comes back by itself when the world was away; until then the last state stays.
+    """Follows a world. It reconnects by itself when the world was away; until then the last state stays.
 
-    Use it in `async with`: it is ready when the world has sent its map, or at once if nobody answers yet.
+    Use it in `async with`: it is ready when the world has sent its map, or at once if no world answers yet.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class LiveSource:
         self._limit = history
         self._rng = rng or random.SystemRandom()
         self._world: WorldInfo | None = None
-        self._told_run_id = ""  # as the world calls its run
-        self._run_id = ""  # as the pages know it, which is never empty once there is a map
+        self._world_run_id = ""  # as the world sends it
+        self._run_id = ""  # as sent to pages; never empty once there is a map
         self._hello = b""
         self._stage: FrameBuilder | None = None
         self._history = FrameHistory(1)
@@ -70,7 +70,7 @@ class LiveSource:
 
     @property
     def watchers(self) -> Watchers:
-        """Who is told of new ticks."""
+        """The watchers of new ticks."""
         return self._watchers
 
     async def __aenter__(self) -> "LiveSource":
@@ -85,7 +85,7 @@ class LiveSource:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def ready(self, timeout_s: float) -> bool:
-        """Wait until the world has answered; false if it has not in that time."""
+        """Wait until the world has answered; return False if it has not in that time."""
         try:
             await asyncio.wait_for(self._ready.wait(), timeout_s)
         except TimeoutError:
@@ -95,32 +95,32 @@ class LiveSource:
     def hello(self) -> bytes:
         """The first frame."""
         if not self._hello:
-            raise NoSuchWindowError("the world has not answered yet; wait until it is there")
+            raise NoSuchWindowError("the world has not answered yet; wait until it runs")
         return self._hello
 
     def span(self) -> Span:
-        """Which ticks can be shown."""
+        """Return which ticks can be shown."""
         first, last = self._history.first_tick_id, self._history.last_tick_id
         return Span(first, last, growing=True, connected=self._connected, run_id=self._run_id)
 
     async def window(self, first: int, last: int) -> bytes:
-        """Frames of the past, as far as they are kept."""
+        """Return frames of the past, as far as they are kept."""
         return self._history.window(first, last)
 
     async def state(self, tick_id: int) -> bytes:
-        """Frames up to a tick, as far back as the last keyframe before it."""
+        """Return the frames up to a tick, from the last keyframe before it."""
         return self._history.window(tick_id, tick_id)
 
     def digest(self) -> dict[str, Any]:
-        """The numbers since this viewer began to watch."""
+        """Return the numbers since this viewer began to watch."""
         return self._digest.shown()
 
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
-        """The newest whole thoughts of an actor, newest first."""
+        """Return the newest whole thoughts of an actor, newest first."""
         return list(islice(self._thoughts.newest(actor, 0, last_tick), count))
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
-        """What is known of an actor's mind and needs at a tick, as far as it is kept."""
+        """Return what is known of an actor's mind and needs at a tick, as far as it is kept."""
         return self._minds.of(actor, min(last_tick, self._history.last_tick_id))
 
     def _newest_keyframe(self) -> bytes:
@@ -132,8 +132,8 @@ class LiveSource:
         return self._keyframe[1]
 
     def _holding(self) -> bytes:
-        """The states that agents are in now, as far as they told."""
-        assert self._stage is not None, "agents are asked for after the first snapshot"
+        """Return the frame of agents' present states, as far as they are known."""
+        assert self._stage is not None, "states are requested after the first snapshot"
         return self._states.frame(self._stage.scene.tick_id, self._stage.scene.sim_time_ms)
 
     async def _follow(self) -> None:
@@ -144,23 +144,23 @@ class LiveSource:
                     failures = 0
                     self._take(event)
             except (UnreachableError, OverloadedError) as error:
-                _log.info("the world is away", error=str(error))
+                _log.info("the world can't be reached", error=str(error))
             except WireError:
-                _log.exception("the world can't be watched")
+                _log.exception("watching the world failed")
             self._connected = False
             await asyncio.sleep(self._retry.wait_s(min(failures, 30), self._rng))
             failures += 1
 
     async def _events(self) -> "AsyncIterator[ViewerEvent]":
-        """Events without gaps: where one is, the world is taken whole again.
+        """Iterate over events without gaps: after a gap, a new snapshot is taken.
 
-        The events are asked for before the first snapshot, so that no tick falls between the two.
+        The stream is opened before the first snapshot, so that no tick falls between the two.
         """
         world = await self._client.world()
         stream = self._client.viewer_events(world, retry=None)
         coming = asyncio.ensure_future(anext(stream, None))
         try:
-            await asyncio.sleep(0)  # the question goes out
+            await asyncio.sleep(0)  # the request is sent
             await self._restart(world)
             while (event := await coming) is not None:
                 coming = asyncio.ensure_future(anext(stream, None))
@@ -176,14 +176,14 @@ class LiveSource:
             await asyncio.gather(coming, return_exceptions=True)
 
     async def _restart(self, world: WorldInfo) -> None:
-        """Take the world whole, and begin anew if it is in another run: no tick of a run is ever taken back."""
+        """Take a snapshot, and start over if the world is in another run: no tick of a run is ever taken back."""
         snapshot = await self._client.snapshot(world)
         scene = scene_of_snapshot(snapshot)
-        named = snapshot.run_id != self._told_run_id
+        named = snapshot.run_id != self._world_run_id
         if named or world != self._world or self._stage is None or scene.tick_id < self._stage.scene.tick_id:
             window = window_ticks(len(world.actors))
             self._world = world
-            self._told_run_id = snapshot.run_id
+            self._world_run_id = snapshot.run_id
             self._run_id = snapshot.run_id if named and snapshot.run_id else f"{self._rng.getrandbits(64):016x}"
             self._hello = hello(world, mode="live", window_ticks=window, run_id=self._run_id)
             self._history = FrameHistory(window, limit=self._limit)

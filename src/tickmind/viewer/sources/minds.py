@@ -1,4 +1,4 @@
-"""What is known of characters' minds and needs at a tick, in the form that the page reads."""
+"""Characters' minds and needs at a tick, in the form that the page reads."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,14 +13,14 @@ from tickmind.viewer.sources.shelf import Shelf
 if TYPE_CHECKING:
     from tickmind.protocol import Insight
 
-LOOK_BACK_TICKS = 96  # everything about a mind is told more often than that
+LOOK_BACK_TICKS = 96  # every part of a mind is reported more often than that
 NEED_TICKS = 320  # of needs, for the curve of one character
 MAX_MIND_BYTES = Limit("memory for insights of a live world", 4 * 1024 * 1024, "bytes")
 MAX_NEED_BYTES = Limit("memory for energies and hungers of a live world", 32 * 1024 * 1024, "bytes")
 
 
 def shown_insight(insight: "Insight") -> dict[str, Any]:
-    """An insight as the page reads it; values of the Blackboard stay JSON."""
+    """Return an insight in the form of the page; values of the Blackboard stay JSON."""
     return {
         "tick": insight.tick_id,
         "whole": insight.whole,
@@ -33,34 +33,34 @@ def shown_insight(insight: "Insight") -> dict[str, Any]:
 
 
 def shown_mind(insights: Iterable[dict[str, Any]], needs: Sequence[tuple[int, int, int]]) -> dict[str, Any]:
-    """What is shown of one character: of its shown insights those from the last whole one on, and its needs."""
-    found: list[dict[str, Any]] = []
+    """Return one character's mind: its insights from the last whole one on, and its needs."""
+    shown: list[dict[str, Any]] = []
     for insight in sorted(insights, key=lambda one: one["tick"]):
         if insight["whole"]:
-            found.clear()
-        found.append(insight)
-    return {"insights": found, "needs": needs}
+            shown.clear()
+        shown.append(insight)
+    return {"insights": shown, "needs": needs}
 
 
-def needs_of(row: int, told: Iterable[tuple[int, NeedColumns]]) -> list[tuple[int, int, int]]:
-    """Tick, energy and hunger of one actor, wherever they were told."""
-    found = []
-    for tick_id, needs in told:
+def needs_of(row: int, recorded: Iterable[tuple[int, NeedColumns]]) -> list[tuple[int, int, int]]:
+    """Return tick, energy and hunger of one actor, where they were recorded."""
+    rows = []
+    for tick_id, needs in recorded:
         at = int(np.searchsorted(needs.actor, row))
         if at < len(needs.actor) and needs.actor[at] == row:
-            found.append((tick_id, int(needs.energy[at]), int(needs.hunger[at])))
-    return found
+            rows.append((tick_id, int(needs.energy[at]), int(needs.hunger[at])))
+    return rows
 
 
 class NeedsNow:
-    """The needs of all actors, as far as they were told by now."""
+    """The needs of all actors, as far as they are known."""
 
     def __init__(self, actors: int) -> None:
         self._needs = np.full((2, actors), np.nan)
         self._means: tuple[float, float] | None = None
 
     def take(self, needs: NeedColumns | None) -> tuple[float, float] | None:
-        """Go on by what a tick told; gives the means of energy and hunger, or None as long as nothing is known."""
+        """Update from a tick; return the means of energy and hunger, or None as long as nothing is known."""
         if needs is not None:
             self._needs[:, needs.actor] = needs.energy, needs.hunger
             known = self._needs[:, ~np.isnan(self._needs[0])]
@@ -69,7 +69,7 @@ class NeedsNow:
 
 
 class Minds:
-    """What agents showed of minds and what was told of needs lately, of a live world; the oldest goes first."""
+    """Recent insights and needs of a live world; the oldest are dropped first."""
 
     def __init__(self, actor_rows: Mapping[str, int]) -> None:
         self._rows = actor_rows
@@ -77,24 +77,24 @@ class Minds:
         self._needs = Bundles(MAX_NEED_BYTES)
 
     def add(self, insights: "Iterable[Insight]") -> None:
-        """Keep what agents showed."""
+        """Add agents' insights."""
         for insight in insights:
             row = self._rows.get(insight.entity_id)
             if row is not None:
                 self._insights.add(row, insight.tick_id, shown_insight(insight))
 
     def add_needs(self, tick_id: int, needs: NeedColumns | None) -> None:
-        """Keep what was told of needs in a tick."""
+        """Add the needs of a tick."""
         if needs is None:
             return
         self._needs.add(tick_id, b"".join((needs.actor.tobytes(), needs.energy.tobytes(), needs.hunger.tobytes())))
 
     def of(self, row: int, last_tick: int) -> dict[str, Any]:
-        """What is shown of one character at a tick."""
+        """Return one character's mind at a tick."""
         insights = list(self._insights.newest(row, last_tick - LOOK_BACK_TICKS, last_tick))
-        told = list(self._needs.newest(last_tick - NEED_TICKS, last_tick))
+        recorded = list(self._needs.newest(last_tick - NEED_TICKS, last_tick))
         return shown_mind(
-            reversed(insights), needs_of(row, ((tick_id, _columns(part)) for tick_id, part in reversed(told)))
+            reversed(insights), needs_of(row, ((tick_id, _columns(part)) for tick_id, part in reversed(recorded)))
         )
 
 

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from tickmind.viewer.sources.watchers import Watchers
 
 MAX_CACHE_BYTES = Limit("memory for windows of ticks", 128 * 1024 * 1024, "bytes")
-SOON_S = 0.3  # after frames were sent, in which more may be wanted
-CHECKPOINT_TICKS = 512  # between two states of all objects that are kept
-NEED_PART_TICKS, NEED_PARTS = 64, 12  # how needs are kept in memory
-_STATE = -1  # in place of a window's last tick: only the keyframe after its first one
+SOON_S = 0.3  # after frames were sent, in which more may be requested
+CHECKPOINT_TICKS = 512  # between two cached states of all objects
+NEED_PART_TICKS, NEED_PARTS = 64, 12  # the cache of needs
+_STATE = -1  # instead of a window's last tick: only the keyframe after its first tick
 _MOVE = ACTION_CODES[ActionType.MOVE]
 
 
 class RunFrames:
-    """Makes frames of any ticks of a run. It belongs to one thread, as its reader does."""
+    """Makes frames of any ticks of a run. It belongs to one thread, like its reader."""
 
     def __init__(self, reader: "RunReader", names: Names | None = None) -> None:
         self.reader = reader
@@ -44,20 +44,20 @@ class RunFrames:
         none = np.zeros(0, np.int32)
         nobody = ActorColumns(none, none, none, np.zeros(0, np.int8))
         first = (reader.first_tick_id or 1) - 1
-        self._begun: int | None = None  # the time of the first tick, once it was wanted
-        self._marks: list[int] = [first]  # ticks of which all objects are known, ascending
-        self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> needs told
+        self._begun: int | None = None  # the time of the first tick, once it was needed
+        self._marks: list[int] = [first]  # ticks with cached states of all objects, ascending
+        self._needs: OrderedDict[int, list[tuple[int, NeedColumns]]] = OrderedDict()  # part of the run -> its needs
         self._states = RecordedStates(reader, self.names.actor_rows)
         self._scenes: list[Scene] = [scene_at_start(reader.info, first, 0, nobody, self.names)]
 
     def frames(self, first: int, last: int) -> Iterator[bytes]:
-        """The keyframe before `first`, the ticks up to `last`, and what agents told of themselves in them."""
+        """Iterate over the keyframe before `first`, the ticks up to `last`, and the agents' reports of them."""
         reader = self.reader
         records = reader.records(first, last)
         record = next(records, None)
         if record is None:
             there = f"{reader.first_tick_id} to {reader.last_tick_id}"
-            raise NoSuchWindowError(f"ticks {first} to {last} are not there; ask for some of {there}")
+            raise NoSuchWindowError(f"ticks {first} to {last} are not available; request ticks from {there}")
         stage = FrameBuilder(reader.info, self._scene_before(record), self.names)
         before = stage.scene.tick_id
         yield stage.keyframe()
@@ -67,25 +67,25 @@ class RunFrames:
         yield from self._notes(before, stage.scene)
 
     def _notes(self, before: int, scene: Scene) -> Iterator[bytes]:
-        """What agents told of the ticks after `before`, and how they were doing at the beginning of each window."""
+        """Iterate over reports of the ticks after `before`, and agents' states at the beginning of each window."""
         reader, last = self.reader, scene.tick_id
         states = self._states.after(before)
-        told = reader.statuses(before + 1, last + LATE_TICKS)
-        statuses = [status for status in told if status.tick_id <= last]
+        recorded = reader.statuses(before + 1, last + LATE_TICKS)
+        statuses = [status for status in recorded if status.tick_id <= last]
         window, done = window_ticks(len(reader.info.actors)), before
         for tick_id in (before, *range((before // window + 1) * window, last, window)):
             states.take(status for status in statuses if done < status.tick_id <= tick_id)
             done = tick_id
             yield states.frame(tick_id, scene.sim_time_ms - (last - tick_id) * reader.info.tick_duration_ms)
         states.take(status for status in statuses if done < status.tick_id)
-        self._states.keep(last, states)  # the next window goes on from there
+        self._states.keep(last, states)  # the next window continues from there
         reports = reader.thoughts(before + 1, last + LATE_TICKS)
         thoughts = [report for report in reports if report.tick_id <= last]
-        if found := notes(last, scene.sim_time_ms, thoughts, statuses, self.names.actor_rows):
-            yield found
+        if frame := notes(last, scene.sim_time_ms, thoughts, statuses, self.names.actor_rows):
+            yield frame
 
     def state(self, tick_id: int) -> bytes:
-        """The keyframe after a tick. Of all that the run keeps of the tick only this is read."""
+        """Return the keyframe after a tick. Nothing else of the tick is read."""
         reader = self.reader
         if self._begun is None:
             self._begun = reader.sim_time_ms(reader.first_tick_id or 0)
@@ -106,7 +106,7 @@ class RunFrames:
         return replace(self._objects_at(before), tick_id=before, sim_time_ms=sim_time_ms, actors=actors)
 
     def _objects_at(self, tick_id: int) -> Scene:
-        """A scene whose objects are those after a tick; states on the way are kept for the next time."""
+        """Return a scene with the objects after a tick; states on the way are cached."""
         place = bisect_right(self._marks, tick_id) - 1
         stage = FrameBuilder(self.reader.info, self._scenes[place], self.names)
         at = self._marks[place]
@@ -124,43 +124,45 @@ class RunFrames:
             self._scenes.insert(place, scene)
 
     def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
-        """The newest whole thoughts of an actor, newest first."""
+        """Return the newest whole thoughts of an actor, newest first."""
         reader = self.reader
         actors = reader.info.actors
         if not 0 <= actor < len(actors):
             return []
-        found = reader.thoughts_of(actors[actor].entity_id, last_tick + 1, count)
-        return [whole_thought(report, actor) for report in found]
+        reports = reader.thoughts_of(actors[actor].entity_id, last_tick + 1, count)
+        return [whole_thought(report, actor) for report in reports]
 
     def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
-        """What is known of an actor's mind and needs at a tick."""
+        """Return what is known of an actor's mind and needs at a tick."""
         reader = self.reader
         if not 0 <= actor < len(reader.info.actors):
             return shown_mind((), ())
         name = reader.info.actors[actor].entity_id
         insights = reader.insights(last_tick - LOOK_BACK_TICKS, last_tick, actors=[name])
-        return shown_mind(map(shown_insight, insights), needs_of(actor, self._told(last_tick - NEED_TICKS, last_tick)))
+        return shown_mind(
+            map(shown_insight, insights), needs_of(actor, self._recorded_needs(last_tick - NEED_TICKS, last_tick))
+        )
 
-    def _told(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
-        """What was told of needs; parts of the run that are over are kept for the next time."""
+    def _recorded_needs(self, first: int, last: int) -> Iterator[tuple[int, NeedColumns]]:
+        """Iterate over recorded needs; finished parts of the run are cached."""
         over = self.reader.last_tick_id or 0
         for part in range(first // NEED_PART_TICKS, last // NEED_PART_TICKS + 1):
             begin, end = part * NEED_PART_TICKS, (part + 1) * NEED_PART_TICKS - 1
-            told = self._needs.pop(part, None)
-            if told is None:
-                told = list(self.reader.needs(begin, end))
+            recorded = self._needs.pop(part, None)
+            if recorded is None:
+                recorded = list(self.reader.needs(begin, end))
             if end <= over:
-                self._needs[part] = told
+                self._needs[part] = recorded
             while len(self._needs) > NEED_PARTS:
                 self._needs.popitem(last=False)
-            yield from ((tick, needs) for tick, needs in told if first <= tick <= last)
+            yield from ((tick, needs) for tick, needs in recorded if first <= tick <= last)
 
 
 class ReplaySource:
     """Serves a recorded run. Use it in `async with`.
 
-    `open_run` opens the run anew for each of its readers: one for windows, one for jumps, which wait for no window,
-    and one for the numbers of timeline and charts.
+    It calls `open_run` for each of its readers: one for windows, one for jumps, which wait for no window, and one for
+    the numbers of timeline and charts.
     """
 
     def __init__(self, open_run: "Callable[[], RunReader]", *, cache: Limit = MAX_CACHE_BYTES) -> None:
@@ -177,21 +179,21 @@ class ReplaySource:
         self._reading = asyncio.Lock()  # one window at a time
         self._using = threading.Lock()  # for one frame: a reader belongs to one thread
         self._jumping = asyncio.Lock()  # one jump at a time
-        self._landing = threading.Lock()  # the same for threads: they end later than whoever went away
+        self._landing = threading.Lock()  # the same for threads, which may outlive a cancelled request
         self._jumps = 0
-        self._calm = threading.Event()  # cleared while somebody jumps, for whom windows make way
+        self._calm = threading.Event()  # cleared during a jump, so that windows make way
         self._calm.set()
         self._windows: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._size = 0
         self._waiting = 0  # for frames, now or a moment ago
-        self._quiet = threading.Event()  # cleared while somebody does, for whom the scan makes way
+        self._quiet = threading.Event()  # cleared while frames are requested, so that the scan makes way
         self._quiet.set()
         self._scan = Scan(open_run, span_of(self._reader), self._quiet)
         self._scanning: asyncio.Task[None] | None = None
 
     @property
     def watchers(self) -> "Watchers | None":
-        """Nobody is told of new ticks; the page asks how far the run has grown."""
+        """None: there is no live stream; the page polls how far the run has grown."""
         return None
 
     async def __aenter__(self) -> "ReplaySource":
@@ -214,39 +216,39 @@ class ReplaySource:
         return self._hello
 
     def span(self) -> Span:
-        """Which ticks the run has by now."""
+        """Return which ticks the run has by now."""
         return self._scan.span
 
     async def window(self, first: int, last: int) -> bytes:
-        """Frames of these ticks, from memory if they were asked for before."""
+        """Return the frames of these ticks, from the cache if they were requested before."""
         span = self._scan.span
         first, last = max(first, span.first_tick_id), min(last, span.last_tick_id)
         if last < first:
             raise NoSuchWindowError(
-                f"these ticks are not there; ask for some of {span.first_tick_id} to {span.last_tick_id}"
+                f"these ticks are not available; request ticks from {span.first_tick_id} to {span.last_tick_id}"
             )
         async with self._reading:
-            found = self._kept(first, last)
-            return await self._long(first, last) if found is None else found
+            frames = self._kept(first, last)
+            return await self._long(first, last) if frames is None else frames
 
     async def state(self, tick_id: int) -> bytes:
-        """The keyframe after a tick, before all that others wait for."""
+        """Return the keyframe after a tick, before all other requests."""
         span = self._scan.span
         tick_id = min(max(tick_id, span.first_tick_id), span.last_tick_id)
         if tick_id < span.first_tick_id:
-            raise NoSuchWindowError("no ticks are there yet; ask again when the run has grown")
-        found = self._kept(tick_id, _STATE)
-        if found is not None:
-            return found
+            raise NoSuchWindowError("the run has no ticks yet; try again later")
+        frame = self._kept(tick_id, _STATE)
+        if frame is not None:
+            return frame
         self._jumps += 1
         self._calm.clear()
         try:
             with self._busy():
                 async with self._jumping:
-                    found = self._kept(tick_id, _STATE)  # somebody else may have jumped to the same tick
+                    frame = self._kept(tick_id, _STATE)  # another request may have jumped to the same tick
                     return (
-                        found
-                        if found is not None
+                        frame
+                        if frame is not None
                         else self._keep(tick_id, _STATE, await asyncio.to_thread(self._read_state, tick_id))
                     )
         finally:
@@ -255,10 +257,10 @@ class ReplaySource:
                 self._calm.set()
 
     def _kept(self, first: int, last: int) -> bytes | None:
-        found = self._windows.get((first, last))
-        if found is not None:
+        frames = self._windows.get((first, last))
+        if frames is not None:
             self._windows.move_to_end((first, last))
-        return found
+        return frames
 
     def _keep(self, first: int, last: int, data: bytes) -> bytes:
         if (first, last) not in self._windows:
@@ -269,7 +271,7 @@ class ReplaySource:
         return data
 
     async def _long(self, first: int, last: int) -> bytes:
-        """Many ticks. Whoever no longer wants them cancels it, and it ends after the tick at hand."""
+        """Read many ticks. Cancelling the request ends it after the current tick."""
         gone = threading.Event()
         try:
             with self._busy():
@@ -279,7 +281,7 @@ class ReplaySource:
 
     @contextmanager
     def _busy(self) -> Iterator[None]:
-        """Somebody waits for frames, and may want more of them soon: the scan makes way."""
+        """Mark that frames are requested, and that more may be soon: the scan makes way."""
         self._waiting += 1
         self._quiet.clear()
         try:
@@ -293,11 +295,11 @@ class ReplaySource:
             self._quiet.set()
 
     def digest(self) -> dict[str, Any]:
-        """The numbers of as much of the run as was read by now."""
+        """Return the numbers of as much of the run as was read by now."""
         return self._scan.digest.shown()
 
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
-        """The newest whole thoughts of an actor, newest first."""
+        """Return the newest whole thoughts of an actor, newest first."""
         async with self._reading:
             return await asyncio.to_thread(self._read_thoughts, actor, last_tick, count)
 
@@ -316,17 +318,17 @@ class ReplaySource:
             if last > (self._reader.last_tick_id or 0):
                 self._reader.refresh()
             frames = self._frames.frames(first, last)
-        found: list[bytes] = []
+        parts: list[bytes] = []
         while True:
             self._calm.wait(AT_MOST_S)
             with self._using:
                 frame = None if gone.is_set() else next(frames, None)
             if frame is None:
-                return b"".join(found)
-            found.append(frame)
+                return b"".join(parts)
+            parts.append(frame)
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
-        """What is known of an actor's mind and needs at a tick."""
+        """Return what is known of an actor's mind and needs at a tick."""
         async with self._reading:
             return await asyncio.to_thread(self._read_mind, actor, min(last_tick, self._scan.span.last_tick_id))
 
@@ -336,7 +338,7 @@ class ReplaySource:
 
 
 def _before_first(record: TickRecord) -> ActorColumns:
-    """Where everybody was before the first tick on record: where they came from, if they went."""
+    """Return where actors were before the first recorded tick, by their first moves."""
     now, count = record.actor_state, len(record.actor_state.x)
     way = np.full(count, -1, dtype=np.int64)
     way[record.intents.actor] = record.intents.direction

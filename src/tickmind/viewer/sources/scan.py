@@ -1,4 +1,4 @@
-"""Reads a whole run in the background for timeline and charts, and makes way for whoever waits for frames."""
+"""The scan: reads a whole run in the background for timeline and charts, yielding to requests for frames."""
 
 import threading
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from tickmind.viewer.sources.source import Span
 if TYPE_CHECKING:
     from tickmind.record import RunReader
 
-POLL_S = 0.5  # how often a growing run is looked at
-AT_MOST_S = 1.0  # that it makes way for others
-PIECE_S = 0.005  # after so much work it rests
+POLL_S = 0.5  # how often a growing run is checked
+AT_MOST_S = 1.0  # longest time that it makes way
+PIECE_S = 0.005  # it pauses after so much work
 _log = get_logger(__name__)
-REST = 1.0  # for so long, as a share of how long it worked
+REST = 1.0  # length of a pause, as a share of the work before
 
 
 class Scan:
-    """Grows `digest` and `span` while `run` runs, in a thread of its own and with a reader of its own.
+    """Grows `digest` and `span` while `run` runs, in its own thread and with its own reader.
 
-    It works in small pieces, rests after each as long as it took, and goes on only while `quiet` is set: what it reads
-    would keep both processor and interpreter from others.
+    It works in small pieces, pauses after each as long as it took, and continues only while `quiet` is set: its work
+    would keep both processor and interpreter from requests.
     """
 
     def __init__(
@@ -35,18 +35,22 @@ class Scan:
         self._quiet = quiet
         self._clock = clock or SystemClock()
         self._stopped = threading.Event()
-        self._since_s = 0.0  # when the piece of work at hand began
+        self._since_s = 0.0  # when the current piece of work began
 
     def stop(self) -> None:
-        """Let `run` end soon; from any thread."""
+        """Let `run` end soon; thread-safe."""
         self._stopped.set()
 
     def run(self) -> None:
-        """Read the whole run once, and then whatever is added to it; what can't be read is told in the log."""
+        """Read the whole run once, and then whatever is added; log what can't be read."""
         try:
             self._read()
         except TickmindError as error:
-            _log.error("the timeline ends here", tick_id=self.span.last_tick_id, error=str(error))
+            _log.error(
+                "can't read on; the timeline ends here",
+                tick_id=self.span.last_tick_id,
+                error=str(error),
+            )
 
     def _read(self) -> None:
         with self._open_run() as reader:
@@ -85,7 +89,7 @@ class Scan:
 
 
 def span_of(reader: "RunReader") -> Span:
-    """Which ticks a run has by now."""
+    """Return which ticks a run has by now."""
     first, last = reader.first_tick_id, reader.last_tick_id
     return Span(
         first or 1,

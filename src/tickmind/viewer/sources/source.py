@@ -1,4 +1,4 @@
-"""Where frames come from: a live world or a record, behind one port."""
+"""The port of a source of frames: a live world or a record."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,22 +11,22 @@ if TYPE_CHECKING:
 WINDOW_BYTES = 1 << 20  # about what the steps of one window of ticks come to
 MAX_WINDOW_TICKS = Limit("number of ticks in one window", 1024)
 MAX_THOUGHTS = Limit("number of thoughts in one answer", 200)
-LATE_TICKS = 16  # so much later than it was a thought or a state may be told
+LATE_TICKS = 16  # how many ticks after its own a thought or a state may arrive
 _SHORTEST, _LONGEST = 16, 256
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which ticks there are to see, and whether more may come."""
+    """Which ticks can be shown, and whether more may come."""
 
-    first_tick_id: int  # the first whose changes can be shown; the one before it is the state to begin with
+    first_tick_id: int  # the first whose changes can be shown, starting from the state before it
     last_tick_id: int
     growing: bool
     connected: bool = True
-    run_id: str = ""  # which run they are of; empty while nobody knows
+    run_id: str = ""  # their run; empty while unknown
 
     def shown(self) -> dict[str, Any]:
-        """The form that the page reads."""
+        """Return the form that the page reads."""
         return {
             "run_id": self.run_id,
             "first": self.first_tick_id,
@@ -41,7 +41,7 @@ class FrameSource(Protocol):
 
     @property
     def watchers(self) -> "Watchers | None":
-        """Who is told of new ticks; None where nothing new comes by itself."""
+        """The watchers of new ticks; None where there is no live stream."""
         ...
 
     def hello(self) -> bytes:
@@ -49,31 +49,31 @@ class FrameSource(Protocol):
         ...
 
     def span(self) -> Span:
-        """Which ticks there are now."""
+        """Return which ticks there are now."""
         ...
 
     async def window(self, first: int, last: int) -> bytes:
-        """The keyframe before tick `first`, and all frames up to `last`, or as many as there are."""
+        """Return the keyframe before tick `first`, and all frames up to `last`, or as many as there are."""
         ...
 
     async def state(self, tick_id: int) -> bytes:
-        """The frames that show a tick soonest; what led to it comes with its window."""
+        """Return the frames that show a tick soonest; its window brings what led to it."""
         ...
 
     def digest(self) -> dict[str, Any]:
-        """The numbers for timeline and charts."""
+        """Return the numbers for timeline and charts."""
         ...
 
     async def thoughts(self, actor: int, last_tick: int, count: int) -> list[dict[str, Any]]:
-        """The newest whole thoughts of an actor up to a tick, newest first."""
+        """Return the newest whole thoughts of an actor up to a tick, newest first."""
         ...
 
     async def mind(self, actor: int, last_tick: int) -> dict[str, Any]:
-        """What is known of an actor's tree, Blackboard, memories and needs at a tick."""
+        """Return what is known of an actor's tree, Blackboard, memories and needs at a tick."""
         ...
 
 
 def window_ticks(actors: int) -> int:
-    """How many ticks one window should have, a power of two: many for few actors, few for many."""
+    """Return how many ticks one window should have, a power of two: many for few actors, few for many."""
     wanted = WINDOW_BYTES // max(actors, 1)
     return min(_LONGEST, max(_SHORTEST, 1 << max(wanted, 1).bit_length() - 1))

@@ -1,4 +1,4 @@
-"""Which state each agent is in at a tick, live and on record alike."""
+"""Agents' states at a tick, live and recorded."""
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from tickmind.protocol import AgentStatus
     from tickmind.record import RunReader
 
-MAX_HOLDING = Limit("number of agents whose state a frame tells", 32_768)
-MAX_KEPT = Limit("number of ticks of which all states are kept", 64)
+MAX_HOLDING = Limit("number of agents' states in a frame", 32_768)
+MAX_KEPT = Limit("number of ticks with cached states", 64)
 
 
 class AgentStates:
-    """The state of each agent by what was told up to now. Those that run as usual need no mention."""
+    """The state of each agent by its reports. Agents that run as usual are left out."""
 
     def __init__(self, actor_rows: Mapping[str, int], known: "Mapping[int, AgentStatus] | None" = None) -> None:
         self._rows = actor_rows
-        self._known = dict(known or {})  # actor row -> what its agent told last, unless that it runs as usual
+        self._known = dict(known or {})  # actor row -> its agent's last state, unless it runs as usual
 
     def take(self, statuses: "Iterable[AgentStatus]") -> None:
-        """Go on by what agents told; of each the newest comes last."""
+        """Update from reports; of each agent the newest comes last."""
         for status in statuses:
             row = self._rows.get(status.entity_id)
             if row is None:
@@ -37,17 +37,17 @@ class AgentStates:
                 self._known[row] = status
 
     def copy(self) -> "AgentStates":
-        """The same states, to go on from apart."""
+        """Return an independent copy."""
         return AgentStates(self._rows, self._known)
 
     def frame(self, tick_id: int, sim_time_ms: int) -> bytes:
-        """The frame that tells the states after a tick; of too many, those who ask a model come first."""
+        """Make the frame of the states after a tick; of too many, agents that wait for a model come first."""
         order = sorted(self._known.items(), key=lambda entry: (entry[1].state is not AgentState.DELIBERATING, entry[0]))
         return holding(tick_id, sim_time_ms, islice(order, int(MAX_HOLDING.maximum)))
 
 
 class RecordedStates:
-    """The states of agents at any tick of a run. Those that were wanted before are kept to go on from."""
+    """The states of agents at any tick of a run. Requested states are cached to continue from."""
 
     def __init__(self, reader: "RunReader", actor_rows: Mapping[str, int]) -> None:
         self._reader = reader
@@ -59,18 +59,18 @@ class RecordedStates:
         return len(self._kept)
 
     def after(self, tick_id: int) -> AgentStates:
-        """The states after a tick, which are the caller's own."""
+        """Return the states after a tick, as a copy for the caller."""
         place = bisect_right(self._marks, tick_id)
         mark = self._marks[place - 1] if place else None
         states = (self._nobody if mark is None else self._kept[mark]).copy()
         if mark != tick_id:
-            told = self._reader.statuses(None if mark is None else mark + 1, tick_id + LATE_TICKS)
-            states.take(status for status in told if status.tick_id <= tick_id)
+            reports = self._reader.statuses(None if mark is None else mark + 1, tick_id + LATE_TICKS)
+            states.take(status for status in reports if status.tick_id <= tick_id)
             self.keep(tick_id, states)
         return states
 
     def keep(self, tick_id: int, states: AgentStates) -> None:
-        """Keep the states after a tick, unless more may be told of it."""
+        """Cache the states after a tick, unless later reports about it may come."""
         reader = self._reader
         if tick_id in self._kept or not (reader.meta.finished or tick_id + LATE_TICKS <= (reader.last_tick_id or 0)):
             return

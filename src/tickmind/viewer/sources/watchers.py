@@ -1,4 +1,4 @@
-"""Those who watch a live world: each has a short queue of its own, and nobody waits for anybody."""
+"""Watchers of a live world: each has a short queue of its own, and none delays another."""
 
 import asyncio
 from collections import deque
@@ -8,23 +8,23 @@ from contextlib import contextmanager
 from tickmind.base import Limit
 
 MAX_WATCHERS = Limit("number of watchers", 1000)
-MAX_BACKLOG_FRAMES = Limit("number of frames that wait for one watcher", 16)
+MAX_BACKLOG_FRAMES = Limit("number of pending frames of one watcher", 16)
 
 
 class Watcher:
-    """One who watches. A watcher that falls behind loses the ticks in between and goes on from a keyframe."""
+    """One watcher. If it falls behind, it skips ticks and continues from a keyframe."""
 
     def __init__(self, keyframe: Callable[[], bytes], backlog: Limit) -> None:
         self._keyframe = keyframe
         self._backlog = backlog
         self._queue: deque[bytes] = deque()
-        self._behind = True  # everybody begins with a keyframe
+        self._behind = True  # every watcher begins with a keyframe
         self._news = asyncio.Event()
         self._news.set()
         self.skipped = 0
 
     def put(self, frame: bytes) -> None:
-        """Let it have a frame; never waits."""
+        """Queue a frame; never waits."""
         if not self._behind:
             if self._backlog.allows(len(self._queue) + 1):
                 self._queue.append(frame)
@@ -35,13 +35,13 @@ class Watcher:
         self._news.set()
 
     def restart(self) -> None:
-        """Forget what waits, and go on from a keyframe: for a world that was lost and found again."""
+        """Drop the queue, and continue from a keyframe: for a world that was lost and found again."""
         self._queue.clear()
         self._behind = True
         self._news.set()
 
     async def next(self) -> bytes:
-        """The next frame."""
+        """Wait for the next frame."""
         while True:
             await self._news.wait()
             if self._behind:
@@ -57,7 +57,7 @@ class Watcher:
 
 
 class Watchers:
-    """All who watch one source. A frame is made once for all of them."""
+    """All watchers of one source. A frame is made once for all of them."""
 
     def __init__(
         self, keyframe: Callable[[], bytes], *, limit: Limit = MAX_WATCHERS, backlog: Limit = MAX_BACKLOG_FRAMES
@@ -82,11 +82,11 @@ class Watchers:
             self._watchers.discard(watcher)
 
     def send(self, frame: bytes) -> None:
-        """Let everybody have a frame."""
+        """Queue a frame for all watchers."""
         for watcher in self._watchers:
             watcher.put(frame)
 
     def restart(self) -> None:
-        """Let everybody go on from a new keyframe."""
+        """Let all watchers continue from a new keyframe."""
         for watcher in self._watchers:
             watcher.restart()
